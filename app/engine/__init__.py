@@ -1,0 +1,1 @@
+"""The scientific engine: no Qt, no files, no clocks, no globals."""

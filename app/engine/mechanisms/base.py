@@ -1,0 +1,246 @@
+"""What every mechanism offers to the project, the window and the command line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.columns import Kind
+from app.engine.table import Attribute, EncodedColumn
+
+if TYPE_CHECKING:
+    from app.engine.matrix import PerturbationMatrix
+    from app.engine.progress import Context
+    from app.engine.randomness import KeyRing
+
+Settings = Mapping[str, Any]
+"""What a custodian has set for a mechanism beside the levels; plain JSON values."""
+
+Statement = Mapping[str, float]
+"""A trust level as the custodian states it, e.g. ``{"epsilon": 2.0}`` or
+``{"rho1": 0.1, "rho2": 0.5}``; its keys are the fields of one `LevelTerm`."""
+
+
+@dataclass(frozen=True)
+class LevelField:
+    """One number by which a level is stated, with its range (both ends allowed or not)."""
+
+    name: str
+    title: str
+    minimum: float
+    maximum: float
+    decimals: int = 3
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class LevelTerm:
+    """One way to state a trust level: by p, by ε, by (ρ1, ρ2), or by σ².
+
+    Parameters
+    ----------
+    name
+        Its identifier in files.
+    title
+        Its name in the window.
+    explanation
+        One sentence in plain words.
+    fields
+        The numbers it consists of.
+    """
+
+    name: str
+    title: str
+    explanation: str
+    fields: tuple[LevelField, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number behind a promise, for those who know it by name."""
+
+    symbol: str
+    title: str
+    value: float
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What one release promises, in words and in figures, computed from what is released.
+
+    Parameters
+    ----------
+    sentence
+        The promise in plain words ("Whatever anyone believed about …").
+    facts
+        The figures behind it.
+    limits
+        What is not promised, in plain words.
+    """
+
+    sentence: str
+    facts: tuple[Fact, ...]
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One examined promise: what was checked, whether it holds, and what was found."""
+
+    title: str
+    holds: bool
+    finding: str
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """All that a release is a function of.
+
+    Parameters
+    ----------
+    columns
+        The policy entry's attributes with their rows, in the entry's order.
+    settings
+        The mechanism's settings.
+    level
+        The trust level, in the mechanism's own unit.
+    record_ids
+        64-bit record identifiers, shape (n,).
+    keys
+        The source of keyed randomness.
+    """
+
+    columns: tuple[EncodedColumn, ...]
+    settings: Settings
+    level: float
+    record_ids: npt.NDArray[np.uint64]
+    keys: KeyRing
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes without their rows."""
+        return tuple(column.attribute for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A policy entry's columns as they were released, with the level of the release."""
+
+    level: float
+    columns: Mapping[str, pd.Series]
+
+
+@dataclass(frozen=True)
+class PublishedFacts:
+    """What a recipient is told about an attribute; nothing in it is secret.
+
+    Parameters
+    ----------
+    parameters
+        JSON values for the data package (for the uniform ladder, p and m).
+    guide
+        The name of the text in ``resources/recipient`` that explains how to estimate.
+    """
+
+    parameters: Mapping[str, Any]
+    guide: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Texts that the guide's placeholders stand for."""
+
+
+class Mechanism(ABC):
+    """A way to release one or several sensitive attributes at any trust level.
+
+    Levels are floats in the mechanism's own unit; `trust` maps them to one scale on which
+    higher is more trusted. Releases of one ladder must be garblings of one another.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    order: ClassVar[int]
+    kinds: ClassVar[frozenset[Kind]]
+    terms: ClassVar[tuple[LevelTerm, ...]]
+
+    @abstractmethod
+    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
+        """Raise `PolicyError` where the mechanism can't serve these attributes."""
+
+    @abstractmethod
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return the settings a new policy starts with."""
+
+    @abstractmethod
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` where the settings are not valid for these attributes."""
+
+    @abstractmethod
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels for `count` recipients, most trusted first."""
+
+    @abstractmethod
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the level that a statement means.
+
+        Raises
+        ------
+        LevelError
+            If the statement is incomplete, out of range or can't be met.
+        """
+
+    @abstractmethod
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each of the mechanism's terms, by the term's name."""
+
+    @abstractmethod
+    def trust(self, level: float) -> float:
+        """Return the level on a scale from 0 (nothing) to 1 (the original)."""
+
+    @abstractmethod
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest that two releases share exactly when they sit on one ladder."""
+
+    @abstractmethod
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released columns by name: a pure function of the request."""
+
+    @abstractmethod
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PerturbationMatrix | None:
+        """Return the perturbation matrix, or None where the mechanism has none."""
+
+    @abstractmethod
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises."""
+
+    @abstractmethod
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return what the recipient is told."""
+
+    @abstractmethod
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released file against the true table, independently of the keys."""
+
+    @abstractmethod
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Sequence[Attribute],
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is a garbling of the other."""

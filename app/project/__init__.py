@@ -1,0 +1,1 @@
+"""The project: the document, its file, the ledger, the secret, and making a release."""
