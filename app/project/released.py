@@ -1,0 +1,272 @@
+"""What a recipient is given: the released columns, made from the document, table and keys.
+
+Making a release and verifying one both use this module, so that a verification regenerates
+exactly what a release made. It is pure: no files, no clocks, no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.columns import ColumnSpec, MissingRule, Role, Value
+from app.engine.errors import DomainError, TableError
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import ReleaseRequest
+from app.engine.progress import Context, Part
+from app.engine.randomness import record_ids_by_key, record_ids_by_position
+from app.engine.table import Attribute, EncodedColumn, Table, encode_column
+from app.project.model import Document, Recipient
+from app.project.plan import EntryPlan, check_policy, plan_release
+
+if TYPE_CHECKING:
+    from app.engine.randomness import KeyRing
+
+
+@dataclass(frozen=True)
+class Material:
+    """What every release of one table is made from, whoever it is for.
+
+    Parameters
+    ----------
+    document
+        The columns' roles and the policy.
+    table
+        The source table.
+    encoded
+        Every attribute of the policy, by name, with its rows.
+    """
+
+    document: Document
+    table: Table
+    encoded: Mapping[str, EncodedColumn]
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """What mechanisms know about every attribute of the policy, by name."""
+        return {name: column.attribute for name, column in self.encoded.items()}
+
+
+def material_of(document: Document, table: Table) -> Material:
+    """Encode every attribute of the policy.
+
+    Raises
+    ------
+    PolicyError
+        If the policy is not complete, see `check_policy`.
+    TableError
+        If table and document have different columns.
+    DomainError
+        If a row does not fit its column's domain or bins, or is missing where that is refused.
+    """
+    check_policy(document)
+    check_columns(document, table)
+    names = [name for entry in document.policy for name in entry.attributes]
+    return Material(
+        document, table, {name: _encoded(table, document.column(name)) for name in names}
+    )
+
+
+def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
+    """Return what mechanisms know about every attribute of the policy, by name.
+
+    Raises the errors of `material_of`.
+    """
+    return material_of(document, table).attributes
+
+
+def released_columns(
+    document: Document,
+    table: Table,
+    recipient: Recipient,
+    keys: KeyRing,
+    context: Context,
+) -> pd.DataFrame:
+    """Return the frame that a recipient is given.
+
+    Rows keep the table's order. Identifying columns are dropped, sensitive attributes pass
+    through their mechanism, binned columns show their bins' labels, all others are as they are.
+
+    Parameters
+    ----------
+    document
+        The columns' roles and the policy.
+    table
+        The source table.
+    recipient
+        Whose levels are used.
+    keys
+        The source of keyed randomness.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Shape (n, released columns), with the table's index.
+
+    Raises
+    ------
+    TableError
+        If table and document have different columns, or the record key can't be used.
+    DomainError
+        If a row does not fit its column's domain or bins.
+    PolicyError
+        If a sensitive attribute has no mechanism, or the recipient no level for it.
+    LevelError
+        If a level can't be met.
+    """
+    material = material_of(document, table)
+    plans = plan_release(document, material.attributes, recipient)
+    return released_by_plan(material, plans, keys, context)
+
+
+def released_by_plan(
+    material: Material, plans: Sequence[EntryPlan], keys: KeyRing, context: Context
+) -> pd.DataFrame:
+    """Return the released frame at levels that are already resolved.
+
+    Returns and raises what `released_columns` does.
+    """
+    record_ids = record_ids_of(material, keys, Part(context, 0.0, 0.1))
+    released: dict[str, pd.Series] = {}
+    for position, plan in enumerate(plans):
+        start = 0.1 + 0.9 * position / len(plans)
+        part = Part(context, start, start + 0.9 / len(plans))
+        part.report(0.0, f"Releasing {plan.key}")
+        released.update(regenerate(plan, material, record_ids, keys, part))
+    frame = {
+        name: _shown(spec, material.table, released)
+        for name, spec in released_specs(material.document, material.table)
+    }
+    context.report(1.0, "Released columns are ready")
+    return pd.DataFrame(frame, index=material.table.frame.index, copy=False)
+
+
+def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnSpec], ...]:
+    """Return the columns that are released, in the table's order, with their specifications.
+
+    Raises
+    ------
+    TableError
+        If every column is identifying.
+    """
+    specs = [(name, document.column(name)) for name in table.columns]
+    kept = tuple((name, spec) for name, spec in specs if spec.role is not Role.IDENTIFYING)
+    if not kept:
+        raise TableError(
+            "Every column is identifying, so there is nothing to release.",
+            "Give at least one column another role.",
+        )
+    return kept
+
+
+def regenerate(
+    plan: EntryPlan,
+    material: Material,
+    record_ids: npt.NDArray[np.uint64],
+    keys: KeyRing,
+    context: Context,
+) -> Mapping[str, pd.Series]:
+    """Return one policy entry's released columns, by name, each of shape (n,)."""
+    request = request_of(plan, material, record_ids, keys)
+    return mechanism_called(plan.mechanism).release(request, context)
+
+
+def request_of(
+    plan: EntryPlan, material: Material, record_ids: npt.NDArray[np.uint64], keys: KeyRing
+) -> ReleaseRequest:
+    """Return what a mechanism is asked for a plan."""
+    return ReleaseRequest(
+        columns=tuple(material.encoded[name] for name in plan.attributes),
+        settings=plan.settings,
+        level=plan.level,
+        record_ids=record_ids,
+        keys=keys,
+    )
+
+
+def check_columns(document: Document, table: Table) -> None:
+    """Refuse a table whose columns are not the document's.
+
+    Raises
+    ------
+    TableError
+        If the table lacks a column, or has one whose role nobody has decided.
+    """
+    known = {column.name for column in document.columns}
+    for name in table.columns:
+        if name not in known:
+            raise TableError(
+                "The table has a column {column} that has no role yet.",
+                "Give it a role under Attributes, or open the table this project was made for.",
+                column=name,
+            )
+    for column in document.columns:
+        table.column(column.name)
+
+
+def record_ids_of(material: Material, keys: KeyRing, context: Context) -> npt.NDArray[np.uint64]:
+    """Return each record's identifier, shape (n,): by record key, or else by position.
+
+    Raises
+    ------
+    TableError
+        If the record key is not in the table, or is missing or repeated in a row.
+    """
+    key = material.document.record_key
+    if key is None:
+        return record_ids_by_position(material.table.rows)
+    return record_ids_by_key(material.table.column(key), keys, context)
+
+
+def _encoded(table: Table, spec: ColumnSpec) -> EncodedColumn:
+    series = table.column(spec.name)
+    if spec.missing is MissingRule.REFUSED:
+        missing = series.isna().to_numpy()
+        if missing.any():
+            raise DomainError(
+                "Column {column} is missing in {count} rows, first in row {row}.",
+                "Let missing be a value of its own, or mend these rows in the source table.",
+                column=spec.name,
+                count=int(missing.sum()),
+                row=int(missing.argmax()) + 1,
+            )
+    return encode_column(table, spec)
+
+
+def _shown(spec: ColumnSpec, table: Table, released: Mapping[str, pd.Series]) -> pd.Series:
+    """Return what a recipient sees of one column."""
+    if spec.role is Role.SENSITIVE:
+        return released[spec.name].set_axis(table.frame.index)
+    series = table.column(spec.name)
+    if spec.binning is not None:
+        return spec.binning.apply(series)
+    return series
+
+
+def released_table(document: Document, table: Table, frame: pd.DataFrame) -> Table:
+    """Return a released frame with the labels that its columns keep from the source table.
+
+    A sensitive attribute has the labels of its domain. A binned column has none: its values
+    are labels already. Nothing of a dropped column is kept.
+    """
+    value_labels: dict[str, Mapping[Value, str]] = {}
+    for name in map(str, frame.columns):
+        spec = document.column(name)
+        if spec.binning is not None:
+            continue
+        labels = table.value_labels.get(name, {})
+        if spec.role is Role.SENSITIVE and spec.domain is not None:
+            labels = spec.domain.labels
+        if labels:
+            value_labels[name] = labels
+    column_labels = {
+        name: label for name, label in table.column_labels.items() if name in frame.columns
+    }
+    return Table(frame, value_labels, column_labels)
