@@ -1,0 +1,1 @@
+"""Tests of Sfumato, one folder for each room of the house."""
