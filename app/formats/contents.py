@@ -1,0 +1,74 @@
+"""What a bundle is made from: released rows and all that a recipient is told about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.engine.columns import ColumnSpec, find_column
+from app.engine.mechanisms.base import Promise, PublishedFacts
+from app.engine.table import Table
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How some of the released columns were perturbed, and what that promises.
+
+    Parameters
+    ----------
+    attributes
+        The columns, in the order in which the mechanism takes them.
+    mechanism
+        The mechanism's identifier.
+    title, summary
+        Its name and one sentence about it, in plain words.
+    published
+        What the recipient is told; nothing in it is secret.
+    promise
+        What the release promises.
+    """
+
+    attributes: tuple[str, ...]
+    mechanism: str
+    title: str
+    summary: str
+    published: PublishedFacts
+    promise: Promise
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """All that the bytes of a bundle are a function of.
+
+    Parameters
+    ----------
+    table
+        The released table. It holds nothing that is not released.
+    columns
+        The specification of every released column, in the table's order.
+    perturbations
+        One for each policy entry.
+    recipient
+        For whom the release was made.
+    title
+        The title of the custodian's project; may be empty.
+    release_id
+        The release's identifier in the ledger.
+    version
+        The version of Sfumato that made the release.
+    """
+
+    table: Table
+    columns: tuple[ColumnSpec, ...]
+    perturbations: tuple[Perturbation, ...]
+    recipient: str
+    title: str
+    release_id: str
+    version: str
+
+    def column(self, name: str) -> ColumnSpec:
+        """Return the specification of a released column; `KeyError` where absent."""
+        return find_column(self.columns, name)
+
+    def perturbation_of(self, name: str) -> Perturbation | None:
+        """Return how a column was perturbed, or None where it was not."""
+        return next((p for p in self.perturbations if name in p.attributes), None)
