@@ -1,0 +1,261 @@
+"""What is open now: the table, the document, the project and its keys.
+
+Panels read the session and ask it to edit; it tells everyone what changed. It is the only
+thing that panels share.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.engine.errors import SfumatoError
+from app.engine.table import EncodedColumn, Table
+from app.jobs.runner import JobRunner
+from app.project.model import Document
+from app.ui.attributes import AttributeCache
+from app.ui.history import History, State
+from app.ui.messages import Message
+from app.ui.settings import MemoryStore, RecentProjects, Store
+
+if TYPE_CHECKING:
+    from app.engine.randomness import KeyRing
+    from app.project.store import ProjectFile
+
+AUTOSAVE_MILLISECONDS: Final = 800
+
+
+class Session(QObject):
+    """The state of one window, with undo, autosave and change signals.
+
+    Parameters
+    ----------
+    runner
+        Runs jobs; made when absent.
+    store
+        Where recent projects and choices are remembered; forgotten at the end when absent.
+    """
+
+    table_changed = Signal()
+    document_changed = Signal()
+    project_changed = Signal()
+    ledger_changed = Signal()
+    attribute_changed = Signal(str)
+    """An attribute's encoding, or the reason why there is none, has become known."""
+    history_changed = Signal()
+    saved = Signal()
+    message = Signal(object)
+    """A `Message` for whichever panel is in sight."""
+
+    def __init__(
+        self,
+        runner: JobRunner | None = None,
+        store: Store | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.runner = runner if runner is not None else JobRunner(self)
+        self.store: Store = store if store is not None else MemoryStore()
+        self.recent = RecentProjects(self.store)
+        self._state = State(Document())
+        self._history = History()
+        self._project: ProjectFile | None = None
+        self._secret = secrets.token_bytes(32)
+        self._unsaved = False
+        self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
+        self._autosave = QTimer(self)
+        self._autosave.setSingleShot(True)
+        self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
+        self._autosave.timeout.connect(self.save)
+
+    # ----- what is open
+
+    @property
+    def table(self) -> Table | None:
+        """The table that was read; None before one is open."""
+        return self._state.table
+
+    @property
+    def document(self) -> Document:
+        """What is decided about the table."""
+        return self._state.document
+
+    @property
+    def project(self) -> ProjectFile | None:
+        """The open project file; None until the work is saved for the first time."""
+        return self._project
+
+    @property
+    def project_path(self) -> Path | None:
+        """Where the open project is."""
+        return Path(self._project.path) if self._project is not None else None
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether there is work that no project file holds yet."""
+        return self._unsaved
+
+    @property
+    def keys(self) -> KeyRing:
+        """The project's keys, or those it will have once it is saved."""
+        if self._project is not None:
+            return self._project.keys
+        from app.engine.randomness import KeyRing  # noqa: PLC0415
+
+        return KeyRing(self._secret)
+
+    def take_secret(self) -> bytes:
+        """Return the secret for the project file that is about to be created."""
+        return self._secret
+
+    # ----- edits
+
+    def edit(self, text: str, document: Document, *, merge_key: Hashable | None = None) -> None:
+        """Put a new document in the place of the old one, as one step of undo.
+
+        Parameters
+        ----------
+        text
+            What the edit does, as the Edit menu shows it ("Mark occupation as sensitive").
+        document
+            The new document.
+        merge_key
+            Edits in a row with the same key are one step.
+        """
+        if document == self.document:
+            return
+        self._history.push(text, self._state, merge_key)
+        self._move_to(replace(self._state, document=document))
+
+    def open_table(self, text: str, table: Table, document: Document) -> None:
+        """Put a table and the document about it in place, as one step of undo."""
+        self._history.push(text, self._state)
+        self._move_to(State(document, table))
+
+    def attach_table(self, table: Table) -> None:
+        """Give the document the table it is about (after opening a project); not an edit."""
+        self._state = replace(self._state, table=table)
+        self._attributes.forget()
+        self.table_changed.emit()
+
+    def end_merge(self) -> None:
+        """Let the next edit be a step of its own (a slider was let go)."""
+        self._history.end_merge()
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        before = self._history.undo(self._state)
+        if before is not None:
+            self._move_to(before)
+
+    def redo(self) -> None:
+        """Do the edit again that was undone last."""
+        after = self._history.redo(self._state)
+        if after is not None:
+            self._move_to(after)
+
+    @property
+    def undo_text(self) -> str | None:
+        """What undo would take back; None where there is nothing."""
+        return self._history.undo_text
+
+    @property
+    def redo_text(self) -> str | None:
+        """What redo would do again; None where there is nothing."""
+        return self._history.redo_text
+
+    def _move_to(self, state: State) -> None:
+        other_table = state.table is not self._state.table
+        other_document = state.document != self._state.document
+        self._state = state
+        self._unsaved = True
+        if self._project is not None:
+            self._autosave.start()
+        if other_table:
+            self._attributes.forget()
+            self.table_changed.emit()
+        if other_document:
+            self.document_changed.emit()
+        self.history_changed.emit()
+
+    # ----- the project file
+
+    def set_project(self, project: ProjectFile | None, *, keep_state: bool = False) -> None:
+        """Make a project file the open one; its document becomes the present one.
+
+        Parameters
+        ----------
+        project
+            The file; None to start afresh, with a new secret.
+        keep_state
+            True when the file was just created from the present document.
+        """
+        if self._project is not None and self._project is not project:
+            self.save()
+            self._project.close()
+        self._autosave.stop()
+        self._project = project
+        self._unsaved = False
+        if project is None:
+            self._secret = secrets.token_bytes(32)
+        if not keep_state:
+            self._history.clear()
+            self._attributes.forget()
+            self._state = State(project.document if project is not None else Document())
+        if self.project_path is not None:
+            self.recent.add(self.project_path)
+        self.project_changed.emit()
+        if not keep_state:
+            self.table_changed.emit()
+            self.document_changed.emit()
+        self.history_changed.emit()
+        self.ledger_changed.emit()
+
+    def save(self) -> bool:
+        """Write the document into the open project file; return whether it is safe there."""
+        self._autosave.stop()
+        if self._project is None:
+            return False
+        if self._unsaved:
+            try:
+                self._project.save_document(self.document)
+            except (SfumatoError, OSError) as error:
+                self.message.emit(Message.of_error(error))
+                return False
+            self._unsaved = False
+        self.saved.emit()
+        return True
+
+    # ----- what is computed from the table
+
+    def attribute(self, name: str) -> EncodedColumn | None:
+        """Return a column encoded by its specification, or None while it is not known.
+
+        Small tables are encoded at once; large ones in a job, after which
+        `attribute_changed` is emitted. See `attribute_error` for why there is none.
+        """
+        if self.table is None or name not in self.table.columns:
+            return None
+        try:
+            spec = self.document.column(name)
+        except KeyError:
+            return None
+        return self._attributes.get(self.table, spec)
+
+    def attribute_error(self, name: str) -> SfumatoError | None:
+        """Return why a column does not fit its specification; None where it does."""
+        self.attribute(name)
+        return self._attributes.error(name)
+
+    def close(self) -> None:
+        """Save, stop every job and let the project file go."""
+        self.save()
+        self.runner.shutdown()
+        if self._project is not None:
+            self._project.close()
+            self._project = None
