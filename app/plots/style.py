@@ -6,6 +6,7 @@ The window makes a `PlotStyle` from its theme; tests and the command line may us
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
@@ -37,6 +38,8 @@ class PlotStyle:
         A font that matplotlib knows; see `app.plots.fonts`.
     small, body, title
         Font sizes in pixels at a device pixel ratio of 1.
+    translate
+        Turns a template in English into the person's language.
     """
 
     dark: bool
@@ -56,6 +59,11 @@ class PlotStyle:
     small: float = 12.0
     body: float = 13.0
     title: float = 16.0
+    translate: Callable[[str], str] = str
+
+    def say(self, template: str, **details: object) -> str:
+        """Return a template in the person's language, filled in."""
+        return self.translate(template).format(**details)
 
     def trust_colour(self, trust: float) -> str:
         """Return the colour of a trust between 0 (nothing) and 1 (the original)."""

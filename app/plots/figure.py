@@ -1,0 +1,252 @@
+"""What every plot is: a figure with a headline, texts for the pointer, and its own data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
+
+from app.plots.style import PlotStyle
+
+DOTS_PER_INCH = 100.0
+"""The resolution at a device pixel ratio of 1: one point is 100 / 72 pixels."""
+
+LEADING = 1.32
+"""Height of a line of text as a multiple of its size."""
+
+TITLE_GAP = 10.0
+"""Pixels between the headline and what is below it."""
+
+
+def points(pixels: float) -> float:
+    """Return a length in pixels (at a device pixel ratio of 1) in typographic points."""
+    return pixels * 72.0 / DOTS_PER_INCH
+
+
+@dataclass(frozen=True)
+class HoverRegion:
+    """A rectangle of a plot and what is said while the pointer is over it.
+
+    Parameters
+    ----------
+    axes
+        The axes the bounds belong to.
+    bounds
+        Left, bottom, right and top in data coordinates, in any order of each pair.
+    text
+        The values, in words.
+    """
+
+    axes: Axes
+    bounds: tuple[float, float, float, float]
+    text: str
+
+    def contains(self, x: float, y: float) -> bool:
+        """Return whether the point lies in the rectangle; data coordinates."""
+        left, bottom, right, top = self.bounds
+        return min(left, right) <= x <= max(left, right) and min(bottom, top) <= y <= max(
+            bottom, top
+        )
+
+
+class PlotFigure(Figure):
+    """A figure that knows its headline, what to say under the pointer, and its data.
+
+    Parameters
+    ----------
+    style
+        The look.
+    headline
+        The answer the plot gives, as a sentence. It is wrapped to the figure's width.
+    subtitle
+        How to read the plot, in a muted line below.
+    data
+        The values shown, as they are exported.
+    size
+        Width and height in pixels at a device pixel ratio of 1.
+
+    Attributes
+    ----------
+    hover : list of HoverRegion
+        The regions that answer to the pointer; the last one that fits wins.
+    preferred_height : float
+        The height in pixels at which nothing is cramped.
+    """
+
+    def __init__(
+        self,
+        style: PlotStyle,
+        headline: str,
+        subtitle: str,
+        data: pd.DataFrame,
+        size: tuple[float, float] = (720.0, 400.0),
+    ) -> None:
+        super().__init__(
+            figsize=(size[0] / DOTS_PER_INCH, size[1] / DOTS_PER_INCH),
+            dpi=DOTS_PER_INCH,
+            facecolor=style.background,
+        )
+        self.style = style
+        self.headline = headline
+        self.subtitle = subtitle
+        self.data = data
+        self.hover: list[HoverRegion] = []
+        self.preferred_height = size[1]
+        self.set_layout_engine(HeadlineLayout())
+
+    def text_at(self, x: float, y: float) -> str:
+        """Return what to say at a point in display coordinates (pixels, from below left)."""
+        for region in reversed(self.hover):
+            box = region.axes.get_window_extent()
+            if box.contains(x, y):
+                inside = region.axes.transData.inverted().transform((x, y))
+                if region.contains(float(inside[0]), float(inside[1])):
+                    return region.text
+        return ""
+
+    def to_csv(self) -> str:
+        """Return the values shown as CSV."""
+        return self.data.to_csv(index=False, lineterminator="\n")
+
+
+class HeadlineLayout(ConstrainedLayoutEngine):
+    """Wraps the headline to the figure's width and lays the axes out below it."""
+
+    def __init__(self) -> None:
+        super().__init__(w_pad=0.0, h_pad=0.0, wspace=0.04, hspace=0.04)
+
+    def execute(self, fig: Figure) -> None:
+        """Place the headline and the subtitle, then the axes in the space left."""
+        if not isinstance(fig, PlotFigure):
+            raise TypeError("HeadlineLayout lays out a PlotFigure")
+        taken = _place_texts(fig)
+        width, height = fig.get_size_inches() * DOTS_PER_INCH
+        margin = 4.0
+        self.set(
+            rect=(
+                margin / width,
+                margin / height,
+                max(1.0 - 2 * margin / width, 0.1),
+                max(1.0 - (taken + margin) / height, 0.1),
+            )
+        )
+        super().execute(fig)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A text across the top of a figure: the headline or the subtitle."""
+
+    text: str
+    pixels: float
+    colour: str
+    weight: int
+
+
+def _place_texts(fig: PlotFigure) -> float:
+    """Write headline and subtitle at the top left; return the height used, in pixels."""
+    for old in list(fig.texts):
+        if old.get_gid() == "headline":
+            old.remove()
+    width, height = fig.get_size_inches() * DOTS_PER_INCH
+    used = 0.0
+    for line in (
+        _Line(fig.headline, fig.style.title, fig.style.text, 600),
+        _Line(fig.subtitle, fig.style.small, fig.style.muted, 400),
+    ):
+        if not line.text:
+            continue
+        wrapped = _wrap(fig, line, width)
+        artist = fig.text(
+            0.0,
+            1.0 - used / height,
+            "\n".join(wrapped),
+            fontsize=points(line.pixels),
+            fontfamily=fig.style.font_family,
+            fontweight=line.weight,
+            color=line.colour,
+            ha="left",
+            va="top",
+            linespacing=LEADING * 0.82,
+            parse_math=False,
+            gid="headline",
+        )
+        artist.set_in_layout(False)
+        used += len(wrapped) * line.pixels * LEADING + 4.0
+    return used + TITLE_GAP
+
+
+def _wrap(fig: PlotFigure, line: _Line, width: float) -> list[str]:
+    """Break a text into lines that fit `width` pixels, measured by the font's outlines."""
+    face = FontProperties(family=fig.style.font_family, weight=line.weight, size=line.pixels)
+    lines: list[str] = []
+    for word in line.text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        drawn, _, _ = text_to_path.get_text_width_height_descent(longer, face, ismath=False)
+        if lines and drawn <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def label_font(
+    style: PlotStyle, pixels: float | None = None, weight: int = 400
+) -> dict[str, object]:
+    """Return the text properties of a label; `pixels` defaults to the body size.
+
+    A dollar sign stays a dollar sign.
+    """
+    return {
+        "fontsize": points(style.body if pixels is None else pixels),
+        "fontfamily": style.font_family,
+        "fontweight": weight,
+        "parse_math": False,
+    }
+
+
+def quiet_axes(axes: Axes, style: PlotStyle, grid: str = "x") -> None:
+    """Give axes the house look: no frame, a light grid along `grid`, small muted ticks."""
+    axes.set_facecolor("none")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0, colors=style.muted, labelsize=points(style.small), pad=6)
+    axes.set_axisbelow(True)
+    if grid in ("x", "y", "both"):
+        axes.grid(axis=grid, color=style.line, linewidth=points(1.0))  # type: ignore[arg-type]
+    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        label.set_fontfamily(style.font_family)
+
+
+def name_rows(axes: Axes, names: Iterable[str], style: PlotStyle, widest: int = 28) -> None:
+    """Write the names of horizontal rows at the left, the first row on top.
+
+    Names longer than `widest` characters are cut with an ellipsis.
+    """
+    shown = [shorten(name, widest) for name in names]
+    axes.set_yticks(range(len(shown)), shown)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    for label in axes.get_yticklabels():
+        label.set(fontfamily=style.font_family, fontsize=points(style.body), color=style.text)
+        label.set_parse_math(False)
+
+
+def shorten(name: str, widest: int) -> str:
+    """Return the name, cut to `widest` characters with an ellipsis."""
+    return name if len(name) <= widest else name[: widest - 1].rstrip() + "…"
+
+
+def percent(share: float, decimals: int | None = None) -> str:
+    """Return a share as a percentage with a thin space, e.g. ``31 %``.
+
+    Without `decimals`, shares below 10 % have one.
+    """
+    if decimals is None:
+        decimals = 1 if 0 < abs(share) < 0.0995 else 0
+    return f"{share * 100:.{decimals}f}\u202f%"
