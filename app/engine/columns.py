@@ -16,12 +16,32 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.engine.errors import DomainError
+from app.engine.values import (
+    Codes,
+    Value,
+    canonical,
+    check_types,
+    factorize,
+    number_text,
+    plain,
+    smallest_unsigned,
+    sort_key,
+)
 
-Value = str | int | float | bool | None
-"""One value of a domain. ``None`` is a missing value, where missing is a value of its own."""
-
-Codes = npt.NDArray[np.unsignedinteger]
-"""Positions in a domain, in the smallest unsigned type that holds them."""
+__all__ = [
+    "MISSING_LABEL",
+    "Binning",
+    "Codes",
+    "ColumnSpec",
+    "Domain",
+    "Kind",
+    "MissingRule",
+    "Role",
+    "Value",
+    "find_column",
+    "names_of",
+    "smallest_unsigned",
+]
 
 MISSING_LABEL: Final = "(missing)"
 
@@ -57,11 +77,6 @@ class MissingRule(StrEnum):
     """A missing value stops the release."""
 
 
-def smallest_unsigned(size: int) -> np.dtype[np.unsignedinteger]:
-    """Return the smallest unsigned type that holds the codes ``0 .. size - 1``."""
-    return np.min_scalar_type(max(size - 1, 0))
-
-
 @dataclass(frozen=True)
 class Domain:
     """The fixed, ordered list of values an attribute can take.
@@ -78,7 +93,8 @@ class Domain:
     Raises
     ------
     DomainError
-        If the domain is empty, or a value stands in it twice.
+        If the domain is empty, mixes texts with numbers, holds a number that is not finite,
+        or a value stands in it twice.
     """
 
     values: tuple[Value, ...]
@@ -87,6 +103,7 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.values:
             raise DomainError("The domain is empty.", "Add at least two values.")
+        check_types(self.values)
         seen: dict[Value, int] = {}
         for position, value in enumerate(self.values):
             if value in seen:
@@ -113,8 +130,12 @@ class Domain:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the values in their order (labels do not count)."""
-        listed = [[type(value).__name__, value] for value in self.values]
+        """A digest of the values in their order (labels do not count).
+
+        A whole number counts the same however it is stored: a column that gains a missing value
+        may turn from integers to floats, and must stay the same attribute.
+        """
+        listed = [canonical(value) for value in self.values]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
     @property
@@ -144,18 +165,11 @@ class Domain:
             The message names the row and never the value.
         """
         name = context_name or str(column.name)
-        index = pd.Index([value for value in self.values if value is not None])
-        positions = np.array(
-            [i for i, value in enumerate(self.values) if value is not None], dtype=np.int64
-        )
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            lookup = _lookup(index, positions, pd.Series(column.cat.categories))
-            within = np.asarray(column.cat.codes)
-            found = np.append(lookup, -1)[within]
-            missing = within < 0
-        else:
-            missing = column.isna().to_numpy()
-            found = _lookup(index, positions, column)
+        positions, uniques = factorize(column)
+        known: dict[Value, int] = {value: code for code, value in enumerate(self.values)}
+        found = [known.get(plain(value), -1) for value in uniques]
+        lookup = np.array([*found, -1], dtype=np.int64)
+        missing = positions < 0
         if missing.any():
             if not self.allows_missing:
                 raise DomainError(
@@ -166,18 +180,11 @@ class Domain:
                     count=int(missing.sum()),
                     row=int(missing.argmax()) + 1,
                 )
-            found = np.where(missing, self.values.index(None), found)
-        outside = found < 0
-        if outside.any():
-            raise DomainError(
-                "Column {column} has values outside its domain in {count} rows, first in row"
-                " {row}.",
-                "Add the values to the domain, or mend these rows in the source table.",
-                column=name,
-                count=int(outside.sum()),
-                row=int(outside.argmax()) + 1,
-            )
-        codes: Codes = found.astype(smallest_unsigned(self.size))
+            # Position -1 is the last entry of the lookup.
+            lookup[-1] = self.values.index(None)
+        if (lookup[:-1] < 0).any():
+            _refuse_outside(lookup[positions] < 0, name)
+        codes: Codes = lookup.astype(smallest_unsigned(self.size))[positions]
         return codes
 
     def decode(self, codes: Codes, name: str) -> pd.Series:
@@ -198,35 +205,24 @@ class Domain:
         labels: Mapping[Value, str] | None = None,
     ) -> Domain:
         """Propose the values that occur, sorted, with those that have a label."""
-        occurring = [_plain(value) for value in column.dropna().unique()]
+        occurring = [plain(value) for value in pd.Series(column.unique()).dropna()]
         known = dict(labels or {})
-        values: list[Value] = sorted({*occurring, *known}, key=_sort_key)
+        values: list[Value] = sorted({*occurring, *known}, key=sort_key)
         if missing is MissingRule.VALUE and bool(column.isna().any()):
             values.append(None)
         return cls(tuple(values), known)
 
 
-def _lookup(
-    index: pd.Index, positions: npt.NDArray[np.int64], column: pd.Series
-) -> npt.NDArray[np.int64]:
-    """Return each value's code, -1 where the domain has no such value."""
-    found = index.get_indexer(pd.Index(column))
-    return np.where(found < 0, -1, np.append(positions, -1)[found])
-
-
-def _plain(value: object) -> Value:
-    """Return a numpy scalar as the Python value it holds; a date as its ISO text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
-
-
-def _sort_key(value: Value) -> tuple[int, float, str]:
-    if isinstance(value, int | float):
-        return (0, float(value), "")
-    return (1, 0.0, str(value))
+def _refuse_outside(outside: npt.NDArray[np.bool_], name: str) -> None:
+    """Name the first row with a value outside the domain, where there is one."""
+    if outside.any():
+        raise DomainError(
+            "Column {column} has values outside its domain in {count} rows, first in row {row}.",
+            "Add the values to the domain, or mend these rows in the source table.",
+            column=name,
+            count=int(outside.sum()),
+            row=int(outside.argmax()) + 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -274,7 +270,7 @@ class Binning:
             return self.labels
         pairs = list(itertools.pairwise(self.edges))
         return tuple(
-            f"[{low:g}, {high:g}{']' if i == len(pairs) - 1 else ')'}"
+            f"[{number_text(low)}, {number_text(high)}{']' if i == len(pairs) - 1 else ')'}"
             for i, (low, high) in enumerate(pairs)
         )
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from app.engine.columns import Codes, ColumnSpec, Domain, Kind, Value
 from app.engine.errors import TableError
+from app.engine.values import count_codes
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
         series = spec.binning.apply(series)
     domain = spec.domain or proposed_domain(table, spec)
     codes = domain.encode(series, spec.name)
-    counts = np.bincount(codes, minlength=domain.size).astype(np.int64)
+    counts = count_codes(codes, domain.size)
     return EncodedColumn(Attribute(spec.name, Kind.CATEGORICAL, domain, counts), codes)
 
 
