@@ -1,0 +1,135 @@
+# shellcheck shell=bash disable=SC2034
+# What installer/run and installer/test share; sourced, never run.
+# Everything is made inside the checkout (.venv, .venv-engine, build/setup.log), and made once: a
+# stamp of what went in tells a later run that nothing has to be done.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
+VENV="$ROOT/.venv"
+VENV_ENGINE="$ROOT/.venv-engine"
+LOG="$ROOT/build/setup.log"
+mkdir -p "$ROOT/build"
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
+
+QT_PACKAGES=(
+  libegl1 libgl1 libglib2.0-0 libdbus-1-3 libfontconfig1 libfreetype6
+  libxkbcommon0 libxkbcommon-x11-0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4
+  libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-render0
+  libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-xfixes0 libxcb-xinerama0 libxcb-xkb1
+)
+
+say() { printf '%s\n' "$*"; }
+
+# stop WHAT DO: what went wrong and what to type, then an end with status 1.
+stop() {
+  printf '\n%s\n' "$1" >&2
+  [ $# -lt 2 ] || printf 'Type:\n    %s\n' "$2" >&2
+  exit 1
+}
+
+# quietly COMMAND…: its output goes to the log, and is shown (without addresses) if it fails.
+quietly() {
+  if "$@" >"$LOG" 2>&1; then return 0; fi
+  grep -vE '^(Looking in|Get:|Hit:|Ign:)' "$LOG" |
+    sed -E 's#(https?|file)://[^ ]+#(address)#g' | tail -n 20 >&2 || true
+  return 1
+}
+
+# patiently COMMAND…: three attempts, since networks fail.
+patiently() {
+  local attempt
+  for attempt in 1 2; do
+    "$@" >"$LOG" 2>&1 && return 0
+    sleep $((attempt * 3))
+  done
+  quietly "$@"
+}
+
+is_debian() { [ -r /etc/debian_version ] && command -v apt-get >/dev/null; }
+is_root() { [ "$(id -u)" -eq 0 ]; }
+
+# debian_packages WHY NAME…: installs packages where that is possible, else says how to.
+debian_packages() {
+  local why="$1"
+  shift
+  is_debian || stop "$why Install with your system's package manager what Debian calls: $*"
+  is_root || stop "$why" "sudo apt-get install -y $*"
+  say "$why Installing from Debian: $*"
+  export DEBIAN_FRONTEND=noninteractive
+  patiently apt-get update -q || stop "Debian's package lists can't be read." "apt-get update"
+  patiently apt-get install -q -y --no-install-recommends "$@" ||
+    stop "Debian could not install the packages." "apt-get install -y $*"
+}
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+# find_python: sets PYTHON to a Python of version 3.11 or later.
+find_python() {
+  local name
+  for name in ${SFUMATO_PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14 python; do
+    if command -v "$name" >/dev/null && new_enough "$name"; then
+      PYTHON="$(command -v "$name")"
+      return 0
+    fi
+  done
+  if is_debian && is_root; then
+    debian_packages "Python is missing." python3 python3-venv
+    PYTHON="$(command -v python3)"
+    new_enough "$PYTHON" && return 0
+  fi
+  if is_debian; then
+    stop "Sfumato needs Python 3.11 or later, and none was found." \
+      "sudo apt-get install -y python3 python3-venv"
+  fi
+  stop "Sfumato needs Python 3.11 or later, and none was found. Install it from python.org or \
+with your system's package manager, or name it: SFUMATO_PYTHON=/path/to/python installer/run"
+}
+
+# make_venv FOLDER: a virtual environment, made anew where it does not work.
+make_venv() {
+  "$1/bin/python" -c 'import pip' 2>/dev/null && new_enough "$1/bin/python" && return 0
+  find_python
+  if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
+    debian_packages "Python's module venv is missing." python3-venv
+  fi
+  quietly "$PYTHON" -m venv --clear "$1" || stop "A virtual environment could not be made in $1."
+}
+
+# stamp FOLDER: a digest of all that decides what is installed there.
+stamp() {
+  { cat "$ROOT/pyproject.toml" && "$1/bin/python" -VV && say "$ROOT"; } |
+    "$1/bin/python" -c 'import hashlib, sys
+print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
+}
+
+# install_project [EXTRA]: the project, editable, in .venv; nothing where it is already there.
+install_project() {
+  local extra="${1:-}" marker target
+  make_venv "$VENV"
+  for marker in "$VENV/installed-test" "$VENV/installed-${extra:-plain}"; do
+    [ "$(cat "$marker" 2>/dev/null)" = "$(stamp "$VENV")" ] && return 0
+    [ -z "$extra" ] || break
+  done
+  target="$ROOT${extra:+[$extra]}"
+  say "Setting up .venv; the first time takes a few minutes."
+  patiently "$VENV/bin/python" -m pip install -q --retries 5 -e "$target" ||
+    stop "The packages that Sfumato needs could not be installed. Check the network, then try \
+again." "installer/$(basename "$0")"
+  stamp "$VENV" >"$VENV/installed-${extra:-plain}"
+}
+
+# qt_starts PLATFORM: whether Qt really opens an application there.
+qt_starts() {
+  {
+    QT_QPA_PLATFORM="$1" "$VENV/bin/python" -c \
+      'from PySide6.QtWidgets import QApplication; QApplication([])'
+  } >"$LOG" 2>&1
+}
+
+# prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
+prepare_qt() {
+  local platform="${1:-offscreen}"
+  qt_starts "$platform" && return 0
+  debian_packages "Qt needs libraries of the system." "${QT_PACKAGES[@]}"
+  qt_starts "$platform" || stop "Qt still can't start: $(tail -n 3 "$LOG")"
+}
