@@ -1,0 +1,86 @@
+"""The habits of the house: short files and functions, nothing unfinished, open seams."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from app.engine.mechanisms import all_mechanisms
+from resources import resource_path
+from tests.source_code import ROOT, modules
+
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
+ASSERTS = re.compile(r"\bassert\b|raises|\bcheck_|\bexpect_|assert_|waitSignal|qtmodeltester")
+
+
+@pytest.mark.parametrize("folder", ["app", "tests", "resources"])
+def test_a_file_is_short_enough_to_be_one_thing(folder):
+    lengths = {module.place: module.text.count("\n") for module in modules(folder)}
+    assert {place: lines for place, lines in lengths.items() if lines > LONGEST_FILE} == {}
+
+
+def test_a_function_is_short_enough_to_be_read():
+    long = [
+        f"{module.place}:{node.lineno} {node.name}"
+        for module in modules("app")
+        for node in module.functions()
+        if (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_nothing_is_left_unfinished():
+    found = [
+        f"{module.place}:{number}"
+        for module in modules("app")
+        for number, line in enumerate(module.text.splitlines(), start=1)
+        if UNFINISHED.search(line)
+    ]
+    assert found == []
+
+
+def test_every_test_asserts_something():
+    hollow = [
+        f"{module.place}:{node.lineno} {node.name}"
+        for module in modules("tests")
+        for node in module.functions()
+        if node.name.startswith("test_")
+        and not ASSERTS.search(ast.get_source_segment(module.text, node) or "")
+    ]
+    assert hollow == []
+
+
+def test_every_folder_of_python_is_a_package():
+    missing = {
+        module.path.parent.relative_to(ROOT).as_posix()
+        for folder in ("app", "tests")
+        for module in modules(folder)
+        if not (module.path.parent / "__init__.py").exists()
+    }
+    assert missing == set()
+
+
+@pytest.mark.parametrize("name", sorted(all_mechanisms()))
+def test_a_mechanism_is_known_by_name_only_where_it_lives(name):
+    """Whoever adds a mechanism finds no list to extend and no branch to add."""
+    own = (f"app/engine/mechanisms/{name}", f"app/ui/panels/policy/editors/{name}")
+    found = [
+        f"{module.place}:{node.lineno}"
+        for module in modules("app")
+        if not module.place.startswith(own)
+        for node in module.nodes
+        if isinstance(node, ast.Constant) and node.value == name
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", sorted(all_mechanisms()))
+def test_a_mechanism_has_its_editor_and_its_page_of_help(name):
+    declared = re.compile(rf"^\s+mechanism\b[^=]*= \"{name}\"", re.MULTILINE)
+    editors = modules("app/ui/panels/policy/editors")
+    assert [e.place for e in editors if declared.search(e.text)], "no editor"
+    assert resource_path("help", f"mechanism-{name}.md").stat().st_size > 500
