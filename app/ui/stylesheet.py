@@ -76,6 +76,15 @@ QToolButton[look="segment"] {
   border: 1px solid $field_line; background: $surface; border-radius: 0;
   padding: 0 10px; min-height: 28px; color: $text;
 }
+QToolButton[look="segment"][place="first"] {
+  border-top-left-radius: 6px; border-bottom-left-radius: 6px;
+}
+QToolButton[look="segment"][place="middle"], QToolButton[look="segment"][place="last"] {
+  margin-left: -1px;
+}
+QToolButton[look="segment"][place="last"] {
+  border-top-right-radius: 6px; border-bottom-right-radius: 6px;
+}
 QToolButton[look="segment"]:hover { background: $hover; }
 QToolButton[look="segment"]:checked {
   background: $selected; border-color: $accent; color: $text; font-weight: 600;
