@@ -1,0 +1,261 @@
+"""Reading a bundle back: a folder or a zip file that may have been through many hands.
+
+Nothing in it is trusted: only the three files of a bundle are looked at, by their fixed names,
+so a name that points elsewhere does nothing; a zip is unpacked no further than the sizes it
+states, and a digest that does not fit is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from app.engine.progress import Context, Part, Silent
+from app.engine.table import Table
+from app.formats.bundle import digest_of_files
+from app.formats.bundle_table import read_data
+from app.formats.contents import BundleError
+from app.formats.datapackage import DATAPACKAGE_NAME
+from app.formats.descriptor import Descriptor, descriptor_from
+from app.formats.recipient_readme import README_NAME
+
+_CHUNK: Final = 1 << 20
+_LARGEST_TEXT: Final = 64 << 20
+"""More than a description or a README can need, in bytes."""
+_LARGEST_DATA: Final = 64 << 30
+"""More than a data file can need, in bytes."""
+_PACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle as it was read.
+
+    Parameters
+    ----------
+    table
+        The released table, typed by the bundle's schema.
+    descriptor
+        What ``datapackage.json`` says.
+    files
+        The actual SHA-256 of each file, by name.
+    altered
+        The files whose bytes are not those that ``datapackage.json`` vouches for.
+    """
+
+    table: Table
+    descriptor: Descriptor
+    files: Mapping[str, str]
+    altered: tuple[str, ...]
+
+    @property
+    def datapackage(self) -> Mapping[str, Any]:
+        """The content of ``datapackage.json``."""
+        return self.descriptor.content
+
+    @property
+    def digest(self) -> str:
+        """The digest of the whole bundle, see `app.formats.bundle.digest_of_files`."""
+        return digest_of_files(self.files)
+
+
+def read_bundle(
+    path: Path, context: Context | None = None, *, accept_altered: bool = False
+) -> Bundle:
+    """Read a bundle.
+
+    Parameters
+    ----------
+    path
+        The folder or the zip file.
+    context
+        Progress and cancelling.
+    accept_altered
+        Read a bundle whose files were altered as far as possible, and say so in
+        `Bundle.altered`, instead of refusing it.
+
+    Raises
+    ------
+    BundleError
+        If it is not a bundle, a file is missing or altered, or the data can't be read.
+    """
+    watcher = context or Silent()
+    with _opened(path, watcher) as folder:
+        descriptor = _descriptor(folder, path)
+        files, altered = _digests(folder, path, descriptor, Part(watcher, 0.3, 0.5))
+        if altered and not accept_altered:
+            raise BundleError(
+                "{file} in {path} was altered: its digest is not the one that {description}"
+                " states.",
+                "Ask for the bundle again, or verify it against the project to see what differs.",
+                file=altered[0],
+                path=path,
+                description=DATAPACKAGE_NAME,
+            )
+        table = read_data(folder / descriptor.data_name, descriptor, Part(watcher, 0.5, 1.0))
+    return Bundle(table, descriptor, files, altered)
+
+
+@contextmanager
+def _opened(path: Path, context: Context) -> Iterator[Path]:
+    """Give a folder that holds the bundle's files."""
+    if path.is_dir():
+        yield path
+        return
+    if not path.is_file():
+        raise BundleError(
+            "There is no file or folder {path}.", "Check the name of the bundle.", path=path
+        )
+    if not zipfile.is_zipfile(path):
+        raise _not_a_bundle(path)
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as unpacked:
+        _unpack(path, Path(unpacked), Part(context, 0.0, 0.3))
+        yield Path(unpacked)
+
+
+def _unpack(path: Path, folder: Path, context: Context) -> None:
+    """Unpack the bundle's files, and nothing else, from a zip."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _wanted(archive, path)
+            if DATAPACKAGE_NAME not in entries:
+                raise _not_a_bundle(path)
+            _copy(archive, entries.pop(DATAPACKAGE_NAME), folder / DATAPACKAGE_NAME, context)
+            descriptor = _descriptor(folder, path)
+            for name in (README_NAME, descriptor.data_name):
+                if name in entries:
+                    _copy(archive, entries[name], folder / name, context)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise BundleError(
+            "The zip file {path} is damaged.", "Ask for the bundle again.", path=path
+        ) from error
+
+
+def _wanted(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Return the entries that can be a bundle's files, by name.
+
+    They stand at the top of the zip, or in the one folder that somebody zipped.
+    """
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    top = {entry.filename.split("/", 1)[0] for entry in entries if "/" in entry.filename}
+    at_top = any(entry.filename == DATAPACKAGE_NAME for entry in entries)
+    prefix = "" if at_top or len(top) != 1 else f"{top.pop()}/"
+    found: dict[str, zipfile.ZipInfo] = {}
+    for entry in entries:
+        name = entry.filename.removeprefix(prefix)
+        if not entry.filename.startswith(prefix) or "/" in name or "\\" in name:
+            continue
+        if name in found:
+            raise BundleError(
+                "The zip file {path} has two files of the same name.",
+                "Ask for the bundle again.",
+                path=path,
+            )
+        found[name] = entry
+    return found
+
+
+def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, context: Context) -> None:
+    """Unpack one entry, but no more than it states and than can be right."""
+    limit = _LARGEST_DATA if target.name.startswith("data.") else _LARGEST_TEXT
+    room = shutil.disk_usage(target.parent).free
+    linked = stat.S_ISLNK(entry.external_attr >> 16)
+    if linked or entry.compress_type not in _PACKED or entry.flag_bits & 0x1:
+        raise BundleError(
+            "{file} in the zip file is a link, encrypted or packed in a way a bundle is not.",
+            "Ask for the bundle again.",
+            file=target.name,
+        )
+    if entry.file_size > min(limit, room):
+        raise BundleError(
+            "{file} in the zip file would unpack to {size} bytes, more than there is room for.",
+            "Don't open the zip file unless you know where it comes from.",
+            file=target.name,
+            size=f"{entry.file_size:,}",
+        )
+    with archive.open(entry) as source, target.open("wb") as file:
+        done = 0
+        while chunk := source.read(_CHUNK):
+            context.report(done / max(entry.file_size, 1), f"Unpacking {target.name}")
+            done += len(chunk)
+            if done > entry.file_size:
+                raise zipfile.BadZipFile
+            file.write(chunk)
+
+
+def _descriptor(folder: Path, path: Path) -> Descriptor:
+    """Read ``datapackage.json``."""
+    file = folder / DATAPACKAGE_NAME
+    if not _is_plain_file(file) or file.stat().st_size > _LARGEST_TEXT:
+        raise _not_a_bundle(path)
+    try:
+        content = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        raise BundleError(
+            "{description} in {path} can't be read: it is not valid JSON.",
+            "Ask for the bundle again.",
+            description=DATAPACKAGE_NAME,
+            path=path,
+        ) from None
+    descriptor = descriptor_from(content)
+    if descriptor is None:
+        raise BundleError(
+            "{description} in {path} was not written by Sfumato, or was altered since.",
+            "Ask for the bundle again.",
+            description=DATAPACKAGE_NAME,
+            path=path,
+        )
+    return descriptor
+
+
+def _digests(
+    folder: Path, path: Path, descriptor: Descriptor, context: Context
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return every file's actual digest, and the files that are not as described."""
+    files: dict[str, str] = {}
+    for name in sorted((README_NAME, DATAPACKAGE_NAME, descriptor.data_name)):
+        if not _is_plain_file(folder / name):
+            raise BundleError(
+                "{file} is missing in {path}.",
+                "Ask for the whole bundle: it has {count} files.",
+                file=name,
+                path=path,
+                count=3,
+            )
+        with (folder / name).open("rb") as file:
+            files[name] = _digest(file, f"Reading {name}", context)
+    altered = tuple(
+        name for name, stated in sorted(descriptor.hashes.items()) if files[name] != stated
+    )
+    return files, altered
+
+
+def _digest(file: BinaryIO, text: str, context: Context) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(_CHUNK):
+        context.report(0.5, text)
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _is_plain_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _not_a_bundle(path: Path) -> BundleError:
+    return BundleError(
+        "{path} is not a bundle: it has no {description}.",
+        "Choose the folder or the zip file that was released.",
+        path=path,
+        description=DATAPACKAGE_NAME,
+    )

@@ -1,0 +1,236 @@
+"""The description of a bundle: a Frictionless Data Package with a Table Schema.
+
+Follows https://datapackage.org (version 2). What is Sfumato's own is in ``sfumato`` objects,
+which other tools pass over: one for the package, one for each perturbed column.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from app.engine.columns import ColumnSpec, Domain
+from app.engine.values import Value, plain
+from app.formats.contents import BundleContents, Perturbation
+
+DATAPACKAGE_NAME: Final = "datapackage.json"
+DATA_RESOURCE: Final = "data"
+README_RESOURCE: Final = "readme"
+
+_PACKAGE_PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
+_SCHEMA_PROFILE: Final = "https://datapackage.org/profiles/2.0/tableschema.json"
+_MEDIA_TYPES: Final = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "sav": "application/x-spss-sav",
+    "dta": "application/x-stata-dta",
+}
+_OBJECT_TYPES: Final = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "floating": "number",
+    "mixed-integer-float": "number",
+    "decimal": "number",
+    "date": "date",
+    "datetime": "datetime",
+    "datetime64": "datetime",
+    "time": "time",
+}
+_TRUE: Final = ["true", "True", "TRUE", "1"]
+_FALSE: Final = ["false", "False", "FALSE", "0"]
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What is known of a written file: its name, its size in bytes and its SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def describe(
+    contents: BundleContents, format_name: str, data: FileFacts, readme: FileFacts
+) -> dict[str, Any]:
+    """Return the data package's descriptor.
+
+    Parameters
+    ----------
+    contents
+        The bundle's contents.
+    format_name
+        The data file's format.
+    data, readme
+        The two files that the descriptor vouches for.
+    """
+    package: dict[str, Any] = {
+        "$schema": _PACKAGE_PROFILE,
+        "name": package_name(contents),
+        "title": contents.title or "A released table",
+        "description": f"Released to {contents.recipient}. Perturbed columns can't be read as"
+        f" they stand: {readme.name} tells how to estimate from them.",
+        "sfumato": {
+            "version": contents.version,
+            "release": contents.release_id,
+            "recipient": contents.recipient,
+            "rows": contents.table.rows,
+            "perturbed": [list(p.attributes) for p in contents.perturbations],
+        },
+        "resources": [
+            _data_resource(contents, format_name, data),
+            {
+                "name": README_RESOURCE,
+                "type": "file",
+                "path": readme.name,
+                "format": "md",
+                "mediatype": "text/markdown",
+                "encoding": "utf-8",
+                "bytes": readme.size,
+                "hash": f"sha256:{readme.sha256}",
+            },
+        ],
+    }
+    return package
+
+
+def package_name(contents: BundleContents) -> str:
+    """Return the package's name: lower-case letters, digits, dots and hyphens."""
+    name = re.sub(r"[^a-z0-9.]+", "-", f"{contents.title} {contents.release_id}".lower())
+    return name.strip("-.") or "release"
+
+
+def encode(descriptor: Mapping[str, Any]) -> bytes:
+    """Return a descriptor as the bytes of a JSON file; the same for the same descriptor."""
+    return (json.dumps(descriptor, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _data_resource(contents: BundleContents, format_name: str, data: FileFacts) -> dict[str, Any]:
+    resource: dict[str, Any] = {
+        "name": DATA_RESOURCE,
+        # General tools read CSV by the schema; they check the other formats' digests only.
+        "type": "table" if format_name == "csv" else "file",
+        "path": data.name,
+        "format": format_name,
+        "mediatype": _MEDIA_TYPES[format_name],
+    }
+    if format_name == "csv":
+        resource["encoding"] = "utf-8"
+        resource["dialect"] = {"delimiter": ",", "quoteChar": '"', "doubleQuote": True}
+    return {
+        **resource,
+        "bytes": data.size,
+        "hash": f"sha256:{data.sha256}",
+        "schema": {
+            "$schema": _SCHEMA_PROFILE,
+            "fields": [_field(contents, name) for name in contents.table.columns],
+            "missingValues": [""],
+        },
+    }
+
+
+def _field(contents: BundleContents, name: str) -> dict[str, Any]:
+    """Return the schema of one column."""
+    spec = contents.column(name)
+    series = contents.table.frame[name]
+    perturbation = contents.perturbation_of(name)
+    domain = _known_domain(spec, perturbation)
+    field: dict[str, Any] = {"name": name, "type": schema_type(series)}
+    if name in contents.table.column_labels:
+        field["title"] = contents.table.column_labels[name]
+    if field["type"] == "boolean":
+        field |= {"trueValues": _TRUE, "falseValues": _FALSE}
+    if domain is not None:
+        field["constraints"] = {"enum": [value for value in domain.values if value is not None]}
+        if not domain.allows_missing and not bool(series.isna().any()):
+            field["constraints"]["required"] = True
+    field |= _labels(field["type"], series, domain, contents.table.value_labels.get(name, {}))
+    if spec.binning is not None:
+        field["categoriesOrdered"] = True
+    if perturbation is not None:
+        field["sfumato"] = field.get("sfumato", {}) | _extension(perturbation, domain)
+    return field
+
+
+def _known_domain(spec: ColumnSpec, perturbation: Perturbation | None) -> Domain | None:
+    """Return the values a released column can have, where they are fixed beforehand."""
+    if perturbation is not None:
+        return spec.domain
+    return Domain((*spec.binning.names, None)) if spec.binning is not None else None
+
+
+def _labels(
+    field_type: str, series: pd.Series, domain: Domain | None, labels: Mapping[Value, str]
+) -> dict[str, Any]:
+    """Return a column's value labels in the schema's terms.
+
+    The schema's ``categories`` list every value a column can have and exist for text and whole
+    numbers only; labels of other columns, or of some values only, stand in ``sfumato``.
+    """
+    if domain is not None:
+        values: list[Value] = [value for value in domain.values if value is not None]
+    else:
+        values = list(labels)
+    texts = {_of_type(value, field_type): text for value, text in labels.items()}
+    listed = [
+        {"value": value, "label": texts[value]} if value in texts else {"value": value}
+        for value in (_of_type(value, field_type) for value in values)
+    ]
+    whole = domain is not None or (bool(labels) and _all_in(series, field_type, set(texts)))
+    if whole and field_type in ("string", "integer"):
+        return {"categories": listed}
+    if labels:
+        return {"sfumato": {"labels": [item for item in listed if "label" in item]}}
+    return {}
+
+
+def _of_type(value: Value, field_type: str) -> Value:
+    """Return a whole number that a statistical file stores as a fraction as what it is."""
+    if field_type == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _all_in(series: pd.Series, field_type: str, known: set[Value]) -> bool:
+    occurring = series.cat.categories if hasattr(series, "cat") else series.dropna().unique()
+    return all(_of_type(plain(value), field_type) in known for value in occurring)
+
+
+def _extension(perturbation: Perturbation, domain: Domain | None) -> dict[str, Any]:
+    """Return what is told about a perturbed column; nothing in it is secret."""
+    extension: dict[str, Any] = {
+        "mechanism": perturbation.mechanism,
+        "attributes": list(perturbation.attributes),
+        "parameters": dict(perturbation.published.parameters),
+    }
+    if domain is not None:
+        extension["domain"] = list(domain.values)
+    return extension
+
+
+def schema_type(series: pd.Series) -> str:
+    """Return a column's type in the Table Schema's terms, from how it is stored.
+
+    Text that looks like a number stays text: a postcode keeps its zeros.
+    """
+    values = (
+        pd.Series(series.cat.categories)
+        if isinstance(series.dtype, pd.CategoricalDtype)
+        else series
+    )
+    dtype = values.dtype
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_integer_dtype(dtype):
+        return "integer"
+    if pd.api.types.is_numeric_dtype(dtype):
+        return "number"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        known = values.dropna()
+        whole_days = known.dt.tz is None and bool((known == known.dt.normalize()).all())
+        return "date" if whole_days else "datetime"
+    return _OBJECT_TYPES.get(pd.api.types.infer_dtype(values, skipna=True), "string")

@@ -1,0 +1,109 @@
+"""The description of a bundle, read back and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.engine.values import Value
+from app.formats.datapackage import DATA_RESOURCE, README_RESOURCE
+from app.formats.recipient_readme import README_NAME
+
+_DATA_NAME: Final = re.compile(r"data\.(csv|parquet|sav|dta)")
+_HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
+_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "date", "datetime", "time"})
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column as the schema describes it.
+
+    Parameters
+    ----------
+    name, type
+        Its name, and its type in the Table Schema's terms.
+    title
+        The sentence that describes it; may be empty.
+    labels
+        The texts for its values.
+    """
+
+    name: str
+    type: str
+    title: str
+    labels: Mapping[Value, str]
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """What ``datapackage.json`` says.
+
+    Parameters
+    ----------
+    content
+        All of it.
+    data_name, format_name
+        The data file's name and format.
+    fields
+        The columns, in order.
+    hashes
+        The stated SHA-256 of the data file and the README, by name.
+    release_id, recipient
+        The release's identifier and whom it was made for.
+    """
+
+    content: Mapping[str, Any]
+    data_name: str
+    format_name: str
+    fields: tuple[Field, ...]
+    hashes: Mapping[str, str]
+    release_id: str
+    recipient: str
+
+
+def descriptor_from(content: object) -> Descriptor | None:
+    """Return a descriptor from the JSON of ``datapackage.json``, or None if it is not one."""
+    try:
+        return _descriptor(content)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _descriptor(content: Any) -> Descriptor:
+    resources = {resource["name"]: resource for resource in content["resources"]}
+    data = resources[DATA_RESOURCE]
+    name = _DATA_NAME.fullmatch(data["path"])
+    if name is None:
+        raise ValueError
+    fields = tuple(map(_field, data["schema"]["fields"]))
+    if not fields or len({field.name for field in fields}) != len(fields):
+        raise ValueError
+    own = content["sfumato"]
+    return Descriptor(
+        content=content,
+        data_name=name[0],
+        format_name=name[1],
+        fields=fields,
+        hashes={name[0]: _hash(data), README_NAME: _hash(resources[README_RESOURCE])},
+        release_id=str(own["release"]),
+        recipient=str(own["recipient"]),
+    )
+
+
+def _field(plain: Any) -> Field:
+    if plain["type"] not in _TYPES:
+        raise ValueError
+    listed = [*plain.get("categories", ()), *plain.get("sfumato", {}).get("labels", ())]
+    labels: dict[Value, str] = {
+        item["value"]: str(item["label"]) for item in listed if "label" in item
+    }
+    return Field(str(plain["name"]), plain["type"], str(plain.get("title", "")), labels)
+
+
+def _hash(resource: Mapping[str, Any]) -> str:
+    found = _HASH.fullmatch(resource["hash"])
+    if found is None:
+        raise ValueError
+    return found[1]
