@@ -47,6 +47,19 @@ class HoverRegion:
     bounds: tuple[float, float, float, float]
     text: str
 
+    def box(self) -> tuple[float, float, float, float]:
+        """Return left, bottom, right and top in display coordinates, within the axes."""
+        left, bottom, right, top = self.bounds
+        corners = self.axes.transData.transform([(left, bottom), (right, top)])
+        frame = self.axes.get_window_extent()
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        return (
+            max(float(low[0]), frame.x0),
+            max(float(low[1]), frame.y0),
+            min(float(high[0]), frame.x1),
+            min(float(high[1]), frame.y1),
+        )
+
     def contains(self, x: float, y: float) -> bool:
         """Return whether the point lies in the rectangle; data coordinates."""
         left, bottom, right, top = self.bounds
@@ -77,6 +90,10 @@ class PlotFigure(Figure):
         The regions that answer to the pointer; the last one that fits wins.
     preferred_height : float
         The height in pixels at which nothing is cramped.
+    corner : float
+        Pixels at the top right that the headline leaves free.
+    margin : float
+        Pixels left free all around; none as a part of a page.
     """
 
     def __init__(
@@ -98,17 +115,29 @@ class PlotFigure(Figure):
         self.data = data
         self.hover: list[HoverRegion] = []
         self.preferred_height = size[1]
+        self.corner = 0.0
+        self.margin = 0.0
+        self.lines_above = (
+            _Line(self, headline, style.title, style.text, style),
+            _Line(self, subtitle, style.small, style.muted, style),
+        )
         self.set_layout_engine(HeadlineLayout())
 
+    def region_at(self, x: float, y: float) -> HoverRegion | None:
+        """Return the region at a point in display coordinates (pixels, from below left)."""
+        for axes in self.axes:
+            if not axes.get_window_extent().contains(x, y):
+                continue
+            inside = axes.transData.inverted().transform((x, y))
+            for region in reversed(self.hover):
+                if region.axes is axes and region.contains(float(inside[0]), float(inside[1])):
+                    return region
+        return None
+
     def text_at(self, x: float, y: float) -> str:
-        """Return what to say at a point in display coordinates (pixels, from below left)."""
-        for region in reversed(self.hover):
-            box = region.axes.get_window_extent()
-            if box.contains(x, y):
-                inside = region.axes.transData.inverted().transform((x, y))
-                if region.contains(float(inside[0]), float(inside[1])):
-                    return region.text
-        return ""
+        """Return what to say at a point in display coordinates; empty where there is nothing."""
+        region = self.region_at(x, y)
+        return region.text if region is not None else ""
 
     def to_csv(self) -> str:
         """Return the values shown as CSV."""
@@ -125,68 +154,64 @@ class HeadlineLayout(ConstrainedLayoutEngine):
         """Place the headline and the subtitle, then the axes in the space left."""
         if not isinstance(fig, PlotFigure):
             raise TypeError("HeadlineLayout lays out a PlotFigure")
-        taken = _place_texts(fig)
         width, height = fig.get_size_inches() * DOTS_PER_INCH
-        margin = 4.0
-        self.set(
-            rect=(
-                margin / width,
-                margin / height,
-                max(1.0 - 2 * margin / width, 0.1),
-                max(1.0 - (taken + margin) / height, 0.1),
-            )
-        )
+        edge = fig.margin
+        taken = edge
+        for line in fig.lines_above:
+            taken += line.place(fig, edge, taken)
+        side = edge + 4.0
+        left, bottom = side / width, side / height
+        top = 1.0 - (taken + TITLE_GAP) / height
+        self.set(rect=(left, bottom, max(1.0 - 2 * left, 0.1), max(top - bottom, 0.1)))
         super().execute(fig)
 
 
-@dataclass(frozen=True)
 class _Line:
     """A text across the top of a figure: the headline or the subtitle."""
 
-    text: str
-    pixels: float
-    colour: str
-    weight: int
-
-
-def _place_texts(fig: PlotFigure) -> float:
-    """Write headline and subtitle at the top left; return the height used, in pixels."""
-    for old in list(fig.texts):
-        if old.get_gid() == "headline":
-            old.remove()
-    width, height = fig.get_size_inches() * DOTS_PER_INCH
-    used = 0.0
-    for line in (
-        _Line(fig.headline, fig.style.title, fig.style.text, 600),
-        _Line(fig.subtitle, fig.style.small, fig.style.muted, 400),
-    ):
-        if not line.text:
-            continue
-        wrapped = _wrap(fig, line, width)
-        artist = fig.text(
+    def __init__(
+        self, fig: Figure, text: str, pixels: float, colour: str, style: PlotStyle
+    ) -> None:
+        self.words = text.split(" ")
+        self.pixels = pixels
+        weight = 600 if pixels > style.body else 400
+        self.face = FontProperties(family=style.font_family, weight=weight, size=pixels)
+        self.artist = fig.text(
             0.0,
-            1.0 - used / height,
-            "\n".join(wrapped),
-            fontsize=points(line.pixels),
-            fontfamily=fig.style.font_family,
-            fontweight=line.weight,
-            color=line.colour,
+            1.0,
+            text,
+            fontsize=points(pixels),
+            fontfamily=style.font_family,
+            fontweight=weight,
+            color=colour,
             ha="left",
             va="top",
             linespacing=LEADING * 0.82,
             parse_math=False,
-            gid="headline",
         )
-        artist.set_in_layout(False)
-        used += len(wrapped) * line.pixels * LEADING + 4.0
-    return used + TITLE_GAP
+        self.artist.set_in_layout(False)
+
+    def place(self, fig: PlotFigure, left: float, top: float) -> float:
+        """Wrap the text and put it at a distance from the figure's corner; all in pixels.
+
+        Returns
+        -------
+        float
+            The height used.
+        """
+        if self.words == [""]:
+            return 0.0
+        width, height = fig.get_size_inches() * DOTS_PER_INCH
+        lines = _wrap(self.words, self.face, width - 2 * left - fig.corner)
+        self.artist.set_text("\n".join(lines))
+        self.artist.set_position((left / width, 1.0 - top / height))
+        return len(lines) * self.pixels * LEADING + 4.0
 
 
-def _wrap(fig: PlotFigure, line: _Line, width: float) -> list[str]:
-    """Break a text into lines that fit `width` pixels, measured by the font's outlines."""
-    face = FontProperties(family=fig.style.font_family, weight=line.weight, size=line.pixels)
+def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:
+    """Break words into lines that fit `width` pixels, measured by the font's outlines."""
     lines: list[str] = []
-    for word in line.text.split(" "):
+    for word in words:
         longer = f"{lines[-1]} {word}" if lines else word
         drawn, _, _ = text_to_path.get_text_width_height_descent(longer, face, ismath=False)
         if lines and drawn <= width:

@@ -23,8 +23,8 @@ from app.plots.style import PlotStyle
 MOST_CELLS = 48
 """Rows and columns that can be told apart on a page; more values are shown in groups."""
 
-MOST_NUMBERS = 16
-"""Rows and columns up to which every cell shows its number."""
+MOST_NUMBERS = 10
+"""Rows and columns up to which every cell shows its number; beyond, only the diagonal does."""
 
 MOST_NAMES = 32
 """Rows and columns up to which each is named."""
@@ -99,7 +99,7 @@ def build_matrix_heatmap(data: MatrixData, style: PlotStyle) -> PlotFigure:
     )
     _name_sides(axes, data, style)
     _separate_cells(axes, count, style)
-    if count <= MOST_NUMBERS:
+    if count <= MOST_NAMES:
         _write_numbers(axes, data, style, top)
     for row in range(count):
         for column in range(count):
@@ -193,8 +193,10 @@ def _write_numbers(axes: Axes, data: MatrixData, style: PlotStyle, top: float) -
     colours = style.share_map()
     for row, shares in enumerate(data.shares):
         for column, share in enumerate(shares):
+            if row != column and len(data.names) > MOST_NUMBERS:
+                continue
             from_map = colours(share / top)
-            axes.text(
+            number = axes.text(
                 column,
                 row,
                 f"{share * 100:.0f}" if share >= 0.0995 or share == 0 else f"{share * 100:.1f}",
@@ -203,6 +205,7 @@ def _write_numbers(axes: Axes, data: MatrixData, style: PlotStyle, top: float) -
                 color=style.ink_on(_hex(from_map)),
                 **label_font(style, style.small, 600 if row == column else 400),  # type: ignore[arg-type]
             )
+            number.set_in_layout(False)
 
 
 def _hex(colour: tuple[float, float, float, float]) -> str:
