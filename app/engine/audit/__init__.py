@@ -1,0 +1,1 @@
+"""What releases reveal when they are held together."""
