@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.engine.errors import SfumatoError
+from app.engine.randomness import KeyRing
 from app.engine.table import EncodedColumn, Table
 from app.jobs.runner import JobRunner
 from app.project.model import Document
@@ -24,10 +25,13 @@ from app.ui.messages import Message
 from app.ui.settings import MemoryStore, RecentProjects, Store
 
 if TYPE_CHECKING:
-    from app.engine.randomness import KeyRing
     from app.project.store import ProjectFile
 
 AUTOSAVE_MILLISECONDS: Final = 800
+
+
+def _passing_keys() -> KeyRing:
+    return KeyRing(secrets.token_bytes(32))
 
 
 class Session(QObject):
@@ -51,6 +55,10 @@ class Session(QObject):
     saved = Signal()
     message = Signal(object)
     """A `Message` for whichever panel is in sight."""
+    table_requested = Signal(object)
+    """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    panel_requested = Signal(str)
+    """Another panel, by its name, should come into sight."""
 
     def __init__(
         self,
@@ -65,7 +73,7 @@ class Session(QObject):
         self._state = State(Document())
         self._history = History()
         self._project: ProjectFile | None = None
-        self._secret = secrets.token_bytes(32)
+        self._passing_keys = _passing_keys()
         self._unsaved = False
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._autosave = QTimer(self)
@@ -102,16 +110,10 @@ class Session(QObject):
 
     @property
     def keys(self) -> KeyRing:
-        """The project's keys, or those it will have once it is saved."""
+        """The project's keys; passing ones, good for previews alone, until there is a project."""
         if self._project is not None:
             return self._project.keys
-        from app.engine.randomness import KeyRing  # noqa: PLC0415
-
-        return KeyRing(self._secret)
-
-    def take_secret(self) -> bytes:
-        """Return the secret for the project file that is about to be created."""
-        return self._secret
+        return self._passing_keys
 
     # ----- edits
 
@@ -202,7 +204,7 @@ class Session(QObject):
         self._project = project
         self._unsaved = False
         if project is None:
-            self._secret = secrets.token_bytes(32)
+            self._passing_keys = _passing_keys()
         if not keep_state:
             self._history.clear()
             self._attributes.forget()

@@ -1,0 +1,277 @@
+"""Jobs end in exactly one of four ways, on the main thread, and stale results are dropped."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import pytest
+
+from app.engine.errors import SfumatoError
+from app.jobs.job import Ending
+from app.jobs.runner import JobRunner
+
+
+class Log:
+    """What a job's handlers were told, and on which thread."""
+
+    def __init__(self):
+        self.told = []
+
+    def done(self, result):
+        self.told.append(("done", result, threading.current_thread()))
+
+    def error(self, error):
+        self.told.append(("error", error, threading.current_thread()))
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+class Gate:
+    """Holds a job until the test lets it go on, without sleeping."""
+
+    def __init__(self):
+        self._open = threading.Event()
+        self.reached = threading.Event()
+
+    def __call__(self, context):
+        self.reached.set()
+        assert self._open.wait(10)
+        context.report(0.5, "past the gate")
+        return "result"
+
+    def open(self):
+        self._open.set()
+
+
+def wait_for(qtbot, job):
+    if job.running:
+        with qtbot.waitSignal(job.finished, timeout=10_000):
+            pass
+
+
+def test_a_result_arrives_on_the_main_thread(qtbot, runner, log):
+    seen = []
+
+    def work(_context):
+        seen.append(threading.current_thread())
+        return 42
+
+    job = runner.run("Count", work, log.done, log.error)
+    wait_for(qtbot, job)
+    assert job.ending is Ending.DONE
+    assert log.told == [("done", 42, threading.main_thread())]
+    assert seen[0] is not threading.main_thread()
+
+
+def test_an_expected_error_goes_to_its_handler_without_frames(qtbot, runner, log):
+    def work(_context):
+        secret = "a cell value"
+        raise SfumatoError("Column {column} is empty.", "Choose another.", column=str(len(secret)))
+
+    job = runner.run("Read", work, log.done, log.error)
+    wait_for(qtbot, job)
+    assert job.ending is Ending.ERROR
+    [(what, error, thread)] = log.told
+    assert (what, error.what, thread) == ("error", "Column 12 is empty.", threading.main_thread())
+    assert error.__traceback__ is None
+
+
+def test_an_expected_error_without_a_handler_is_announced(qtbot, runner):
+    def work(_context):
+        raise SfumatoError("No room.")
+
+    with qtbot.waitSignal(runner.error_occurred, timeout=10_000) as heard:
+        runner.run("Write", work)
+    assert heard.args[0].what == "No room."
+
+
+def test_a_bug_is_reported_without_its_message_or_locals(qtbot, runner, log):
+    def work(_context):
+        diagnosis = "influenza"
+        return int(diagnosis)
+
+    with qtbot.waitSignal(runner.bug_occurred, timeout=10_000) as heard:
+        job = runner.run("Convert", work, log.done, log.error)
+    report = heard.args[0]
+    assert job.ending is Ending.BUG
+    assert log.told == []
+    assert report.kind == "ValueError"
+    assert "test_runner.py" in report.text
+    assert "invalid literal" not in report.text
+
+
+def test_a_bug_report_tells_what_led_to_it(qtbot, runner):
+    def work(_context):
+        try:
+            return {}["x"]
+        except KeyError as error:
+            raise RuntimeError("influenza") from error
+
+    with qtbot.waitSignal(runner.bug_occurred, timeout=10_000) as heard:
+        runner.run("Convert", work)
+    text = heard.args[0].text
+    assert "KeyError" in text
+    assert "RuntimeError" in text
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (MemoryError(), "not enough memory"),
+        (OSError(28, "No space left on device", "out.csv"), "No space left on device (out.csv)"),
+    ],
+)
+def test_what_the_system_refuses_is_an_expected_error(qtbot, runner, log, failure, said):
+    def work(_context):
+        raise failure
+
+    job = runner.run("Write", work, log.done, log.error)
+    wait_for(qtbot, job)
+    assert job.ending is Ending.ERROR
+    assert said in log.told[0][1].what
+
+
+def test_a_worker_never_dies_without_an_ending(qtbot, runner):
+    def work(_context):
+        raise SystemExit(3)
+
+    job = runner.run("Quit", work)
+    wait_for(qtbot, job)
+    assert job.ending is Ending.BUG
+
+
+def test_a_cancelled_job_is_silent(qtbot, runner, log):
+    gate = Gate()
+    job = runner.run("Release", gate, log.done, log.error)
+    assert gate.reached.wait(10)
+    job.cancel()
+    gate.open()
+    wait_for(qtbot, job)
+    assert job.ending is Ending.CANCELLED
+    assert log.told == []
+
+
+def test_a_job_that_ignores_the_request_ends_as_cancelled_all_the_same(qtbot, runner, log):
+    reached, go = threading.Event(), threading.Event()
+
+    def work(_context):
+        reached.set()
+        assert go.wait(10)
+        return "too late"
+
+    job = runner.run("Release", work, log.done, log.error)
+    assert reached.wait(10)
+    job.cancel()
+    go.set()
+    wait_for(qtbot, job)
+    assert job.ending is Ending.CANCELLED
+    assert log.told == []
+
+
+def test_a_newer_job_with_the_same_key_supersedes_the_older(qtbot, runner, log):
+    gate = Gate()
+    older = runner.run("Preview", gate, log.done, key="preview")
+    assert gate.reached.wait(10)
+    newer = runner.run("Preview", lambda _context: "newer", log.done, key="preview")
+    gate.open()
+    wait_for(qtbot, newer)
+    wait_for(qtbot, older)
+    assert (older.ending, newer.ending) == (Ending.CANCELLED, Ending.DONE)
+    assert [result for _, result, _ in log.told] == ["newer"]
+
+
+def test_a_result_on_its_way_is_dropped_when_a_newer_job_starts(qtbot, runner, log):
+    finished = threading.Event()
+
+    def older_work(_context):
+        finished.set()
+        return "older"
+
+    older = runner.run("Preview", older_work, log.done, key="preview")
+    assert finished.wait(10)
+    newer = runner.run("Preview", lambda _context: "newer", log.done, key="preview")
+    wait_for(qtbot, older)
+    wait_for(qtbot, newer)
+    assert [result for _, result, _ in log.told] == ["newer"]
+
+
+def test_progress_is_passed_on_and_thinned_out(qtbot, runner):
+    reports = []
+
+    def work(context):
+        for step in range(5_000):
+            context.report(step / 5_000, "counting")
+        context.report(1.0, "counted")
+
+    job = runner.run("Count", work)
+    job.progressed.connect(lambda: reports.append((job.fraction, job.text)))
+    wait_for(qtbot, job)
+    assert 0 < len(reports) < 500
+    assert reports[-1] == (1.0, "counted")
+
+
+def test_the_runner_tells_of_starts_and_ends(qtbot, runner):
+    started, ended = [], []
+    runner.job_started.connect(lambda job: started.append(job.title))
+    runner.job_finished.connect(lambda job: ended.append((job.title, job.ending)))
+    job = runner.run("Count", lambda _context: None)
+    assert runner.jobs == (job,)
+    wait_for(qtbot, job)
+    assert started == ["Count"]
+    assert ended == [("Count", Ending.DONE)]
+    assert runner.jobs == ()
+
+
+def test_shutdown_cancels_waits_and_lets_nothing_start_again(qtbot, log):
+    runner = JobRunner()
+    reached, stopped = threading.Event(), threading.Event()
+
+    def work(context):
+        reached.set()
+        try:
+            while True:
+                context.report(0.5, "busy")
+        finally:
+            stopped.set()
+
+    job = runner.run("Release", work, log.done, log.error)
+    assert reached.wait(10)
+    runner.shutdown()
+    assert stopped.is_set()
+    assert job.ending is Ending.CANCELLED
+    with pytest.raises(RuntimeError):
+        runner.run("Again", work)
+    assert log.told == []
+
+
+def test_an_error_in_a_handler_leaves_the_job_ended(qtbot, runner):
+    def handler(_result):
+        raise ValueError("handler")
+
+    with qtbot.capture_exceptions() as caught:
+        job = runner.run("Count", lambda _context: 1, handler)
+        wait_for(qtbot, job)
+    assert job.ending is Ending.DONE
+    assert caught[0][0] is ValueError
+    assert runner.jobs == ()
+
+
+def test_what_a_job_closed_over_is_let_go_when_it_ends(qtbot, runner):
+    class Large:
+        pass
+
+    large = Large()
+    gone = weakref.ref(large)
+
+    def work(_context, held=large):
+        return None if held else 1
+
+    job = runner.run("Count", work)
+    del large, work
+    wait_for(qtbot, job)
+    qtbot.waitUntil(lambda: gone() is None, timeout=5_000)
+    assert job.ending is Ending.DONE
