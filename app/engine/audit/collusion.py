@@ -6,7 +6,8 @@ trusted member knows (Xiao, Tao and Chen, VLDB 2009, Lemma 1). With independent 
 likelihoods multiply (same paper, Appendix 2). The paper's own measure, the average posterior
 of the true value, is reported beside the share of right guesses.
 
-Averages over many draws use an ordinary generator with a fixed start: nothing here is released.
+Averages over many draws take them from AES under a key that everyone knows: nothing here is
+released, and the same question has the same answer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from app.engine.matrix import PerturbationMatrix, Vector
 from app.engine.progress import Context
+from app.engine.randomness import BLOCK_BYTES, SECRET_BYTES, BlockCipher
 
 MOST_OUTCOMES = 400_000
 """Up to this many joint outcomes are enumerated; beyond, outcomes are drawn."""
@@ -140,9 +142,8 @@ def _drawn(matrices: Sequence[PerturbationMatrix], shares: Vector, context: Cont
     """Average over drawn outcomes the chance that the best guess is right, given the outcome."""
     size = shares.size
     draws = min(max(WORK // (size * len(matrices)), FEWEST_DRAWS), MOST_DRAWS)
-    generator = np.random.default_rng(20_090_824)
-    true = np.sort(generator.choice(size, size=draws, p=shares))
-    seen = np.stack([_released(matrix, true, generator) for matrix in matrices])
+    true = np.sort(_places(np.cumsum(shares), _uniforms(draws, 0)))
+    seen = [_released(matrix, true, place + 1) for place, matrix in enumerate(matrices)]
     best, hit = np.empty(draws), np.empty(draws)
     step = max(BLOCK // size, 1)
     for start in range(0, draws, step):
@@ -178,13 +179,30 @@ def _rows(matrix: PerturbationMatrix, values: npt.NDArray[np.int64]) -> npt.NDAr
 
 
 def _released(
-    matrix: PerturbationMatrix, true: npt.NDArray[np.int64], generator: np.random.Generator
+    matrix: PerturbationMatrix, true: npt.NDArray[np.int64], stream: int
 ) -> npt.NDArray[np.int64]:
     """Draw a released value for each true one; `true` is sorted."""
     released = np.empty_like(true)
+    draws = _uniforms(len(true), stream)
     starts = np.flatnonzero(np.append(True, true[1:] != true[:-1]))
     for start, end in itertools.pairwise([*starts.tolist(), len(true)]):
         steps = np.cumsum(matrix.column(int(true[start])))
-        draws = generator.random(end - start) * steps[-1]
-        released[start:end] = np.searchsorted(steps, draws, side="right")
-    return np.minimum(released, matrix.size - 1)
+        released[start:end] = _places(steps, draws[start:end])
+    return released
+
+
+def _places(steps: Vector, draws: Vector) -> npt.NDArray[np.int64]:
+    """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
+    found = np.searchsorted(steps, draws * steps[-1], side="right")
+    return np.minimum(found, len(steps) - 1)
+
+
+def _uniforms(count: int, stream: int) -> Vector:
+    """Return numbers from [0, 1) that look random and are always the same, shape (count,)."""
+    blocks = np.zeros((count, 2), dtype="<u8")
+    blocks[:, 0] = np.arange(count)
+    blocks[:, 1] = stream
+    drawn = np.zeros(count * BLOCK_BYTES + BLOCK_BYTES - 1, dtype=np.uint8)
+    BlockCipher(bytes(SECRET_BYTES)).encrypt(blocks.view(np.uint8).reshape(-1), drawn)
+    words = drawn[: count * BLOCK_BYTES].view("<u8")[::2]
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
