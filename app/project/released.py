@@ -7,7 +7,7 @@ exactly what a release made. It is pure: no files, no clocks, no state.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +35,8 @@ class Material:
     Parameters
     ----------
     document
-        The columns' roles and the policy.
+        The columns' roles and the policy; the domain of every attribute of the policy is
+        filled in where the rows had to suggest it.
     table
         The source table.
     encoded
@@ -67,9 +68,11 @@ def material_of(document: Document, table: Table) -> Material:
     check_policy(document)
     check_columns(document, table)
     names = [name for entry in document.policy for name in entry.attributes]
-    return Material(
-        document, table, {name: _encoded(table, document.column(name)) for name in names}
-    )
+    encoded = {name: encode_attribute(table, document.column(name)) for name in names}
+    for name, column in encoded.items():
+        spec = replace(document.column(name), domain=column.attribute.domain)
+        document = document.with_column(spec)
+    return Material(document, table, encoded)
 
 
 def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
@@ -141,7 +144,9 @@ def released_by_plan(
         part.report(0.0, f"Releasing {plan.key}")
         released.update(regenerate(plan, material, record_ids, keys, part))
     frame = {
-        name: _shown(spec, material.table, released)
+        name: released[name].set_axis(material.table.frame.index)
+        if spec.role is Role.SENSITIVE
+        else open_column(material.table, spec)
         for name, spec in released_specs(material.document, material.table)
     }
     context.report(1.0, "Released columns are ready")
@@ -225,7 +230,16 @@ def record_ids_of(material: Material, keys: KeyRing, context: Context) -> npt.ND
     return record_ids_by_key(material.table.column(key), keys, context)
 
 
-def _encoded(table: Table, spec: ColumnSpec) -> EncodedColumn:
+def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
+    """Encode one sensitive attribute.
+
+    Raises
+    ------
+    TableError
+        If the table has no such column.
+    DomainError
+        If a row does not fit the domain or the bins, or is missing where that is refused.
+    """
     series = table.column(spec.name)
     if spec.missing is MissingRule.REFUSED:
         missing = series.isna().to_numpy()
@@ -240,14 +254,10 @@ def _encoded(table: Table, spec: ColumnSpec) -> EncodedColumn:
     return encode_column(table, spec)
 
 
-def _shown(spec: ColumnSpec, table: Table, released: Mapping[str, pd.Series]) -> pd.Series:
-    """Return what a recipient sees of one column."""
-    if spec.role is Role.SENSITIVE:
-        return released[spec.name].set_axis(table.frame.index)
+def open_column(table: Table, spec: ColumnSpec) -> pd.Series:
+    """Return a column that is released unperturbed: as it is, or as its bins' labels."""
     series = table.column(spec.name)
-    if spec.binning is not None:
-        return spec.binning.apply(series)
-    return series
+    return series if spec.binning is None else spec.binning.apply(series)
 
 
 def released_table(document: Document, table: Table, frame: pd.DataFrame) -> Table:
