@@ -193,8 +193,9 @@ def _released(
 
 def _places(steps: Vector, draws: Vector) -> npt.NDArray[np.int64]:
     """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
-    found = np.searchsorted(steps, draws * steps[-1], side="right")
-    return np.minimum(found, len(steps) - 1)
+    found: npt.NDArray[np.int64] = np.searchsorted(steps, draws * steps[-1], side="right")
+    places: npt.NDArray[np.int64] = np.minimum(found, len(steps) - 1)
+    return places
 
 
 def _uniforms(count: int, stream: int) -> Vector:
