@@ -1,0 +1,80 @@
+"""What can go wrong with a project, its passphrase, its ledger and its source table.
+
+Each is an expected error: it says what happened, where, and what to do.
+"""
+
+from __future__ import annotations
+
+from app.engine.errors import SfumatoError
+
+
+class ProjectError(SfumatoError):
+    """A project file can't be used as asked."""
+
+
+class ProjectMissing(ProjectError):
+    """There is no file at the place where the project should be."""
+
+
+class ProjectExists(ProjectError):
+    """A file stands where a new project should go."""
+
+
+class NotAProject(ProjectError):
+    """The file is something else than a Sfumato project."""
+
+
+class DamagedProject(ProjectError):
+    """The file was a project, but parts of it can't be read any more."""
+
+
+class NewerProject(ProjectError):
+    """A later version of Sfumato wrote the project."""
+
+
+class ProjectInUse(ProjectError):
+    """Another window or command has the project open."""
+
+
+class ReadOnlyProject(ProjectError):
+    """The project is open for reading only."""
+
+
+class CannotWrite(ProjectError):
+    """A file or a folder does not allow writing."""
+
+
+class DiskFull(ProjectError):
+    """There is no room left where something should be saved."""
+
+
+class PassphraseError(ProjectError):
+    """A passphrase can't be used."""
+
+
+class WrongPassphrase(PassphraseError):
+    """The passphrase does not open the project."""
+
+
+class LedgerTampered(ProjectError):
+    """The ledger is not the one that Sfumato wrote."""
+
+
+class SourceMissing(ProjectError):
+    """The source table is not where it was."""
+
+
+class SourceChanged(ProjectError):
+    """The source table is not the one that the project knows."""
+
+
+class ReleaseError(ProjectError):
+    """A release can't be made as asked."""
+
+
+class TargetExists(ReleaseError):
+    """Something stands under the name that a release should get; it is never overwritten."""
+
+
+class RulesError(ProjectError):
+    """A rules file can't be read, or does not fit the table."""

@@ -1,0 +1,109 @@
+"""Files that appear whole or not at all, and what the system's refusals mean."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from app.project.errors import CannotWrite, DiskFull, ProjectError
+
+_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV, errno.ENOSYS}
+
+
+def refusal_to_write(error: OSError, path: Path) -> ProjectError:
+    """Return what it means to the custodian that `path` could not be written."""
+    if error.errno in _NO_ROOM:
+        return DiskFull(
+            "The disk that holds {path} is full, so nothing was saved.",
+            "Make room on it, or choose another folder, and try again.",
+            path=path,
+        )
+    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+        return CannotWrite(
+            "The folder for {path} does not exist.", "Choose another folder.", path=path
+        )
+    if error.errno == errno.ENAMETOOLONG:
+        return CannotWrite("The name {path} is too long.", "Choose a shorter name.", path=path)
+    return CannotWrite(
+        "{path} can't be written: {reason}.",
+        "Choose a folder that you may write to.",
+        path=path,
+        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
+    )
+
+
+def move_without_overwriting(staged: Path, target: Path) -> None:
+    """Give a finished file or folder its final name, in one step.
+
+    Parameters
+    ----------
+    staged
+        The file or folder, in the same folder or file system as the target.
+    target
+        The final name.
+
+    Raises
+    ------
+    FileExistsError
+        If something stands under that name.
+    OSError
+        If the system refuses.
+    """
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    if staged.is_dir():
+        # A folder that appears in this instant makes the system refuse, unless it is empty.
+        staged.rename(target)
+    else:
+        try:
+            # Unlike a renaming, a link never takes the place of a file.
+            os.link(staged, target)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            staged.rename(target)
+        else:
+            staged.unlink()
+    sync_folder(target.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file's contents are on the disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until a folder's list of names is on the disk, where the system knows how."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until a folder and all files in it are on the disk."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            sync_file(path)
+    for path in (folder, *sorted(p for p in folder.rglob("*") if p.is_dir())):
+        sync_folder(path)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and all in it; nothing happens where there is none.
+
+    Raises
+    ------
+    OSError
+        If the system refuses.
+    """
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder)

@@ -1,0 +1,133 @@
+"""The releases that a ledger tells of, put together from its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from app.project.ledger import Entry, EntryKind
+from app.project.plan import EntryPlan
+
+
+class ReleaseState(StrEnum):
+    """How far a release came."""
+
+    PREPARED = "prepared"
+    """Recorded; its files do not have their final name yet."""
+    COMPLETED = "completed"
+    """Its files stood under their final name."""
+    ABANDONED = "abandoned"
+    """Its files were removed before anyone could be given them."""
+    UNTRACED = "untraced"
+    """It was interrupted and its files are gone; someone may have them."""
+
+
+_END_STATES: Mapping[str, ReleaseState] = {
+    EntryKind.RELEASE_COMPLETED: ReleaseState.COMPLETED,
+    EntryKind.RELEASE_ABANDONED: ReleaseState.ABANDONED,
+    EntryKind.RELEASE_UNTRACED: ReleaseState.UNTRACED,
+}
+
+
+@dataclass(frozen=True)
+class ReleaseRecord:
+    """One release as the ledger has it.
+
+    Parameters
+    ----------
+    number
+        The number of the ledger entry that prepared it.
+    recorded_at
+        When that was; ISO 8601, UTC.
+    release_id
+        The same for two releases with the same contents for the same recipient.
+    recipient
+        The recipient's name.
+    target
+        Where the bundle was put.
+    format_name, as_zip
+        How the bundle was written.
+    digest
+        The bundle's digest, see `app.formats.bundle.digest_of_files`.
+    files
+        SHA-256 of each file in the bundle, by name.
+    plans
+        The policy entries with their levels and ladders.
+    domains
+        The domain's fingerprint of each perturbed attribute that has one.
+    open_columns
+        The columns that were released as they are.
+    record_key
+        The record-key column; None where records were told apart by their position.
+    source_digest, rows
+        The source table's.
+    details
+        The whole entry, for display.
+    state
+        How far it came.
+    """
+
+    number: int
+    recorded_at: str
+    release_id: str
+    recipient: str
+    target: Path
+    format_name: str
+    as_zip: bool
+    digest: str
+    files: Mapping[str, str]
+    plans: tuple[EntryPlan, ...]
+    domains: Mapping[str, str]
+    open_columns: tuple[str, ...]
+    record_key: str | None
+    source_digest: str
+    rows: int
+    details: Mapping[str, Any]
+    state: ReleaseState = ReleaseState.PREPARED
+
+    @property
+    def counts(self) -> bool:
+        """Whether someone may hold it, so that later releases must stay on its ladder."""
+        return self.state is not ReleaseState.ABANDONED
+
+    def plan_for(self, attribute: str) -> EntryPlan | None:
+        """Return the policy entry that covered an attribute, if any."""
+        return next((plan for plan in self.plans if attribute in plan.attributes), None)
+
+
+def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
+    """Return the releases that entries tell of, oldest first."""
+    found: dict[int, ReleaseRecord] = {}
+    for entry in entries:
+        if entry.kind == EntryKind.RELEASE_PREPARED:
+            found[entry.number] = _record(entry)
+        elif entry.kind in _END_STATES:
+            prepared = entry.details.get("prepared")
+            if prepared in found:
+                found[prepared] = replace(found[prepared], state=_END_STATES[entry.kind])
+    return tuple(found.values())
+
+
+def _record(entry: Entry) -> ReleaseRecord:
+    details = entry.details
+    return ReleaseRecord(
+        number=entry.number,
+        recorded_at=entry.recorded_at,
+        release_id=details["release_id"],
+        recipient=details["recipient"],
+        target=Path(details["target"]),
+        format_name=details["format"],
+        as_zip=details["zip"],
+        digest=details["digest"],
+        files=details["files"],
+        plans=tuple(EntryPlan.from_dict(plan) for plan in details["entries"]),
+        domains=details["domains"],
+        open_columns=tuple(details["open_columns"]),
+        record_key=details["record_key"],
+        source_digest=details["source"]["digest"],
+        rows=details["source"]["rows"],
+        details=details,
+    )

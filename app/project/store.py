@@ -1,0 +1,345 @@
+"""The project file: one SQLite file that holds everything but the table itself.
+
+Every change is one transaction that is on the disk when the call returns. While a project
+is open for writing, SQLite's exclusive lock keeps every other process out; the operating
+system frees the lock when a process dies.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from app import __version__
+from app.engine.randomness import KeyRing
+from app.project import migrations
+from app.project.clock import Clock, stamp, utc_now
+from app.project.database import (
+    APPLICATION_ID,
+    Database,
+    connect_for_reading,
+    connect_for_writing,
+    explain,
+)
+from app.project.errors import LedgerTampered, NewerProject, ProjectExists, ProjectMissing
+from app.project.files import move_without_overwriting, refusal_to_write, sync_file
+from app.project.ledger import EntryKind, Ledger
+from app.project.model import Document
+from app.project.records import ReleaseRecord, releases_in
+from app.project.recovery import Recovered, recover
+from app.project.secret import (
+    STANDARD_COST,
+    ProjectSecret,
+    ScryptCost,
+    WrappedSecret,
+    unwrap,
+    wrap,
+)
+from app.project.serialise import document_from_json, document_to_json
+
+SUFFIX: Final = ".sfumato"
+
+
+class ProjectFile:
+    """An open project. Make one with `create` or `open`, and close it when done.
+
+    It may be used from several threads: a worker can make a release while the window saves.
+
+    Attributes
+    ----------
+    path
+        The file.
+    project_id
+        The project's identity; not secret.
+    read_only
+        Whether saving and releasing are refused.
+    recovered
+        What became of releases that an interruption had left unfinished.
+    tampering
+        What is wrong with the ledger, where it was opened for reading in spite of it.
+    """
+
+    def __init__(
+        self, database: Database, secret: ProjectSecret, clock: Clock, tampering_allowed: bool
+    ) -> None:
+        self.path = database.path
+        self.read_only = database.read_only
+        self.database = database
+        (self.project_id,) = database.row("SELECT project_id FROM project")
+        self.secret = secret
+        self.clock = clock
+        self.ledger = Ledger(database, self.project_id, secret, clock)
+        self.keys = KeyRing(secret.reveal())
+        self.releasing = threading.Lock()
+        self.recovered: tuple[Recovered, ...] = ()
+        self.tampering: LedgerTampered | None = None
+        self._saved_text: str = database.row("SELECT content FROM document")[0]
+        self._document = document_from_json(self._saved_text)
+        try:
+            self.ledger.verify_chain()
+        except LedgerTampered as tampering:
+            if not tampering_allowed:
+                raise
+            self.tampering = tampering
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        passphrase: str,
+        document: Document,
+        *,
+        cost: ScryptCost = STANDARD_COST,
+        clock: Clock = utc_now,
+    ) -> ProjectFile:
+        """Make a new project with a new secret, and open it.
+
+        Parameters
+        ----------
+        path
+            The new file.
+        passphrase
+            What opens the project from now on.
+        document
+            Its first contents.
+        cost
+            The work of one guess of the passphrase.
+        clock
+            Tells the time for the ledger.
+
+        Raises
+        ------
+        ProjectExists
+            If there is a file already.
+        PassphraseError
+            If the passphrase is empty.
+        CannotWrite, DiskFull
+            If the folder does not take the file.
+        """
+        path = Path(path)
+        if path.exists():
+            raise _exists(path)
+        secret, project_id = ProjectSecret.generate(), secrets.token_hex(16)
+        wrapped = wrap(secret, passphrase, project_id, cost)
+        # Built aside, so that a crash leaves no half project under the final name.
+        staged = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+        try:
+            _build(staged, project_id, secret, wrapped, document, clock)
+            sync_file(staged)
+            move_without_overwriting(staged, path)
+        except FileExistsError:
+            raise _exists(path) from None
+        except OSError as error:
+            raise refusal_to_write(error, path) from None
+        finally:
+            for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+        return cls.open(path, passphrase, clock=clock)
+
+    @classmethod
+    def open(
+        cls, path: Path, passphrase: str, *, read_only: bool = False, clock: Clock = utc_now
+    ) -> ProjectFile:
+        """Open a project, upgrade it to this version, and finish what was interrupted.
+
+        Parameters
+        ----------
+        path
+            The file.
+        passphrase
+            What it was saved with.
+        read_only
+            Work on a copy in memory: the file is not locked, upgraded or recovered, and a
+            ledger that was tampered with is shown instead of refused.
+        clock
+            Tells the time for the ledger.
+
+        Raises
+        ------
+        ProjectMissing, NotAProject, DamagedProject, NewerProject, ProjectInUse, CannotWrite
+            If the file can't be used.
+        WrongPassphrase
+            If it was saved with another passphrase.
+        LedgerTampered
+            If the ledger was changed outside Sfumato, unless `read_only`.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise ProjectMissing(
+                "There is no project at {path}.",
+                "Check the name, or choose the project where it is now.",
+                path=path,
+            )
+        database = connect_for_reading(path) if read_only else connect_for_writing(path)
+        try:
+            _upgrade(database)
+            secret = unwrap(_wrapped(database), passphrase, _project_id(database))
+            project = cls(database, secret, clock, tampering_allowed=read_only)
+            if not read_only:
+                project.recovered = recover(database, project.ledger)
+        except BaseException:
+            database.close()
+            raise
+        return project
+
+    @property
+    def document(self) -> Document:
+        """The document as it was saved last."""
+        return self._document
+
+    @property
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Every release that the ledger tells of, oldest first."""
+        return releases_in(self.ledger.entries)
+
+    def save_document(self, document: Document) -> None:
+        """Save the document; cheap where nothing changed, so it may be called often.
+
+        Raises
+        ------
+        ReadOnlyProject
+            If the project is open for reading only.
+        DiskFull, CannotWrite
+            If the file can't be written. The document before stays saved.
+        """
+        text = document_to_json(document)
+        if text != self._saved_text:
+            with self.database.transaction() as connection:
+                _write_document(connection, text, self.clock)
+        self._saved_text, self._document = text, document
+
+    def record(
+        self, kind: EntryKind, details: Mapping[str, Any], document: Document | None = None
+    ) -> None:
+        """Add an entry to the ledger and save a document with it, both or neither."""
+        text = None if document is None else document_to_json(document)
+        with self.database.transaction() as connection:
+            self.ledger.append(connection, kind, details)
+            if text is not None:
+                _write_document(connection, text, self.clock)
+        if document is not None and text is not None:
+            self._saved_text, self._document = text, document
+
+    def change_passphrase(self, old: str, new: str, *, cost: ScryptCost = STANDARD_COST) -> None:
+        """Wrap the secret anew. Copies of the file still open with the old passphrase.
+
+        Raises
+        ------
+        WrongPassphrase
+            If `old` does not open the project.
+        PassphraseError
+            If `new` is empty.
+        """
+        unwrap(_wrapped(self.database), old, self.project_id)
+        wrapped = wrap(self.secret, new, self.project_id, cost)
+        with self.database.transaction() as connection:
+            _write_secret(connection, wrapped)
+            self.ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, {})
+
+    def close(self) -> None:
+        """Give the file free. Closing twice is harmless."""
+        self.database.close()
+
+    def __enter__(self) -> ProjectFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ProjectFile({str(self.path)!r})"
+
+
+def _build(
+    path: Path,
+    project_id: str,
+    secret: ProjectSecret,
+    wrapped: WrappedSecret,
+    document: Document,
+    clock: Clock,
+) -> None:
+    """Write a whole new project file."""
+    _new_file(path)
+    with _explained_connection(path) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+        migrations.upgrade(connection, migrations.all_steps())
+        database = Database(path, connection, read_only=False)
+        with database.transaction():
+            connection.execute(
+                "INSERT INTO project VALUES (1, ?, ?, ?)", (project_id, stamp(clock), __version__)
+            )
+            _write_secret(connection, wrapped)
+            _write_document(connection, document_to_json(document), clock)
+            Ledger(database, project_id, secret, clock).append(
+                connection, EntryKind.PROJECT_CREATED, {"version": __version__}
+            )
+
+
+def _new_file(path: Path) -> None:
+    # Only the owner may read it: the secret in it is worth guessing at.
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+@contextmanager
+def _explained_connection(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield connection
+    except sqlite3.Error as error:
+        raise explain(error, path) from None
+    finally:
+        connection.close()
+
+
+def _upgrade(database: Database) -> None:
+    newest = migrations.newest_version()
+    with database.raw() as connection:
+        version = migrations.version_of(connection)
+        if version > newest:
+            raise NewerProject(
+                "The project {path} was saved by a later version of Sfumato (its file format"
+                " is {version}, this version reads up to {newest}).",
+                "Open it with that version, or update this one.",
+                path=database.path,
+                version=version,
+                newest=newest,
+            )
+        migrations.upgrade(connection, migrations.all_steps())
+
+
+def _project_id(database: Database) -> str:
+    return str(database.row("SELECT project_id FROM project")[0])
+
+
+def _wrapped(database: Database) -> WrappedSecret:
+    salt, nonce, ciphertext, n, r, p = database.row(
+        "SELECT salt, nonce, ciphertext, cost_n, cost_r, cost_p FROM secret"
+    )
+    return WrappedSecret(salt, nonce, ciphertext, ScryptCost(n, r, p))
+
+
+def _write_secret(connection: sqlite3.Connection, wrapped: WrappedSecret) -> None:
+    cost = wrapped.cost
+    connection.execute(
+        "INSERT OR REPLACE INTO secret VALUES (1, ?, ?, ?, ?, ?, ?)",
+        (wrapped.salt, wrapped.nonce, wrapped.ciphertext, cost.n, cost.r, cost.p),
+    )
+
+
+def _write_document(connection: sqlite3.Connection, text: str, clock: Clock) -> None:
+    connection.execute("INSERT OR REPLACE INTO document VALUES (1, ?, ?)", (text, stamp(clock)))
+
+
+def _exists(path: Path) -> ProjectExists:
+    return ProjectExists(
+        "There is a file at {path} already.",
+        "Choose another name, or open the project that is there.",
+        path=path,
+    )

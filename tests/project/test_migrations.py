@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.project import migrations
+from app.project.errors import NewerProject
+from app.project.store import ProjectFile
+from tests.project.making import PASSPHRASE, document, new_project, noon
+
+FIRST_VERSION = Path(__file__).parent / "data" / "version-1.sfumato"
+
+
+def version_of(path):
+    connection = sqlite3.connect(path)
+    try:
+        return migrations.version_of(connection)
+    finally:
+        connection.close()
+
+
+def with_another_step(monkeypatch, step):
+    steps = {**migrations.all_steps(), migrations.newest_version() + 1: step}
+    monkeypatch.setattr(migrations, "all_steps", lambda: steps)
+    return len(steps)
+
+
+def add_a_table(connection):
+    connection.execute("CREATE TABLE hierarchies (name TEXT NOT NULL) STRICT")
+    connection.execute("INSERT INTO hierarchies SELECT project_id FROM project")
+
+
+def test_a_new_project_has_the_newest_version(tmp_path):
+    new_project(tmp_path).close()
+    assert version_of(tmp_path / "ward.sfumato") == migrations.newest_version() >= 1
+
+
+def test_an_older_project_is_brought_to_this_version_with_all_it_holds(tmp_path, monkeypatch):
+    new_project(tmp_path).close()
+    newest = with_another_step(monkeypatch, add_a_table)
+    path = tmp_path / "ward.sfumato"
+    with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+        assert project.document == document()
+        assert project.database.rows("SELECT name FROM hierarchies") == [(project.project_id,)]
+    assert version_of(path) == newest
+    ProjectFile.open(path, PASSPHRASE, clock=noon).close()
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    def break_halfway(connection):
+        add_a_table(connection)
+        raise RuntimeError("broken step")
+
+    new_project(tmp_path).close()
+    path = tmp_path / "ward.sfumato"
+    before = version_of(path)
+    with monkeypatch.context() as patch:
+        with_another_step(patch, break_halfway)
+        with pytest.raises(RuntimeError, match="broken step"):
+            ProjectFile.open(path, PASSPHRASE, clock=noon)
+    assert version_of(path) == before
+    with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+        names = project.database.rows("SELECT name FROM sqlite_master WHERE name = 'hierarchies'")
+        assert names == []
+
+
+def test_an_older_project_can_be_read_without_being_changed(tmp_path, monkeypatch):
+    new_project(tmp_path).close()
+    path = tmp_path / "ward.sfumato"
+    content = path.read_bytes()
+    with_another_step(monkeypatch, add_a_table)
+    with ProjectFile.open(path, PASSPHRASE, read_only=True, clock=noon) as project:
+        assert project.database.rows("SELECT COUNT(*) FROM hierarchies") == [(1,)]
+    assert path.read_bytes() == content
+
+
+def test_a_newer_project_is_refused_and_left_alone(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        with_another_step(patch, add_a_table)
+        new_project(tmp_path).close()
+    path = tmp_path / "ward.sfumato"
+    content = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(NewerProject, match="later version of Sfumato") as caught:
+            ProjectFile.open(path, PASSPHRASE, read_only=read_only, clock=noon)
+        assert "update" in caught.value.remedy
+    assert path.read_bytes() == content
+
+
+def test_a_project_of_the_first_version_opens(tmp_path):
+    path = tmp_path / "old.sfumato"
+    shutil.copy(FIRST_VERSION, path)
+    path.chmod(0o600)
+    assert version_of(path) == 1
+    with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+        assert project.document == document()
+        assert [entry.number for entry in project.ledger.entries] == [1]
+
+
+def test_steps_are_numbered_without_a_gap():
+    assert list(migrations.all_steps()) == list(range(1, migrations.newest_version() + 1))
