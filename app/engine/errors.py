@@ -63,3 +63,7 @@ class PolicyError(SfumatoError):
 
 class LadderError(SfumatoError):
     """A release would not sit on the ladder of the releases already made."""
+
+
+class EstimationError(SfumatoError):
+    """What is asked can't be estimated from the release."""

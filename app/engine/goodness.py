@@ -1,0 +1,195 @@
+"""Whether released codes are what a uniform perturbation of the true ones would be.
+
+Two tests that need no keys. The number of records that show their true value is binomial,
+exactly. Given the true values, every group of equal records is multinomial over the released
+values, so Pearson's statistic is nearly chi-square; values that are too rare to fill a cell are
+pooled with their neighbours inside the same group, so that nothing about the law changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from app.engine.values import Codes, count_codes
+
+FALSE_ALARM = 1e-6
+"""How often, at most, a test refuses codes that are right."""
+
+_SPREAD_LIMIT = 1e-9
+"""The smallest believable chance of a spread. Far out, cells that expect ten records have a
+heavier tail than chi-square: here the true chance is 3e-7 at worst (summed Poisson cells,
+computed exactly), so that `FALSE_ALARM` holds."""
+
+_LEAST_EXPECTED = 10.0
+"""Cells are pooled until they expect at least as many records."""
+
+_BLOCK = 1 << 20
+"""Rows that are counted at once."""
+
+
+@dataclass(frozen=True)
+class KeptTest:
+    """The test of how many records show their true value.
+
+    Parameters
+    ----------
+    kept, records
+        How many do, and of how many.
+    expected_share
+        The share to expect.
+    chance
+        The probability of a number at least as far off, if the release is right.
+    """
+
+    kept: int
+    records: int
+    expected_share: float
+    chance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is believable."""
+        return self.chance >= FALSE_ALARM
+
+
+@dataclass(frozen=True)
+class SpreadTest:
+    """The test of how released values spread over the domain, given the true ones.
+
+    Parameters
+    ----------
+    statistic
+        Pearson's statistic.
+    freedom
+        Its expectation, the degrees of freedom; 0 where there are too few records for a test.
+    chance
+        The probability of a statistic at least as large, if the release is right.
+    """
+
+    statistic: float
+    freedom: int
+    chance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statistic is believable."""
+        return self.chance >= _SPREAD_LIMIT
+
+
+def examine_kept(true: Codes, released: Codes, size: int, retention: float) -> KeptTest:
+    """Test the number of records that show their true value, exactly.
+
+    Parameters
+    ----------
+    true, released
+        The codes, both of shape (n,).
+    size
+        The domain's size, m.
+    retention
+        The retention probability, p.
+    """
+    records, kept = len(true), int(np.count_nonzero(true == released))
+    share = retention + (1.0 - retention) / size
+    below = float(special.bdtr(kept, records, share))
+    above = float(special.bdtrc(kept - 1, records, share)) if kept else 1.0
+    return KeptTest(kept, records, share, min(1.0, 2.0 * min(below, above)))
+
+
+def examine_spread(true: Codes, released: Codes, size: int, retention: float) -> SpreadTest:
+    """Test how released values spread over the domain within each group of equal true values.
+
+    The statistic's exact mean and variance (Haldane 1937) fit a gamma distribution, whose tail
+    gives the chance. That is the chi-square test, mended for cells that expect few records.
+
+    Parameters
+    ----------
+    true, released
+        The codes, both of shape (n,).
+    size
+        The domain's size, m >= 2.
+    retention
+        The retention probability, p.
+    """
+    cells = _Cells(count_codes(true, size), size, retention)
+    freedom = cells.freedom
+    if freedom == 0:
+        return SpreadTest(0.0, 0, 1.0)
+    observed = cells.count(true, released)
+    statistic = float(((observed - cells.expected) ** 2 / cells.expected).sum())
+    variance = cells.variance
+    chance = float(special.gammaincc(freedom**2 / variance, statistic * freedom / variance))
+    return SpreadTest(statistic, freedom, chance)
+
+
+class _Cells:
+    """The cells of the chi-square test: for each true value, groups of released values.
+
+    Released values are taken by their distance from the true one, modulo m; distance 0 is the
+    true value itself. The other m − 1 distances are divided into `groups` runs of almost equal
+    length. The true value has a cell of its own if that expects enough records, and else joins
+    the first run.
+    """
+
+    def __init__(self, records: npt.NDArray[np.int64], size: int, retention: float) -> None:
+        other = (1.0 - retention) / size
+        own = retention + other
+        beside = records * other * (size - 1)
+        groups = np.minimum(np.floor(beside / _LEAST_EXPECTED), size - 1).astype(np.int64)
+        alone = records * own >= _LEAST_EXPECTED
+        # A group of records with fewer than two cells says nothing; it has no cells.
+        groups[groups + alone < 2] = 0
+        self._size = size
+        self._groups = groups
+        self._alone = alone & (groups > 0)
+        self._cells = groups + self._alone
+        self._first = np.concatenate(([0], np.cumsum(self._cells)))
+        self._records = records
+        self.expected = self._expectations(own, other)
+
+    @property
+    def freedom(self) -> int:
+        """The statistic's expectation: one less than the cells, for each true value."""
+        return int((self._cells[self._groups > 0] - 1).sum())
+
+    @property
+    def variance(self) -> float:
+        """The statistic's exact variance."""
+        used = self._groups > 0
+        k, n = self._cells[used].astype(np.float64), self._records[used]
+        by_value = 2.0 * (k - 1.0) - (k * k + 2.0 * k - 2.0) / n
+        return float(by_value.sum() + (1.0 / self.expected).sum())
+
+    def count(self, true: Codes, released: Codes) -> npt.NDArray[np.int64]:
+        """Return how many records fall into each cell."""
+        counts = np.zeros(self._first[-1], dtype=np.int64)
+        for start in range(0, len(true), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            cells = self._cell_of(true[block], released[block].astype(np.int64))
+            counts += np.bincount(cells, minlength=len(counts))
+        return counts
+
+    def _cell_of(self, true: Codes, released: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        used = self._groups[true] > 0
+        origin, seen = true[used], released[used]
+        distance = (seen - origin) % self._size
+        run = (np.maximum(distance, 1) - 1) * self._groups[origin] // (self._size - 1)
+        within = np.where(distance > 0, run + self._alone[origin], 0)
+        cells: npt.NDArray[np.int64] = self._first[origin] + within
+        return cells
+
+    def _expectations(self, own: float, other: float) -> npt.NDArray[np.float64]:
+        used = np.flatnonzero(self._groups > 0)
+        value = np.repeat(used, self._cells[used])
+        within = np.arange(len(value)) - self._first[value]
+        run = within - self._alone[value].astype(np.int64)
+        groups = self._groups[value]
+        # Run r holds the distances d with floor((d − 1)·groups/(m − 1)) = r.
+        last = -(-(run + 1) * (self._size - 1) // groups)
+        length = last + (-run * (self._size - 1) // groups)
+        shares = np.where(run < 0, 0.0, length.astype(np.float64) * other)
+        shares[within == 0] += own
+        return np.asarray(self._records[value] * shares, dtype=np.float64)
