@@ -1,0 +1,1 @@
+"""The few windows that come before the window."""

@@ -1,0 +1,59 @@
+"""What every dialog has: a title, a sentence, its content, and buttons where they belong."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayout, QWidget
+
+from app.ui.messages import MessageBar
+from app.ui.theme import Space
+from app.ui.widgets.layout import label
+
+
+class Dialog(QDialog):
+    """A dialog; subclasses fill `body` and add buttons.
+
+    Parameters
+    ----------
+    title
+        What it is about.
+    text
+        One or two sentences.
+    """
+
+    def __init__(self, title: str, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(480)
+        self.setWindowFlag(Qt.WindowType.WindowContextHelpButtonHint, False)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.AROUND)
+        page.setSpacing(Space.BETWEEN)
+        page.addWidget(label(title, "heading"))
+        self.explanation = label(text, "muted", wrap=True)
+        self.explanation.setVisible(bool(text))
+        page.addWidget(self.explanation)
+        self.messages = MessageBar(self)
+        page.addWidget(self.messages)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(Space.INSIDE)
+        page.addLayout(self.body, 1)
+        self.buttons = QDialogButtonBox(self)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        page.addWidget(self.buttons)
+
+    def add_primary(self, text: str) -> QPushButton:
+        """Add the button that does what the dialog is for."""
+        made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
+        made.setProperty("look", "primary")
+        made.setDefault(True)
+        return made
+
+    def add_cancel(self, text: str = "") -> QPushButton:
+        """Add the button that leaves everything as it is."""
+        made = self.buttons.addButton(
+            text or self.tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole
+        )
+        made.setAutoDefault(False)
+        return made

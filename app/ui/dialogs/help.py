@@ -1,0 +1,94 @@
+"""The help pages, read beside the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QTextBrowser,
+    QWidget,
+)
+
+from app.ui.theme import current_theme
+from resources import resource_path
+
+
+def help_pages() -> tuple[Path, ...]:
+    """Return the shipped pages in the order of their names, the index first."""
+    try:
+        folder = resource_path("help")
+    except FileNotFoundError:
+        return ()
+    return tuple(sorted(folder.glob("*.md"), key=lambda path: (path.stem != "index", path.stem)))
+
+
+def _title_of(page: Path) -> str:
+    """Return a page's first heading, or its name."""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            return line[2:].strip()
+    return page.stem
+
+
+class HelpDialog(QDialog):
+    """Lists the help pages and shows one; stays open beside the window."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Sfumato Help"))
+        self.resize(920, 680)
+        self.pages = help_pages()
+        self.list = QListWidget(self)
+        self.list.setFixedWidth(240)
+        for page in self.pages:
+            self.list.addItem(QListWidgetItem(_title_of(page)))
+        self.text = QTextBrowser(self)
+        self.text.setOpenLinks(False)
+        self.text.anchorClicked.connect(self._follow)
+        self.list.currentRowChanged.connect(self._show_row)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(16)
+        layout.addWidget(self.list)
+        layout.addWidget(self.text, 1)
+        if self.pages:
+            self.list.setCurrentRow(0)
+
+    def show_page(self, name: str) -> bool:
+        """Show the page of that name (without ``.md``); return whether there is one."""
+        for line, page in enumerate(self.pages):
+            if page.stem == name:
+                self.list.setCurrentRow(line)
+                return True
+        return False
+
+    def _show_row(self, line: int) -> None:
+        if not 0 <= line < len(self.pages):
+            return
+        style = current_theme().style
+        page = self.pages[line]
+        document = self.text.document()
+        document.setDocumentMargin(24)
+        document.setDefaultStyleSheet(
+            f"a {{ color: {style.accent}; }} code {{ color: {style.accent}; }}"
+        )
+        self.text.setSearchPaths([str(page.parent)])
+        self.text.setMarkdown(page.read_text(encoding="utf-8"))
+
+    def _follow(self, url: QUrl) -> None:
+        if url.isRelative():
+            self.show_page(Path(url.path()).stem)
+        else:
+            QDesktopServices.openUrl(url)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Show the page again in the new theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._show_row(self.list.currentRow())
