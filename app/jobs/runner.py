@@ -7,7 +7,17 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from PySide6.QtCore import QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QObject,
+    QRunnable,
+    Qt,
+    QThread,
+    QThreadPool,
+    Signal,
+    Slot,
+)
 
 from app.engine.errors import Cancelled, SfumatoError
 from app.engine.progress import Callback
@@ -34,6 +44,7 @@ class _Outcome:
 class _Handlers:
     on_done: Callable[[Any], None] | None
     on_error: Callable[[SfumatoError], None] | None
+    discard: Callable[[Any], None] | None
 
 
 class _Runnable(QRunnable):
@@ -157,6 +168,7 @@ class JobRunner(QObject):
         on_error: Callable[[SfumatoError], None] | None = None,
         *,
         key: Hashable | None = None,
+        discard: Callable[[Any], None] | None = None,
     ) -> Job:
         """Run `work(context)` on a worker thread.
 
@@ -173,6 +185,9 @@ class JobRunner(QObject):
             by `error_occurred`.
         key
             Supersedes the running job with the same key.
+        discard
+            Called on the main thread with a result that is dropped because the job was
+            cancelled, where a result must be closed.
 
         Returns
         -------
@@ -189,7 +204,7 @@ class JobRunner(QObject):
         self.cancel(key)
         job = Job(title, key, self)
         runnable = _Runnable(self, job, work)
-        self._running[job] = (runnable, _Handlers(on_done, on_error))
+        self._running[job] = (runnable, _Handlers(on_done, on_error, discard))
         if key is not None:
             self._newest[key] = job
         self.job_started.emit(job)
@@ -208,6 +223,8 @@ class JobRunner(QObject):
         for job in self.jobs:
             job.cancel()
         self._pool.waitForDone(-1)
+        # What the workers sent before they stopped is still on its way.
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
         for job in self.jobs:
             self._finish(job, _Outcome(Ending.CANCELLED))
 
@@ -224,6 +241,8 @@ class JobRunner(QObject):
         if job.key is not None and self._newest.get(job.key) is job:
             del self._newest[job.key]
         if job.stop_requested():
+            if outcome.ending is Ending.DONE and handlers.discard is not None:
+                handlers.discard(outcome.result)
             outcome = _Outcome(Ending.CANCELLED)
         job.ending = outcome.ending
         job.result, job.error, job.bug = outcome.result, outcome.error, outcome.bug

@@ -275,3 +275,35 @@ def test_what_a_job_closed_over_is_let_go_when_it_ends(qtbot, runner):
     wait_for(qtbot, job)
     qtbot.waitUntil(lambda: gone() is None, timeout=5_000)
     assert job.ending is Ending.DONE
+
+
+def test_a_dropped_result_is_handed_over_to_be_closed(qtbot, runner, log):
+    reached, go = threading.Event(), threading.Event()
+    closed = []
+
+    def work(_context):
+        reached.set()
+        assert go.wait(10)
+        return "an open file"
+
+    job = runner.run("Open", work, log.done, discard=closed.append)
+    assert reached.wait(10)
+    job.cancel()
+    go.set()
+    wait_for(qtbot, job)
+    assert closed == ["an open file"]
+    assert log.told == []
+
+
+def test_shutdown_closes_results_that_were_on_their_way(qtbot):
+    runner = JobRunner()
+    finished, closed = threading.Event(), []
+
+    def work(_context):
+        finished.set()
+        return "an open file"
+
+    runner.run("Open", work, discard=closed.append)
+    assert finished.wait(10)
+    runner.shutdown()
+    assert closed == ["an open file"]

@@ -1,0 +1,55 @@
+"""A copy of an open project under another name, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from app.project.database import explain
+from app.project.errors import ProjectExists
+from app.project.files import move_without_overwriting, refusal_to_write, sync_file
+from app.project.store import ProjectFile
+
+
+def copy_project(project: ProjectFile, path: Path) -> None:
+    """Write a copy of a project; it opens with the same passphrase.
+
+    Both copies hold the same secret, so releases made from either sit on the same ladder.
+
+    Parameters
+    ----------
+    project
+        Open; saved as far as the copy should know.
+    path
+        The new file.
+
+    Raises
+    ------
+    ProjectExists
+        If there is a file already.
+    CannotWrite, DiskFull
+        If the folder does not take the file.
+    """
+    path = Path(path)
+    staged = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with closing(sqlite3.connect(staged)) as target, project.database.raw() as source:
+            source.backup(target)
+        sync_file(staged)
+        move_without_overwriting(staged, path)
+    except FileExistsError:
+        raise ProjectExists(
+            "There is a file at {path} already.", "Choose another name.", path=path
+        ) from None
+    except sqlite3.Error as error:
+        raise explain(error, path) from None
+    except OSError as error:
+        raise refusal_to_write(error, path) from None
+    finally:
+        for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)

@@ -1,0 +1,51 @@
+"""Asking for files: the platform's own dialogs, replaceable where nobody can answer them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+
+class FileChooser(Protocol):
+    """Asks for a file or a folder; None when the person thought better of it."""
+
+    def open_file(self, title: str, filters: str, folder: Path | None = None) -> Path | None:
+        """Ask for a file that is there."""
+
+    def save_file(self, title: str, filters: str, proposal: Path) -> Path | None:
+        """Ask for the name of a file to be written."""
+
+    def folder(self, title: str, folder: Path | None = None) -> Path | None:
+        """Ask for a folder."""
+
+
+class PlatformChooser:
+    """The platform's file dialogs.
+
+    Parameters
+    ----------
+    window
+        What the dialogs belong to.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        self._window = window
+
+    def open_file(self, title: str, filters: str, folder: Path | None = None) -> Path | None:
+        """Ask for a file that is there."""
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, title, str(folder or ""), filters
+        )
+        return Path(chosen) if chosen else None
+
+    def save_file(self, title: str, filters: str, proposal: Path) -> Path | None:
+        """Ask for the name of a file to be written."""
+        chosen, _ = QFileDialog.getSaveFileName(self._window, title, str(proposal), filters)
+        return Path(chosen) if chosen else None
+
+    def folder(self, title: str, folder: Path | None = None) -> Path | None:
+        """Ask for a folder."""
+        chosen = QFileDialog.getExistingDirectory(self._window, title, str(folder or ""))
+        return Path(chosen) if chosen else None
