@@ -1,0 +1,117 @@
+"""Examining released files of the uniform ladder against what they should be, without keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.columns import Domain
+from app.engine.errors import DomainError
+from app.engine.goodness import FALSE_ALARM, examine_kept, examine_spread
+from app.engine.mechanisms.base import Check
+from app.engine.values import Codes
+
+_ALARM = f"A sound release fails this less than once in {1 / FALSE_ALARM:,.0f} times."
+
+
+def check_against_table(
+    domain: Domain, codes: Codes, released: pd.Series, level: float
+) -> tuple[Check, ...]:
+    """Examine one released column against the true codes.
+
+    Parameters
+    ----------
+    domain
+        The attribute's domain, m values.
+    codes
+        The true codes, shape (n,).
+    released
+        The released column.
+    level
+        The retention probability p.
+    """
+    rows = _check_rows(len(codes), len(released), "the table")
+    seen, values = _encoded(domain, released, "Released values")
+    if seen is None or not rows.holds:
+        return rows, values
+    if level == 1.0:
+        return rows, values, _check_same(codes, seen, "the table")
+    return rows, values, *_statistical(codes, seen, domain.size, level, "their true value")
+
+
+def check_between_releases(
+    domain: Domain, upper: pd.Series, upper_level: float, lower: pd.Series, lower_level: float
+) -> tuple[Check, ...]:
+    """Examine whether the lower of two released columns is a garbling of the upper one.
+
+    On the ladder the lower release keeps what the upper one shows with probability
+    p_lower/p_upper and otherwise replaces it uniformly (Xiao et al. 2009, equation 10).
+
+    Parameters
+    ----------
+    domain
+        The attribute's domain.
+    upper, lower
+        The released columns.
+    upper_level, lower_level
+        Their retention probabilities, the lower one not above the upper one.
+    """
+    rows = _check_rows(len(upper), len(lower), "the more trusted release")
+    above, above_values = _encoded(domain, upper, "Values of the more trusted release")
+    below, below_values = _encoded(domain, lower, "Values of the less trusted release")
+    checks = (rows, above_values, below_values)
+    if above is None or below is None or not rows.holds:
+        return checks
+    if upper_level == lower_level:
+        return *checks, _check_same(above, below, "the other release of this level")
+    retention = lower_level / upper_level
+    found = _statistical(above, below, domain.size, retention, "what the more trusted one shows")
+    return *checks, *found
+
+
+def _check_rows(expected: int, found: int, whose: str) -> Check:
+    return Check(
+        "Number of records", expected == found, f"{found:,} records; {whose} has {expected:,}."
+    )
+
+
+def _encoded(domain: Domain, column: pd.Series, title: str) -> tuple[Codes | None, Check]:
+    try:
+        codes = domain.encode(column)
+    except DomainError as error:
+        return None, Check(title, False, error.what)
+    return codes, Check(title, True, "All values are in the domain.")
+
+
+def _check_same(expected: npt.NDArray[np.generic], seen: Codes, whose: str) -> Check:
+    differing = np.flatnonzero(expected != seen)
+    if len(differing):
+        finding = (
+            f"{len(differing):,} records differ from {whose}, first in row {differing[0] + 1:,}."
+        )
+    else:
+        finding = f"Every record shows the same value as {whose}."
+    return Check("Equal values", len(differing) == 0, finding)
+
+
+def _statistical(
+    origin: Codes, seen: Codes, size: int, retention: float, what: str
+) -> tuple[Check, Check]:
+    kept = examine_kept(origin, seen, size, retention)
+    spread = examine_spread(origin, seen, size, retention)
+    share = kept.kept / kept.records
+    kept_check = Check(
+        "Retained values",
+        kept.holds,
+        f"{kept.kept:,} of {kept.records:,} records ({share:.2%}) show {what};"
+        f" {kept.expected_share:.2%} are expected (chance {kept.chance:.2g}). {_ALARM}",
+    )
+    if spread.freedom == 0:
+        finding = "There are too few records to examine how replaced values spread."
+    else:
+        finding = (
+            f"Released values spread over the domain with chi-square {spread.statistic:,.1f};"
+            f" about {spread.freedom:,} is expected (chance {spread.chance:.2g}). {_ALARM}"
+        )
+    return kept_check, Check("Spread of released values", spread.holds, finding)
