@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.engine.columns import ColumnSpec, find_column
-from app.engine.errors import SfumatoError
 from app.engine.mechanisms.base import Promise, PublishedFacts
 from app.engine.table import Table
+from app.formats.errors import FileError
 
 
-class BundleError(SfumatoError):
+class BundleError(FileError):
     """A file or folder is not a bundle, or not a whole one."""
 
 

@@ -1,0 +1,217 @@
+"""What the present settings promise, in plain words: the content of the guarantee card.
+
+Everything is computed from the document and the attributes; nothing is read, released or kept,
+so that it can be asked for at each edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.engine.errors import SfumatoError
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Promise
+from app.engine.table import Attribute
+from app.project.model import Document, PolicyEntry, Recipient
+from app.project.plan import check_policy, plan_entry
+
+_TIED = 1e-12
+"""Levels whose trust differs by less are the same."""
+
+
+@dataclass(frozen=True)
+class EntryPromise:
+    """What one recipient's release promises about one policy entry.
+
+    Parameters
+    ----------
+    recipient
+        The recipient's name.
+    entry
+        The policy entry.
+    level
+        The level in the mechanism's unit.
+    trust
+        The level on a scale from 0 (nothing) to 1 (the original).
+    promise
+        The promise, in words and in figures.
+    """
+
+    recipient: str
+    entry: PolicyEntry
+    level: float
+    trust: float
+    promise: Promise
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What the present settings promise, and what they still lack.
+
+    Parameters
+    ----------
+    promises
+        For each policy entry, in order, the recipients from the most to the least trusted.
+    coalition
+        What a group of recipients can learn together; empty where there is nobody to pool.
+    next_steps
+        What is missing before a release can be made, most urgent first.
+    """
+
+    promises: tuple[EntryPromise, ...]
+    coalition: str
+    next_steps: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether a release can be made by these settings."""
+        return not self.next_steps
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The promise to the most trusted recipient of each entry, then the coalition's."""
+        most_trusted: dict[str, str] = {}
+        for promise in self.promises:
+            most_trusted.setdefault(promise.entry.key, promise.promise.sentence)
+        return (*most_trusted.values(), *((self.coalition,) if self.coalition else ()))
+
+    def for_recipient(self, name: str) -> tuple[EntryPromise, ...]:
+        """Return what one recipient's release promises, entry by entry."""
+        return tuple(promise for promise in self.promises if promise.recipient == name)
+
+
+def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Guarantee:
+    """Compute what a document promises.
+
+    Parameters
+    ----------
+    document
+        The columns, the policy and the recipients, finished or not.
+    attributes
+        What is known of the policy's attributes, by name (`app.project.released.attributes_of`);
+        entries whose attributes are not in it are left out.
+
+    Returns
+    -------
+    Guarantee
+        Never raises for an unfinished document: what is missing is among the next steps.
+    """
+    promises: list[EntryPromise] = []
+    problems: list[str] = []
+    for entry in document.policy:
+        if not set(entry.attributes) <= set(attributes):
+            continue
+        made = []
+        for recipient in document.recipients:
+            try:
+                made.append(_promise(document, entry, attributes, recipient))
+            except SfumatoError as error:
+                problems.append(str(error))
+        promises += sorted(made, key=lambda promise: -promise.trust)
+    steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
+    coalition = "" if steps else _coalition(document, promises)
+    return Guarantee(tuple(promises), coalition, steps)
+
+
+def _promise(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    recipient: Recipient,
+) -> EntryPromise:
+    plan = plan_entry(document, entry, attributes, recipient)
+    mechanism = mechanism_called(entry.mechanism)
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    return EntryPromise(
+        recipient=recipient.name,
+        entry=entry,
+        level=plan.level,
+        trust=mechanism.trust(plan.level),
+        promise=mechanism.promise(plan.level, chosen, entry.settings),
+    )
+
+
+def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:
+    """Return what is missing, apart from levels."""
+    if not document.columns:
+        return ["Open a table."]
+    if not document.sensitive:
+        return ["Mark at least one column as sensitive."]
+    steps = [
+        f"Choose a mechanism for {column.name}."
+        for column in document.sensitive
+        if document.entry_for(column.name) is None
+    ]
+    if not steps:
+        try:
+            check_policy(document)
+        except SfumatoError as error:
+            steps.append(str(error))
+    if not document.recipients:
+        steps.append("Add a recipient.")
+    unread = [
+        name for entry in document.policy for name in entry.attributes if name not in attributes
+    ]
+    if unread and not steps:
+        steps.append(f"Mend the domain of {_listed(unread)}: it does not fit the table yet.")
+    return steps
+
+
+def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
+    """Say what any group of recipients can learn together."""
+    if not document.recipients:
+        return ""
+    if len(document.recipients) == 1:
+        only = document.recipients[0].name
+        return f"{only} is the only recipient, so there is nobody to pool releases with."
+    tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
+    shared = [
+        recipient.name
+        for recipient in document.recipients
+        if all(recipient.name in top for top in tops.values())
+    ]
+    if shared:
+        return _one_top(shared, [r.name for r in document.recipients])
+    return _several_tops(tops)
+
+
+def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple[str, ...]:
+    """Return who is trusted most with an entry: several where their levels are the same."""
+    here = [promise for promise in promises if promise.entry is entry]
+    highest = max(promise.trust for promise in here)
+    return tuple(promise.recipient for promise in here if promise.trust >= highest - _TIED)
+
+
+def _one_top(shared: Sequence[str], everybody: Sequence[str]) -> str:
+    first, *others = shared
+    if len(shared) == len(everybody):
+        return (
+            "All recipients get the same values, so any group of them learns no more than each"
+            " of them alone."
+        )
+    sentence = f"Any group of recipients learns no more than {first} alone."
+    if others:
+        verb = "gets" if len(others) == 1 else "get"
+        sentence += f" {_listed(others)} {verb} the same values as {first}."
+    return sentence
+
+
+def _several_tops(tops: Mapping[str, Sequence[str]]) -> str:
+    """Say it entry by entry, and what that does not cover."""
+    parts = [
+        f"from the releases of {key}, any group of recipients learns no more than from"
+        f" {names[0]}'s alone"
+        for key, names in tops.items()
+    ]
+    sentence = "; ".join(parts)
+    return (
+        f"{sentence[0].upper()}{sentence[1:]}. Attributes that depend on each other tell about"
+        " each other: a group that holds all of these learns what somebody with all of them"
+        " would, and no more."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

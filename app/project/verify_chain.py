@@ -1,0 +1,190 @@
+"""The part of a verification that looks at perturbed values, alone and beside other releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Check, Released
+from app.engine.progress import Context, Part
+from app.engine.table import Attribute
+from app.formats.bundle_reading import Bundle
+from app.project.compare import codes_in, decoded
+from app.project.plan import EntryPlan
+from app.project.records import ReleaseRecord
+from app.project.regenerate import Regenerator
+from app.project.trace import Match
+from app.project.verify_rows import Comparison, Order, any_rows, describe_difference
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """A level at which others hold a policy entry, and who they are."""
+
+    plan: EntryPlan
+    recipients: tuple[str, ...]
+
+
+def check_entries(
+    bundle: Bundle,
+    match: Match,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> tuple[Check, ...]:
+    """Check every perturbed policy entry of a recognised release.
+
+    Parameters
+    ----------
+    bundle
+        The bundle.
+    match
+        What it was recognised as; no checks where it was not.
+    releases
+        Every release of the ledger.
+    regenerator
+        Makes released columns again.
+    comparison
+        The bundle's columns beside those of the release.
+    context
+        Progress and cancelling.
+    """
+    checks: list[Check] = []
+    for position, plan in enumerate(match.plans):
+        part = Part(context, position / len(match.plans), (position + 1) / len(match.plans))
+        checks += _check_entry(bundle, plan, releases, regenerator, comparison, part)
+    return tuple(checks)
+
+
+def _check_entry(
+    bundle: Bundle,
+    plan: EntryPlan,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> list[Check]:
+    missing = [name for name in plan.attributes if name not in bundle.table.columns]
+    if missing:
+        return [Check(f"{plan.key}: values", False, f"It has no column {', '.join(missing)}.")]
+    obstacle = regenerator.obstacle(plan)
+    if obstacle:
+        return [Check(f"{plan.key}: ladder", False, f"It can't be made again. {obstacle}")]
+    checks = [
+        Check(f"{plan.key}: ladder", True, "The project still releases it on the same ladder."),
+        _check_values(plan, comparison),
+    ]
+    if comparison.order is Order.OTHER:
+        return checks
+    request = regenerator.request(plan, comparison.rows)
+    columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
+    if outside:
+        return [*checks, Check(f"{plan.key}: domain", False, outside)]
+    actual = Released(plan.level, columns)
+    mechanism = mechanism_called(plan.mechanism)
+    context.report(0.1, f"Examining {plan.key}")
+    found = mechanism.check_release(request, actual)
+    checks += [Check(f"{plan.key}: {c.title}", c.holds, c.finding) for c in found]
+    checks += _check_others(plan, actual, releases, regenerator, comparison, context)
+    return checks
+
+
+def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
+    """Check that the values are, one by one, those that the key gives."""
+    title = f"{plan.key}: values"
+    if comparison.order is Order.OTHER:
+        return Check(title, False, "They are those that the key gives, but in another order.")
+    differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
+    if differing.any():
+        return Check(
+            title,
+            False,
+            f"They are not those that the key gives: {describe_difference(differing)}.",
+        )
+    return Check(title, True, f"All {comparison.rows:,} are those that the key gives.")
+
+
+def _domain_columns(
+    bundle: Bundle, attributes: Iterable[Attribute], rows: int
+) -> tuple[Mapping[str, pd.Series], str]:
+    """Return the bundle's perturbed columns as values of their domains, or why that fails."""
+    columns: dict[str, pd.Series] = {}
+    for attribute in attributes:
+        column = bundle.table.frame[attribute.name].iloc[:rows].reset_index(drop=True)
+        if attribute.domain is None:
+            columns[attribute.name] = column
+            continue
+        codes = codes_in(attribute.domain, column)
+        outside = codes < 0
+        if outside.any():
+            return {}, (
+                f"{attribute.name} has values outside its domain: {int(outside.sum()):,} rows,"
+                f" first row {int(outside.argmax()) + 1:,}."
+            )
+        columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
+    return columns, ""
+
+
+def _check_others(
+    plan: EntryPlan,
+    actual: Released,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> list[Check]:
+    """Check the entry beside every other level at which somebody holds it."""
+    rungs, strangers = _others(plan, releases)
+    checks = [
+        Check(
+            f"{plan.key} beside {recipient}",
+            False,
+            "That release sits on another ladder: together the two tell more than either.",
+        )
+        for recipient in strangers
+    ]
+    if not rungs and not strangers:
+        return [
+            Check(f"{plan.key} beside others", True, "Nobody holds it at another level so far.")
+        ]
+    mechanism = mechanism_called(plan.mechanism)
+    attributes = regenerator.request(plan, comparison.rows).attributes
+    for position, rung in enumerate(rungs):
+        part = Part(
+            context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
+        )
+        made = regenerator.perturbed(rung.plan, part)
+        columns = {name: column.iloc[: comparison.rows] for name, column in made.items()}
+        pair = [actual, Released(rung.plan.level, columns)]
+        upper, lower = sorted(pair, key=lambda r: mechanism.trust(r.level), reverse=True)
+        who = ", ".join(rung.recipients)
+        checks += [
+            Check(f"{plan.key} beside {who}: {c.title}", c.holds, c.finding)
+            for c in mechanism.check_pair(upper, lower, attributes, plan.settings)
+        ]
+    return checks
+
+
+def _others(
+    plan: EntryPlan, releases: Sequence[ReleaseRecord]
+) -> tuple[tuple[_Rung, ...], tuple[str, ...]]:
+    """Return the other levels of the ladder, and who holds the attributes on another ladder."""
+    rungs: dict[float, _Rung] = {}
+    strangers: dict[str, None] = {}
+    for release in releases:
+        if not release.counts:
+            continue
+        for other in release.plans:
+            if not set(other.attributes) & set(plan.attributes):
+                continue
+            if other.ladder != plan.ladder:
+                strangers[release.recipient] = None
+            elif other.level != plan.level:
+                earlier = rungs.get(other.level, _Rung(other, ()))
+                names = dict.fromkeys((*earlier.recipients, release.recipient))
+                rungs[other.level] = _Rung(other, tuple(names))
+    return tuple(rungs.values()), tuple(strangers)

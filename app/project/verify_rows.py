@@ -1,0 +1,205 @@
+"""The part of a verification that looks at rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import pandas as pd
+
+from app.engine.columns import Role
+from app.engine.mechanisms.base import Check
+from app.engine.progress import Context
+from app.formats.bundle_reading import Bundle
+from app.project.compare import Rows, differing_rows, same_rows
+from app.project.regenerate import Regenerator
+from app.project.trace import Match
+
+
+class Order(Enum):
+    """How a bundle's records stand to those of the release."""
+
+    SAME = "same"
+    """Record by record in the same place, as far as there are as many."""
+    OTHER = "other"
+    """The same records, but in other places."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A bundle's columns beside those that the release must have.
+
+    Parameters
+    ----------
+    rows
+        How many records were compared, from the first on: those that both have.
+    order
+        How the bundle's records stand to those of the release.
+    differing
+        For each column that could be compared, the rows that differ, shape (rows,).
+    """
+
+    rows: int
+    order: Order
+    differing: Mapping[str, Rows]
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether no compared value differs."""
+        return not any(bool(rows.any()) for rows in self.differing.values())
+
+
+def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> Comparison:
+    """Compare every column of a bundle that has a counterpart, value by value."""
+    expected = _expected(bundle, match, regenerator, context)
+    rows = min(bundle.table.rows, regenerator.table.rows)
+    differing = {
+        name: differing_rows(column.iloc[:rows], bundle.table.frame[name].iloc[:rows])
+        for name, column in expected.items()
+    }
+    comparison = Comparison(rows, Order.SAME, differing)
+    if comparison.all_alike or not expected:
+        return comparison
+    whole = pd.DataFrame(expected, copy=False)
+    if same_rows(whole, bundle.table.frame[list(expected)]):
+        return Comparison(rows, Order.OTHER, differing)
+    return comparison
+
+
+def check_rows(
+    bundle: Bundle, match: Match, regenerator: Regenerator, comparison: Comparison
+) -> tuple[Check, ...]:
+    """Check the number and order of the records, and every column that is not perturbed."""
+    perturbed = {name for plan in match.plans for name in plan.attributes}
+    return (
+        _check_records(bundle, regenerator, comparison),
+        _check_columns(bundle, match, regenerator, perturbed),
+        _check_identifying(bundle, regenerator),
+        _check_unperturbed(bundle, comparison, perturbed),
+    )
+
+
+def describe_difference(differing: Rows) -> str:
+    """Say how many rows differ and which is the first; never a value."""
+    count = int(differing.sum())
+    first = int(differing.argmax()) + 1
+    rows = "row differs" if count == 1 else "rows differ"
+    return f"{count:,} of {len(differing):,} {rows}, first in row {first:,}"
+
+
+def _expected(
+    bundle: Bundle, match: Match, regenerator: Regenerator, context: Context
+) -> dict[str, pd.Series]:
+    """Return, in the bundle's order, the columns that the release must have."""
+    expected: dict[str, pd.Series] = {}
+    for plan in match.plans:
+        if not regenerator.obstacle(plan):
+            expected.update(regenerator.perturbed(plan, context))
+    perturbed = {name for plan in match.plans for name in plan.attributes}
+    for name in bundle.table.columns:
+        if name not in perturbed and not _is_secret(regenerator, name):
+            column = regenerator.unperturbed(name)
+            if column is not None:
+                expected[name] = column
+    return {name: expected[name] for name in bundle.table.columns if name in expected}
+
+
+def _is_secret(regenerator: Regenerator, name: str) -> bool:
+    spec = regenerator.specification(name)
+    return spec is not None and spec.role in {Role.SENSITIVE, Role.IDENTIFYING}
+
+
+def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Comparison) -> Check:
+    title = "Records"
+    found, source = bundle.table.rows, regenerator.table.rows
+    if found > source:
+        return Check(
+            title,
+            False,
+            f"It has {found:,} records, {found - source:,} more than the source table.",
+        )
+    if found < source:
+        where = "at the end" if comparison.all_alike else "or in between"
+        start = f"It has {found:,} records of {source:,}: {source - found:,} are missing"
+        return Check(
+            title, False, f"{start} {where}." if comparison.all_alike else f"{start}, {where}."
+        )
+    if comparison.order is Order.OTHER:
+        return Check(
+            title, False, f"It has all {found:,} records, but in another order than was released."
+        )
+    return Check(title, True, f"It has all {found:,} records of the source table.")
+
+
+def _check_columns(
+    bundle: Bundle, match: Match, regenerator: Regenerator, perturbed: set[str]
+) -> Check:
+    """Check which columns the bundle has, and their order."""
+    title = "Columns"
+    released = (
+        {*match.record.open_columns, *perturbed}
+        if match.record is not None
+        else {
+            name
+            for name in regenerator.table.columns
+            if (spec := regenerator.specification(name)) is not None
+            and spec.role is not Role.IDENTIFYING
+        }
+    )
+    wanted = [name for name in regenerator.table.columns if name in released]
+    found = list(bundle.table.columns)
+    missing = [name for name in wanted if name not in found]
+    strange = [name for name in found if name not in wanted]
+    findings = []
+    if missing:
+        findings.append(f"missing: {', '.join(missing)}")
+    if strange:
+        findings.append(f"not in the release: {', '.join(strange)}")
+    if findings:
+        return Check(title, False, f"Its columns are not those released ({'; '.join(findings)}).")
+    if found != wanted:
+        return Check(title, False, "Its columns are in another order than was released.")
+    return Check(title, True, f"It has the {len(found)} columns that were released.")
+
+
+def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
+    identifying = [
+        spec.name for spec in regenerator.document.columns if spec.role is Role.IDENTIFYING
+    ]
+    shown = [name for name in identifying if name in bundle.table.columns]
+    title = "Identifying columns"
+    if shown:
+        return Check(title, False, f"It has columns that identify a person: {', '.join(shown)}.")
+    if not identifying:
+        return Check(title, True, "No column of the project is identifying.")
+    return Check(title, True, f"None of the {len(identifying)} identifying columns is in it.")
+
+
+def _check_unperturbed(bundle: Bundle, comparison: Comparison, perturbed: Iterable[str]) -> Check:
+    title = "Unperturbed columns"
+    names = [name for name in bundle.table.columns if name not in perturbed]
+    if comparison.order is Order.OTHER:
+        return Check(title, True, "They have the source table's values, in another order.")
+    differing = {
+        name: comparison.differing[name]
+        for name in names
+        if name in comparison.differing and comparison.differing[name].any()
+    }
+    unknown = [name for name in names if name not in comparison.differing]
+    findings = [f"{name}: {describe_difference(rows)}" for name, rows in differing.items()]
+    findings += [f"{name}: it can't be compared with the source table" for name in unknown]
+    if findings:
+        return Check(title, False, f"They are not as in the source table ({'; '.join(findings)}).")
+    if not names:
+        return Check(title, True, "Every column is perturbed.")
+    return Check(title, True, f"All {len(names)} are as in the source table.")
+
+
+def any_rows(rows: Iterable[Rows], length: int) -> Rows:
+    """Return the rows that are in any of several selections, shape (length,)."""
+    found: Rows = np.zeros(length, dtype=bool)
+    for selection in rows:
+        found |= selection
+    return found
