@@ -8,9 +8,10 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from app.formats.files import refusal_to_write
 from app.project.database import explain
 from app.project.errors import ProjectExists
-from app.project.files import move_without_overwriting, refusal_to_write, sync_file
+from app.project.files import move_without_overwriting, sync_file
 from app.project.store import ProjectFile
 
 

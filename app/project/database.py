@@ -9,20 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from app.project.errors import (
-    CannotWrite,
-    DamagedProject,
-    DiskFull,
-    NotAProject,
-    ProjectError,
-    ProjectInUse,
-    ReadOnlyProject,
-)
+from app.engine.errors import SfumatoError
+from app.formats.errors import CannotWrite, DiskFull
+from app.project.errors import DamagedProject, NotAProject, ProjectInUse, ReadOnlyProject
 
 APPLICATION_ID: Final = 0x53464D54
 """The letters SFMT, which mark an SQLite file as a Sfumato project."""
 
-_MEANING: Final[tuple[tuple[str, type[ProjectError], str, str], ...]] = (
+_MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
     (
         "SQLITE_NOTADB",
         NotAProject,
@@ -68,7 +62,7 @@ _MEANING: Final[tuple[tuple[str, type[ProjectError], str, str], ...]] = (
 )
 
 
-def explain(error: sqlite3.Error, path: Path) -> ProjectError:
+def explain(error: sqlite3.Error, path: Path) -> SfumatoError:
     """Return what a failure of the database means to the custodian."""
     name = getattr(error, "sqlite_errorname", None) or ""
     for prefix, kind, what, remedy in _MEANING:
@@ -172,7 +166,7 @@ def connect_for_writing(path: Path) -> Database:
 
     Raises
     ------
-    ProjectError
+    SfumatoError
         If it is no project, in use, or can't be written.
     """
     try:
@@ -201,7 +195,7 @@ def connect_for_reading(path: Path) -> Database:
 
     Raises
     ------
-    ProjectError
+    SfumatoError
         If it is no project, or in use.
     """
     memory = _connect("file::memory:")

@@ -40,14 +40,6 @@ class ReadOnlyProject(ProjectError):
     """The project is open for reading only."""
 
 
-class CannotWrite(ProjectError):
-    """A file or a folder does not allow writing."""
-
-
-class DiskFull(ProjectError):
-    """There is no room left where something should be saved."""
-
-
 class PassphraseError(ProjectError):
     """A passphrase can't be used."""
 

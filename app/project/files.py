@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and what the system's refusals mean."""
+"""Files and folders that get their final name when they are whole, and are never overwritten."""
 
 from __future__ import annotations
 
@@ -8,32 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from app.project.errors import CannotWrite, DiskFull, ProjectError
-
-_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV, errno.ENOSYS}
-
-
-def refusal_to_write(error: OSError, path: Path) -> ProjectError:
-    """Return what it means to the custodian that `path` could not be written."""
-    if error.errno in _NO_ROOM:
-        return DiskFull(
-            "The disk that holds {path} is full, so nothing was saved.",
-            "Make room on it, or choose another folder, and try again.",
-            path=path,
-        )
-    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
-        return CannotWrite(
-            "The folder for {path} does not exist.", "Choose another folder.", path=path
-        )
-    if error.errno == errno.ENAMETOOLONG:
-        return CannotWrite("The name {path} is too long.", "Choose a shorter name.", path=path)
-    return CannotWrite(
-        "{path} can't be written: {reason}.",
-        "Choose a folder that you may write to.",
-        path=path,
-        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
-    )
 
 
 def move_without_overwriting(staged: Path, target: Path) -> None:

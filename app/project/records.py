@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.project.ledger import Entry, EntryKind
+from app.project.model import Source
 from app.project.plan import EntryPlan
 
 
@@ -62,8 +63,8 @@ class ReleaseRecord:
         The columns that were released as they are.
     record_key
         The record-key column; None where records were told apart by their position.
-    source_digest, rows
-        The source table's.
+    source
+        Digest, rows and reading options of the source table.
     details
         The whole entry, for display.
     state
@@ -83,8 +84,7 @@ class ReleaseRecord:
     domains: Mapping[str, str]
     open_columns: tuple[str, ...]
     record_key: str | None
-    source_digest: str
-    rows: int
+    source: Source
     details: Mapping[str, Any]
     state: ReleaseState = ReleaseState.PREPARED
 
@@ -127,7 +127,6 @@ def _record(entry: Entry) -> ReleaseRecord:
         domains=details["domains"],
         open_columns=tuple(details["open_columns"]),
         record_key=details["record_key"],
-        source_digest=details["source"]["digest"],
-        rows=details["source"]["rows"],
+        source=Source("", **details["source"]),
         details=details,
     )

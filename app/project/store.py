@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from app import __version__
 from app.engine.randomness import KeyRing
+from app.formats.files import refusal_to_write
 from app.project import migrations
 from app.project.clock import Clock, stamp, utc_now
 from app.project.database import (
@@ -28,7 +29,7 @@ from app.project.database import (
     explain,
 )
 from app.project.errors import LedgerTampered, NewerProject, ProjectExists, ProjectMissing
-from app.project.files import move_without_overwriting, refusal_to_write, sync_file
+from app.project.files import move_without_overwriting, sync_file
 from app.project.ledger import EntryKind, Ledger
 from app.project.model import Document
 from app.project.records import ReleaseRecord, releases_in

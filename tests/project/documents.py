@@ -80,10 +80,16 @@ def documents(draw):
         )
         for name in draw(st.lists(TEXTS, max_size=3, unique=True))
     )
-    options = st.dictionaries(
-        st.sampled_from(["delimiter", "encoding", "decimal", "thousands"]),
-        TEXTS | st.booleans() | WHOLE | st.lists(TEXTS, max_size=2),
-        max_size=4,
+    options = st.fixed_dictionaries(
+        {"format": st.sampled_from(["csv", "xlsx"])},
+        optional={
+            "delimiter": st.sampled_from([";", "\t", "|"]),
+            "header": st.just(False),
+            "skip_lines": st.integers(1, 9),
+            "missing": st.lists(TEXTS, max_size=3),
+            "sheet": TEXTS,
+            "column_types": st.dictionaries(TEXTS, st.just("text"), max_size=2),
+        },
     )
     return Document(
         title=draw(TEXTS | st.just("")),

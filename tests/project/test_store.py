@@ -11,11 +11,10 @@ from dataclasses import replace
 import pytest
 
 from app.engine.errors import SfumatoError
+from app.formats.errors import CannotWrite, DiskFull
 from app.project import store
 from app.project.errors import (
-    CannotWrite,
     DamagedProject,
-    DiskFull,
     NotAProject,
     PassphraseError,
     ProjectExists,
@@ -244,12 +243,12 @@ def test_two_may_read_a_project_at_once(tmp_path):
 
 
 def test_a_folder_that_takes_no_file_is_named(tmp_path):
-    with read_only_folder() as folder, pytest.raises(CannotWrite, match="can't be written"):
+    with read_only_folder() as folder, pytest.raises(CannotWrite, match="may not write"):
         new_project(folder)
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    with pytest.raises(CannotWrite, match="does not exist"):
+    with pytest.raises(CannotWrite, match="can't be written"):
         new_project(tmp_path / "nowhere")
 
 

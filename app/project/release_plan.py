@@ -1,0 +1,166 @@
+"""What a release will be, and that it may be made, before any file of it exists."""
+
+from __future__ import annotations
+
+import hmac
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.engine.table import Table
+from app.project.errors import ReleaseError, SourceChanged
+from app.project.model import Document, Recipient, Source
+from app.project.plan import EntryPlan, plan_release
+from app.project.released import Material, material_of
+from app.project.serialise import canonical_json, document_to_plain
+from app.project.standing import (
+    check_exposure,
+    check_ladders,
+    check_source,
+    domain_fingerprints,
+    exposed_columns,
+)
+from app.project.store import ProjectFile
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """A release that may be made: everything but its files.
+
+    Parameters
+    ----------
+    source
+        The source table's place and digest.
+    material
+        The table, encoded by the document of this moment.
+    recipient
+        Who gets the release.
+    entries
+        The policy entries with their levels and ladders.
+    release_id
+        From `release_id_of`.
+    contradictions
+        Columns that are released otherwise than before, see `exposed_columns`.
+    override
+        The custodian's reason for releasing them in spite of that.
+    """
+
+    source: Source
+    material: Material
+    recipient: Recipient
+    entries: tuple[EntryPlan, ...]
+    release_id: str
+    contradictions: Mapping[str, str]
+    override: str
+
+    @property
+    def document(self) -> Document:
+        """The document that the release is made by."""
+        return self.material.document
+
+
+def plan_of(
+    project: ProjectFile, table: Table, recipient_name: str, override: str = ""
+) -> ReleasePlan:
+    """Plan a release, and refuse one that must not be made.
+
+    Parameters are those of `app.project.release.make_release`.
+
+    Raises
+    ------
+    ReleaseError
+        If there is no source table or no such recipient.
+    LadderError, SourceChanged
+        If it would not stand beside the releases made before.
+    SfumatoError
+        As `app.project.released.released_columns`.
+    """
+    document = project.document
+    source = _source_of(document, table)
+    recipient = _recipient_called(document, recipient_name)
+    releases = project.releases
+    check_source(document, source, releases)
+    material = material_of(document, table)
+    entries = plan_release(document, material.attributes, recipient)
+    check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
+    contradictions = exposed_columns(document, releases)
+    override = override.strip()
+    if not override:
+        check_exposure(contradictions)
+    release_id = release_id_of(project, document, recipient_name, entries)
+    return ReleasePlan(source, material, recipient, entries, release_id, contradictions, override)
+
+
+def bundle_name(plan: ReleasePlan, format_name: str) -> str:
+    """Return the bundle's name: title, recipient, identifier and format, fit for any disk."""
+    parts = [
+        _fit_for_names(plan.document.title),
+        _fit_for_names(plan.recipient.name),
+        plan.release_id[:8],
+        format_name,
+    ]
+    return "-".join(part for part in parts if part)
+
+
+def release_id_of(
+    project: ProjectFile, document: Document, recipient_name: str, entries: Sequence[EntryPlan]
+) -> str:
+    """Return a release's identifier: the same for the same data for the same recipient.
+
+    It stands in the bundle, so it is keyed: a plain digest of the source table would let a
+    recipient who guesses the table confirm the guess.
+
+    Parameters
+    ----------
+    project
+        Whose identity and secret count.
+    document
+        Whose columns and source digest count.
+    recipient_name, entries
+        For whom, and at which levels.
+    """
+    source = document.source
+    content = {
+        "project": project.project_id,
+        "recipient": recipient_name,
+        "entries": [[list(e.attributes), e.mechanism, e.level, e.ladder] for e in entries],
+        "columns": document_to_plain(document)["columns"],
+        "source": None if source is None else [source.digest, source.rows],
+    }
+    key = project.secret.derive("release identifier")
+    return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
+
+
+def _source_of(document: Document, table: Table) -> Source:
+    source = document.source
+    if source is None:
+        raise ReleaseError(
+            "The project has no source table.", "Open the table under Data, then release."
+        )
+    if source.rows != table.rows:
+        raise SourceChanged(
+            "The table has {found} rows, and the project's source table has {expected}.",
+            "Open the table that the project was made for, or accept this one as a new edition.",
+            found=table.rows,
+            expected=source.rows,
+        )
+    return source
+
+
+def _recipient_called(document: Document, name: str) -> Recipient:
+    try:
+        return document.recipient(name)
+    except KeyError:
+        known = ", ".join(recipient.name for recipient in document.recipients)
+        raise ReleaseError(
+            "The project has no recipient called {name}.",
+            "Its recipients are: {known}." if known else "Add recipients under Policy.",
+            name=name,
+            known=known,
+        ) from None
+
+
+def _fit_for_names(text: str) -> str:
+    """Return a text without what some file system refuses in a name."""
+    kept = [c if c.isalnum() else "-" for c in unicodedata.normalize("NFC", text)]
+    return "-".join(part for part in "".join(kept).split("-") if part)[:40]

@@ -1,0 +1,300 @@
+"""The rules file: a document's decisions without its table, as TOML without secrets.
+
+It makes next month's table one step, lets two custodians compare what they decided, and is
+what the command line starts a project from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from app.engine.errors import DomainError, SfumatoError
+from app.engine.mechanisms import all_mechanisms, mechanism_called
+from app.engine.mechanisms.base import Mechanism, Statement
+from app.engine.profile import propose_columns
+from app.engine.table import Table, proposed_domain
+from app.engine.values import Value
+from app.formats.options import ReadOptions
+from app.project.model import Document, PolicyEntry, Recipient
+from app.project.rules_reading import RulesText, Section, suggestion
+from app.project.rules_writing import FORMAT, rules_of
+
+__all__ = ["apply_rules", "reading_options_in", "rules_of"]
+
+
+def reading_options_in(text: str) -> dict[str, Any] | None:
+    """Return how the rules say that the file is read; None where they don't.
+
+    Raises
+    ------
+    RulesError
+        If the text is not TOML.
+    """
+    rules = RulesText(text).parse()
+    return rules.section("reading").plain() or None
+
+
+def apply_rules(text: str, table: Table, document: Document) -> Document:
+    """Return the document with the rules' columns, policy and recipients.
+
+    Every column of the table needs a role: in the rules, or by their ``other_columns``. A
+    sensitive categorical column without a list of values gets the values that occur in the
+    table, so that its domain is fixed from here on. Title and source stay where the rules
+    say nothing of them; how the table is read is up to the caller (`reading_options_in`).
+
+    Parameters
+    ----------
+    text
+        The rules, TOML.
+    table
+        The table that they are applied to.
+    document
+        What is decided so far.
+
+    Raises
+    ------
+    RulesError
+        Naming the line and the key, and the nearest name where one is unknown.
+    """
+    rules = RulesText(text).parse()
+    _check_format(rules)
+    title = rules.text("title")
+    record_key = rules.text("record_key")
+    if record_key is not None and record_key not in table.columns:
+        raise rules.error(
+            "record_key",
+            "the table has no column {column}.",
+            suggestion(record_key, table.columns),
+            column=record_key,
+        )
+    _check_reading(rules.section("reading"))
+    columns = _columns(rules, table)
+    policy = tuple(_entry(section, columns) for section in rules.sections("policy"))
+    _refuse_repeated(rules, "policy", [name for entry in policy for name in entry.attributes])
+    recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
+    _refuse_repeated(rules, "recipients", [recipient.name for recipient in recipients])
+    rules.finish()
+    return replace(
+        document,
+        title=document.title if title is None else title,
+        columns=columns,
+        record_key=record_key,
+        policy=policy,
+        recipients=recipients,
+    )
+
+
+def _check_format(rules: Section) -> None:
+    found = rules.take("format")
+    if found != FORMAT:
+        what = "it has to be {known}." if found is None else "this version reads format {known}."
+        raise rules.error("format", what, "Write: format = {known}", known=FORMAT)
+
+
+def _check_reading(reading: Section) -> None:
+    known = [option.name for option in fields(ReadOptions)]
+    for name in reading.names():
+        if name not in known:
+            raise reading.error(name, "there is no such option.", suggestion(name, known))
+    try:
+        ReadOptions.from_dict(reading.plain())
+    except SfumatoError as error:
+        raise reading.explained("", error) from None
+
+
+def _columns(rules: Section, table: Table) -> tuple[ColumnSpec, ...]:
+    others = rules.choice("other_columns", Role)
+    listed = rules.section("columns")
+    for name in listed.names():
+        if name not in table.columns:
+            raise listed.error(
+                name, "the table has no such column.", suggestion(name, table.columns)
+            )
+    given = set(listed.names())
+    for name in table.columns:
+        if name not in given and others is None:
+            raise rules.rules.error(
+                ("columns",),
+                "the table's column {column} has no rules.",
+                "Add a section for it, or a line that says what all others are:"
+                ' other_columns = "identifying"',
+                column=name,
+            )
+    kinds = {spec.name: spec.kind for spec in propose_columns(table)}
+    return tuple(
+        _column(listed.section(name), name, kinds[name], table)
+        if name in given
+        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kinds[name]), table)
+        for name in table.columns
+    )
+
+
+def _column(section: Section, name: str, kind: Kind, table: Table) -> ColumnSpec:
+    role = section.choice("role", Role)
+    if role is None:
+        raise section.rules.error(
+            section.keys,
+            "the key role is missing.",
+            "Add one of: {known}.",
+            known=", ".join(member.value for member in Role),
+        )
+    spec = ColumnSpec(
+        name=name,
+        role=role,
+        kind=section.choice("kind", Kind) or kind,
+        missing=section.choice("missing", MissingRule) or MissingRule.VALUE,
+        binning=_binning(section),
+        domain=_domain(section),
+    )
+    section.finish()
+    try:
+        return _with_domain(spec, table)
+    except SfumatoError as error:
+        raise section.explained("", error) from None
+
+
+def _with_domain(spec: ColumnSpec, table: Table) -> ColumnSpec:
+    """Fix the domain of a sensitive attribute that is released as categories."""
+    numeric = spec.kind is Kind.NUMERIC and spec.binning is None
+    if spec.role is not Role.SENSITIVE or numeric or spec.domain is not None:
+        return spec
+    return replace(spec, domain=proposed_domain(table, spec))
+
+
+def _binning(section: Section) -> Binning | None:
+    edges, labels = section.numbers("bin_edges"), section.texts("bin_labels")
+    if edges is None:
+        if labels is not None:
+            raise section.error("bin_labels", "there are no bin_edges.", "Add them.")
+        return None
+    try:
+        return Binning(edges, labels or ())
+    except DomainError as error:
+        raise section.explained("bin_edges", error) from None
+
+
+def _domain(section: Section) -> Domain | None:
+    given = section.listed("values")
+    if given is None:
+        return None
+    values: list[Value] = []
+    labels: dict[Value, str] = {}
+    for position, item in enumerate(given):
+        value, label = _domain_value(section, position, item)
+        values.append(value)
+        if label is not None:
+            labels[value] = label
+    try:
+        return Domain(tuple(values), labels)
+    except DomainError as error:
+        raise section.explained("values", error) from None
+
+
+def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, str | None]:
+    if isinstance(item, dict):
+        inner = Section(section.rules, (*section.keys, "values", position), item)
+        value, missing = inner.take("value"), inner.take("missing")
+        label = inner.text("label")
+        inner.finish()
+        if (value is None) == (missing is not True):
+            raise section.error(
+                "values",
+                "item {item} has to be either a value or missing.",
+                'Write {{ value = 1, label = "…" }} or {{ missing = true }}.',
+                item=position + 1,
+            )
+        item = value
+        if missing:
+            return None, label
+    else:
+        label = None
+    if not isinstance(item, str | int | float | bool):
+        raise section.error(
+            "values",
+            "item {item} is not a text, a number or true/false.",
+            "Put it in quotes; so are dates.",
+            item=position + 1,
+        )
+    return item, label
+
+
+def _entry(section: Section, columns: tuple[ColumnSpec, ...]) -> PolicyEntry:
+    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
+    attributes = section.texts("attributes") or ()
+    if not attributes:
+        raise section.rules.error(
+            section.keys, "the key attributes is missing or empty.", "List the columns."
+        )
+    for name in attributes:
+        if name not in sensitive:
+            raise section.error(
+                "attributes",
+                "{column} is not a sensitive column.",
+                suggestion(name, sensitive),
+                column=name,
+            )
+    name = section.required_text("mechanism")
+    if name not in all_mechanisms():
+        raise section.error(
+            "mechanism",
+            "there is no mechanism {found}.",
+            suggestion(name, all_mechanisms()),
+            found=name,
+        )
+    settings = section.section("settings").plain()
+    section.finish()
+    return PolicyEntry(attributes, name, settings)
+
+
+def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:
+    name = section.required_text("name")
+    note = section.text("note") or ""
+    entries = {entry.key: entry for entry in policy}
+    levels = section.section("levels")
+    statements: dict[str, Statement] = {}
+    for key in levels.names():
+        if key not in entries:
+            raise levels.error(key, "the policy has no such entry.", suggestion(key, entries))
+        mechanism = mechanism_called(entries[key].mechanism)
+        statements[key] = _statement(levels.section(key), mechanism)
+    section.finish()
+    return Recipient(name, statements, note)
+
+
+def _statement(section: Section, mechanism: Mechanism) -> Statement:
+    """Return a stated level, which has to be in one of the mechanism's terms."""
+    known = {field.name: field for term in mechanism.terms for field in term.fields}
+    stated = section.plain()
+    for name, value in stated.items():
+        if name not in known:
+            raise section.error(name, "there is no such key.", suggestion(name, known))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise section.error(name, "a number was expected.", "Write it without quotes.")
+        low, high = known[name].minimum, known[name].maximum
+        if not low <= value <= high:
+            raise section.error(
+                name,
+                "the number is out of range.",
+                "Give a number from {low:g} to {high:g}.",
+                low=low,
+                high=high,
+            )
+    terms = [{field.name for field in term.fields} for term in mechanism.terms]
+    if stated.keys() not in terms:
+        raise section.rules.error(
+            section.keys,
+            "the level is not complete, or stated twice.",
+            "State it by one of: {terms}.",
+            terms="; ".join(" and ".join(sorted(term)) for term in terms),
+        )
+    return {name: float(value) for name, value in stated.items()}
+
+
+def _refuse_repeated(rules: Section, key: str, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise rules.error(key, "{name} stands there twice.", "Keep one of them.", name=name)
+        seen.add(name)
