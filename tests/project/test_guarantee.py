@@ -1,0 +1,161 @@
+"""The guarantee card: computed from the settings, complete or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.engine.columns import ColumnSpec, Domain, Kind, Role
+from app.engine.mechanisms import mechanism_called
+from app.engine.table import Attribute
+from app.project.guarantee import guarantee_of
+from app.project.model import Document, PolicyEntry, Recipient
+
+ILLNESS = Attribute("illness", Kind.CATEGORICAL, Domain(("a", "b", "c")), np.array([50, 30, 20]))
+JOB = Attribute("job", Kind.CATEGORICAL, Domain(("x", "y")), np.array([50, 50]))
+ATTRIBUTES = {"illness": ILLNESS, "job": JOB}
+
+
+def keeping(**levels: float) -> dict[str, dict[str, float]]:
+    return {name: {"retention_probability": level} for name, level in levels.items()}
+
+
+def a_document(*recipients: Recipient, both: bool = False) -> Document:
+    names = ("illness", "job") if both else ("illness",)
+    return Document(
+        columns=(
+            ColumnSpec("person", Role.IDENTIFYING),
+            ColumnSpec("illness", Role.SENSITIVE, domain=ILLNESS.domain),
+            ColumnSpec("job", Role.SENSITIVE if both else Role.INSENSITIVE, domain=JOB.domain),
+        ),
+        policy=tuple(PolicyEntry((name,), "uniform") for name in names),
+        recipients=recipients,
+    )
+
+
+def test_every_recipient_gets_the_promise_of_the_mechanism():
+    document = a_document(
+        Recipient("B", keeping(illness=0.2)), Recipient("A", keeping(illness=0.6))
+    )
+    guarantee = guarantee_of(document, ATTRIBUTES)
+    assert guarantee.complete
+    assert [(p.recipient, p.level, p.trust) for p in guarantee.promises] == [
+        ("A", 0.6, 0.6),
+        ("B", 0.2, 0.2),
+    ]
+    expected = mechanism_called("uniform").promise(0.6, (ILLNESS,), {})
+    assert guarantee.promises[0].promise == expected
+    assert guarantee.for_recipient("B") == guarantee.promises[1:]
+    assert guarantee.sentences == (
+        expected.sentence,
+        "Any group of recipients learns no more than A alone.",
+    )
+
+
+def test_the_odds_in_the_sentence_follow_from_the_level():
+    document = a_document(Recipient("A", keeping(illness=0.5)))
+    (sentence, _) = guarantee_of(document, ATTRIBUTES).sentences
+    assert "at most 4." in sentence  # 1 + 3 * 0.5 / 0.5
+
+
+def test_a_level_stated_otherwise_is_compared_on_the_same_scale():
+    document = a_document(
+        Recipient("By odds", {"illness": {"gamma": 100.0}}),
+        Recipient("By p", keeping(illness=0.5)),
+    )
+    assert guarantee_of(document, ATTRIBUTES).coalition.endswith("than By odds alone.")
+
+
+def test_recipients_with_the_highest_level_are_all_named():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6)),
+        Recipient("B", keeping(illness=0.6)),
+        Recipient("C", keeping(illness=0.1)),
+    )
+    assert guarantee_of(document, ATTRIBUTES).coalition == (
+        "Any group of recipients learns no more than A alone. B gets the same values as A."
+    )
+
+
+def test_recipients_who_all_have_one_level_are_told_so():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6)), Recipient("B", keeping(illness=0.6))
+    )
+    assert guarantee_of(document, ATTRIBUTES).coalition.startswith("All recipients get the same")
+
+
+def test_a_single_recipient_has_nobody_to_pool_with():
+    document = a_document(Recipient("A", keeping(illness=0.6)))
+    assert guarantee_of(document, ATTRIBUTES).coalition.startswith("A is the only recipient")
+
+
+def test_one_recipient_may_be_trusted_most_with_everything():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6, job=0.5)),
+        Recipient("B", keeping(illness=0.3, job=0.5)),
+        both=True,
+    )
+    assert guarantee_of(document, ATTRIBUTES).coalition == (
+        "Any group of recipients learns no more than A alone."
+    )
+
+
+def test_where_different_recipients_are_trusted_most_it_is_said_attribute_by_attribute():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6, job=0.1)),
+        Recipient("B", keeping(illness=0.3, job=0.5)),
+        both=True,
+    )
+    guarantee = guarantee_of(document, ATTRIBUTES)
+    assert "from the releases of job, any group" in guarantee.coalition
+    assert "From the releases of illness" in guarantee.coalition
+    assert "than from A's alone" in guarantee.coalition
+    assert "than from B's alone" in guarantee.coalition
+    assert "depend on each other" in guarantee.coalition
+    assert len(guarantee.sentences) == 3
+
+
+@pytest.mark.parametrize(
+    ("document", "step"),
+    [
+        (Document(), "Open a table."),
+        (Document(columns=(ColumnSpec("a"),)), "Mark at least one column as sensitive."),
+        (replace(a_document(Recipient("A")), policy=()), "Choose a mechanism for illness."),
+        (a_document(), "Add a recipient."),
+        (
+            a_document(Recipient("A")),
+            "A has no trust level for illness. Set the level in the policy.",
+        ),
+    ],
+)
+def test_what_is_missing_is_the_next_step(document, step):
+    guarantee = guarantee_of(document, ATTRIBUTES)
+    assert guarantee.next_steps[0] == step
+    assert not guarantee.complete
+    assert guarantee.coalition == ""
+
+
+def test_a_level_that_cannot_be_met_is_a_next_step_and_leaves_the_others_standing():
+    document = a_document(
+        Recipient("A", keeping(illness=2.0)), Recipient("B", keeping(illness=0.2))
+    )
+    guarantee = guarantee_of(document, ATTRIBUTES)
+    assert [promise.recipient for promise in guarantee.promises] == ["B"]
+    assert len(guarantee.next_steps) == 1
+    assert guarantee.coalition == ""
+
+
+def test_a_mechanism_for_a_column_that_is_not_sensitive_is_a_next_step():
+    document = a_document(Recipient("A", keeping(illness=0.2, job=0.2)))
+    document = replace(document, policy=(*document.policy, PolicyEntry(("job",), "uniform")))
+    (step,) = guarantee_of(document, ATTRIBUTES).next_steps
+    assert "job, which is not a sensitive attribute" in step
+
+
+def test_an_attribute_that_does_not_fit_the_table_is_a_next_step():
+    document = a_document(Recipient("A", keeping(illness=0.2)))
+    guarantee = guarantee_of(document, {})
+    assert guarantee.promises == ()
+    assert guarantee.next_steps == ("Mend the domain of illness: it does not fit the table yet.",)
