@@ -19,6 +19,7 @@ from app.engine.progress import Context, Part
 from app.formats.contents import BundleContents, Perturbation
 from app.formats.datapackage import DATAPACKAGE_NAME, FileFacts, describe, encode
 from app.formats.recipient_readme import README_NAME, readme_of
+from app.formats.tables import format_called
 from app.formats.writing import write_table
 
 __all__ = [
@@ -97,11 +98,12 @@ def write_bundle(
         If the format can't hold the table, see `write_table`.
     """
     data_name = f"data.{format_name}"
+    names = format_called(format_name).names_in_file(contents.table.columns)
     write_table(contents.table, folder / data_name, format_name, Part(context, 0.0, 0.8))
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
-    (folder / README_NAME).write_bytes(readme_of(contents, format_name).encode())
+    (folder / README_NAME).write_bytes(readme_of(contents, names, format_name).encode())
     readme = _facts(folder / README_NAME, Part(context, 1.0, 1.0))
-    descriptor = encode(describe(contents, format_name, data, readme))
+    descriptor = encode(describe(contents, names, format_name, data, readme))
     (folder / DATAPACKAGE_NAME).write_bytes(descriptor)
     digests = {
         data.name: data.sha256,

@@ -54,15 +54,15 @@ def read_data(path: Path, descriptor: Descriptor, context: Context) -> Table:
         table = read_table(path, detect_options(path), context)
         _check_names(tuple(table.columns), descriptor)
         frame = table.frame
-    typed = {field.name: typed_column(frame[field.name], field) for field in descriptor.fields}
+    typed = {field.column: typed_column(frame[field.name], field) for field in descriptor.fields}
     if len(frame) == 0:
         raise BundleError(
             "{file} has no rows.", "Ask for the bundle again.", file=descriptor.data_name
         )
     return Table(
         pd.DataFrame(typed, copy=False),
-        {field.name: field.labels for field in descriptor.fields if field.labels},
-        {field.name: field.title for field in descriptor.fields if field.title},
+        {field.column: field.labels for field in descriptor.fields if field.labels},
+        {field.column: field.title for field in descriptor.fields if field.title},
     )
 
 

@@ -55,7 +55,11 @@ class FileFacts:
 
 
 def describe(
-    contents: BundleContents, format_name: str, data: FileFacts, readme: FileFacts
+    contents: BundleContents,
+    names: Mapping[str, str],
+    format_name: str,
+    data: FileFacts,
+    readme: FileFacts,
 ) -> dict[str, Any]:
     """Return the data package's descriptor.
 
@@ -63,6 +67,8 @@ def describe(
     ----------
     contents
         The bundle's contents.
+    names
+        What each column is called in the data file, by its name.
     format_name
         The data file's format.
     data, readme
@@ -79,10 +85,10 @@ def describe(
             "release": contents.release_id,
             "recipient": contents.recipient,
             "rows": contents.table.rows,
-            "perturbed": [list(p.attributes) for p in contents.perturbations],
+            "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
         },
         "resources": [
-            _data_resource(contents, format_name, data),
+            _data_resource(contents, names, format_name, data),
             {
                 "name": README_RESOURCE,
                 "type": "file",
@@ -109,14 +115,16 @@ def encode(descriptor: Mapping[str, Any]) -> bytes:
     return (json.dumps(descriptor, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _data_resource(contents: BundleContents, format_name: str, data: FileFacts) -> dict[str, Any]:
+def _data_resource(
+    contents: BundleContents, names: Mapping[str, str], format_name: str, data: FileFacts
+) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "name": DATA_RESOURCE,
         # General tools read CSV by the schema; they check the other formats' digests only.
         "type": "table" if format_name == "csv" else "file",
         "path": data.name,
         "format": format_name,
-        "mediatype": _MEDIA_TYPES[format_name],
+        "mediatype": _MEDIA_TYPES.get(format_name, "application/octet-stream"),
     }
     if format_name == "csv":
         resource["encoding"] = "utf-8"
@@ -127,19 +135,19 @@ def _data_resource(contents: BundleContents, format_name: str, data: FileFacts) 
         "hash": f"sha256:{data.sha256}",
         "schema": {
             "$schema": _SCHEMA_PROFILE,
-            "fields": [_field(contents, name) for name in contents.table.columns],
+            "fields": [_field(contents, name, names) for name in contents.table.columns],
             "missingValues": [""],
         },
     }
 
 
-def _field(contents: BundleContents, name: str) -> dict[str, Any]:
+def _field(contents: BundleContents, name: str, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the schema of one column."""
     spec = contents.column(name)
     series = contents.table.frame[name]
     perturbation = contents.perturbation_of(name)
     domain = _known_domain(spec, perturbation)
-    field: dict[str, Any] = {"name": name, "type": schema_type(series)}
+    field: dict[str, Any] = {"name": names[name], "type": schema_type(series)}
     if name in contents.table.column_labels:
         field["title"] = contents.table.column_labels[name]
     if field["type"] == "boolean":
@@ -148,11 +156,20 @@ def _field(contents: BundleContents, name: str) -> dict[str, Any]:
         field["constraints"] = {"enum": [value for value in domain.values if value is not None]}
         if not domain.allows_missing and not bool(series.isna().any()):
             field["constraints"]["required"] = True
-    field |= _labels(field["type"], series, domain, contents.table.value_labels.get(name, {}))
+    categories, partial = _labels(
+        field["type"], series, domain, contents.table.value_labels.get(name, {})
+    )
+    if categories:
+        field["categories"] = categories
     if spec.binning is not None:
         field["categoriesOrdered"] = True
+    own: dict[str, Any] = {"labels": partial} if partial else {}
+    if names[name] != name:
+        own["column"] = name
     if perturbation is not None:
-        field["sfumato"] = field.get("sfumato", {}) | _extension(perturbation, domain)
+        own |= _extension(perturbation, names, domain)
+    if own:
+        field["sfumato"] = own
     return field
 
 
@@ -165,27 +182,22 @@ def _known_domain(spec: ColumnSpec, perturbation: Perturbation | None) -> Domain
 
 def _labels(
     field_type: str, series: pd.Series, domain: Domain | None, labels: Mapping[Value, str]
-) -> dict[str, Any]:
-    """Return a column's value labels in the schema's terms.
+) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
+    """Return a column's value labels as the schema's ``categories``, or else as our own.
 
-    The schema's ``categories`` list every value a column can have and exist for text and whole
-    numbers only; labels of other columns, or of some values only, stand in ``sfumato``.
+    The ``categories`` list every value a column can have and exist for text and whole numbers
+    only; labels of other columns, or of some values only, are Sfumato's own.
     """
-    if domain is not None:
-        values: list[Value] = [value for value in domain.values if value is not None]
-    else:
-        values = list(labels)
     texts = {_of_type(value, field_type): text for value, text in labels.items()}
-    listed = [
+    values = texts if domain is None else (v for v in domain.values if v is not None)
+    listed: list[dict[str, Value]] = [
         {"value": value, "label": texts[value]} if value in texts else {"value": value}
         for value in (_of_type(value, field_type) for value in values)
     ]
-    whole = domain is not None or (bool(labels) and _all_in(series, field_type, set(texts)))
+    whole = domain is not None or (bool(texts) and _all_in(series, field_type, set(texts)))
     if whole and field_type in ("string", "integer"):
-        return {"categories": listed}
-    if labels:
-        return {"sfumato": {"labels": [item for item in listed if "label" in item]}}
-    return {}
+        return listed, []
+    return [], [item for item in listed if "label" in item]
 
 
 def _of_type(value: Value, field_type: str) -> Value:
@@ -200,11 +212,13 @@ def _all_in(series: pd.Series, field_type: str, known: set[Value]) -> bool:
     return all(_of_type(plain(value), field_type) in known for value in occurring)
 
 
-def _extension(perturbation: Perturbation, domain: Domain | None) -> dict[str, Any]:
+def _extension(
+    perturbation: Perturbation, names: Mapping[str, str], domain: Domain | None
+) -> dict[str, Any]:
     """Return what is told about a perturbed column; nothing in it is secret."""
     extension: dict[str, Any] = {
         "mechanism": perturbation.mechanism,
-        "attributes": list(perturbation.attributes),
+        "attributes": [names[name] for name in perturbation.attributes],
         "parameters": dict(perturbation.published.parameters),
     }
     if domain is not None:

@@ -11,7 +11,7 @@ from app.engine.values import Value
 from app.formats.datapackage import DATA_RESOURCE, README_RESOURCE
 from app.formats.recipient_readme import README_NAME
 
-_DATA_NAME: Final = re.compile(r"data\.(csv|parquet|sav|dta)")
+_DATA_NAME: Final = re.compile(r"data\.([a-z0-9]{1,12})")
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "date", "datetime", "time"})
 
@@ -23,7 +23,9 @@ class Field:
     Parameters
     ----------
     name, type
-        Its name, and its type in the Table Schema's terms.
+        Its name in the data file, and its type in the Table Schema's terms.
+    column
+        Its name in the released table; a statistical format may not allow that one.
     title
         The sentence that describes it; may be empty.
     labels
@@ -32,6 +34,7 @@ class Field:
 
     name: str
     type: str
+    column: str
     title: str
     labels: Mapping[Value, str]
 
@@ -78,7 +81,10 @@ def _descriptor(content: Any) -> Descriptor:
     if name is None:
         raise ValueError
     fields = tuple(map(_field, data["schema"]["fields"]))
-    if not fields or len({field.name for field in fields}) != len(fields):
+    if not fields or any(
+        len(set(names)) != len(fields)
+        for names in ([field.name for field in fields], [field.column for field in fields])
+    ):
         raise ValueError
     own = content["sfumato"]
     return Descriptor(
@@ -95,11 +101,19 @@ def _descriptor(content: Any) -> Descriptor:
 def _field(plain: Any) -> Field:
     if plain["type"] not in _TYPES:
         raise ValueError
-    listed = [*plain.get("categories", ()), *plain.get("sfumato", {}).get("labels", ())]
+    own = plain.get("sfumato", {})
+    listed = [*plain.get("categories", ()), *own.get("labels", ())]
     labels: dict[Value, str] = {
         item["value"]: str(item["label"]) for item in listed if "label" in item
     }
-    return Field(str(plain["name"]), plain["type"], str(plain.get("title", "")), labels)
+    name = str(plain["name"])
+    return Field(
+        name=name,
+        type=plain["type"],
+        column=str(own.get("column", name)),
+        title=str(plain.get("title", "")),
+        labels=labels,
+    )
 
 
 def _hash(resource: Mapping[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """The README of a bundle: what a recipient needs to know to use a release.
 
 The frame is ``resources/recipient/README.md``; how to estimate from a mechanism's releases is
-in one guide per mechanism, ``resources/recipient/<guide>.md``. Both are `string.Template`
-texts: a literal dollar sign is written ``$$``. A guide can use, beside the mechanism's own
+in one guide per mechanism, ``resources/recipient/<guide>.md``, and how to read the data in one
+text per format, ``resources/recipient/data-<format>.md``. All are `string.Template` texts: a
+literal dollar sign is written ``$$``. A guide can use, beside the mechanism's own
 `PublishedFacts.values`, these placeholders:
 
 ``$attribute``
@@ -11,8 +12,6 @@ texts: a literal dollar sign is written ``$$``. A guide can use, beside the mech
     all of them, for a sentence;
 ``$attribute_code``
     the first one's name as a quoted string, valid in Python and R;
-``$data_file``
-    the name of the data file;
 ``$rows``
     the number of records.
 
@@ -23,111 +22,56 @@ and ``fields`` maps a column's name to its description in ``datapackage.json``.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from string import Template
 
 from app.engine.mechanisms.base import Fact
 from app.formats.contents import BundleContents, Perturbation
+from app.formats.tables import format_called
 from resources import resource_path
 
 README_NAME = "README.md"
 
-_PYTHON_FIELDS = """\
-import json
-
-import pandas as pd
-
-with open("datapackage.json", encoding="utf-8") as file:
-    package = json.load(file)
-fields = {field["name"]: field for field in package["resources"][0]["schema"]["fields"]}
-"""
-_PYTHON_READ = {
-    "csv": """\
-text = {name: str for name, field in fields.items() if field["type"] == "string"}
-data = pd.read_csv("data.csv", dtype=text, keep_default_na=False, na_values=[""])
-""",
-    "parquet": 'data = pd.read_parquet("data.parquet")\n',
-    "sav": 'data = pd.read_spss("data.sav", convert_categoricals=False).replace("", None)\n',
-    "dta": 'data = pd.read_stata("data.dta", convert_categoricals=False).replace("", None)\n',
-}
-_R_FIELDS = """\
-library(jsonlite)
-
-package <- fromJSON("datapackage.json", simplifyVector = FALSE)
-fields <- package$resources[[1]]$schema$fields
-names(fields) <- vapply(fields, function(field) field$name, "")
-"""
-_R_READ = {
-    "csv": """\
-text <- names(Filter(function(field) field$type == "string", fields))
-types <- setNames(rep("character", length(text)), text)
-data <- read.csv("data.csv", colClasses = types, na.strings = "", check.names = FALSE,
-                 encoding = "UTF-8")
-""",
-    "parquet": 'data <- as.data.frame(arrow::read_parquet("data.parquet"))\n',
-    "sav": """\
-data <- as.data.frame(haven::zap_labels(haven::read_sav("data.sav")))
-data[data == ""] <- NA
-""",
-    "dta": """\
-data <- as.data.frame(haven::zap_labels(haven::read_dta("data.dta")))
-data[data == ""] <- NA
-""",
-}
-_R_PACKAGES = {
-    "csv": "`jsonlite`",
-    "parquet": "`jsonlite` and `arrow`",
-    "sav": "`jsonlite` and `haven`",
-    "dta": "`jsonlite` and `haven`",
-}
-_FORMAT_TITLES = {
-    "csv": "CSV, UTF-8, comma-separated, missing values are empty",
-    "parquet": "Parquet",
-    "sav": "SPSS",
-    "dta": "Stata",
-}
+_NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
 
 
-def readme_of(contents: BundleContents, format_name: str) -> str:
+def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: str) -> str:
     """Return the README's text, in Markdown.
 
     Parameters
     ----------
     contents
         The bundle's contents.
+    names
+        What each column is called in the data file, by its name.
     format_name
         The format of the data file: ``csv``, ``parquet``, ``sav`` or ``dta``.
     """
-    data_file = f"data.{format_name}"
     return _template("README").substitute(
         heading=_plain(contents.title) or "A released table",
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
         rows=f"{contents.table.rows:,}",
-        data_file=data_file,
-        data_format=_FORMAT_TITLES[format_name],
-        columns=_columns(contents),
+        data_file=f"data.{format_name}",
+        data_format=format_called(format_name).title,
+        columns=_columns(contents, names),
         promises="\n\n".join(map(_promise, contents.perturbations)) or _NOTHING_PERTURBED,
-        read_python=_PYTHON_FIELDS + _PYTHON_READ[format_name].rstrip(),
-        read_r=_R_FIELDS + _R_READ[format_name].rstrip(),
-        r_packages=_R_PACKAGES[format_name],
-        guides="\n\n".join(_guide(contents, p, data_file) for p in contents.perturbations)
+        reading=_template(f"data-{format_name}").substitute().strip(),
+        guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
     )
-
-
-_NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
 
 
 def _template(name: str) -> Template:
     return Template(resource_path("recipient", f"{name}.md").read_text(encoding="utf-8"))
 
 
-def _columns(contents: BundleContents) -> str:
+def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
     """Return a Markdown table of the columns and what was done to each."""
-    lines = ["| column | what was done |", "|---|---|"]
+    lines = ["| column | what it is | what was done |", "|---|---|---|"]
     for spec in contents.columns:
         perturbation = contents.perturbation_of(spec.name)
         done = []
@@ -135,11 +79,12 @@ def _columns(contents: BundleContents) -> str:
             done.append("grouped into bins")
         if perturbation is not None:
             done.append(f"**perturbed**: {_plain(perturbation.title)}")
-        cell = f"{_plain(spec.name)}"
-        label = contents.table.column_labels.get(spec.name)
-        if label:
-            cell += f" ({_plain(label)})"
-        lines.append(f"| {cell} | {', '.join(done) or 'as in the source'} |")
+        meaning = [] if names[spec.name] == spec.name else [spec.name]
+        meaning += filter(None, [contents.table.column_labels.get(spec.name)])
+        lines.append(
+            f"| {_plain(names[spec.name])} | {'; '.join(map(_plain, meaning))}"
+            f" | {', '.join(done) or 'as in the source'} |"
+        )
     return "\n".join(lines)
 
 
@@ -161,25 +106,24 @@ def _promise(perturbation: Perturbation) -> str:
 
 def _facts(facts: Iterable[Fact]) -> str:
     lines = ["| figure | | value |", "|---|---|---|"]
-    lines += [
-        f"| {_plain(fact.symbol)} | {_plain(fact.title)} | {fact.value:.6g} |" for fact in facts
-    ]
+    for fact in facts:
+        value = f"{fact.value:.6g}" if math.isfinite(fact.value) else "∞"
+        lines.append(f"| {_plain(fact.symbol)} | {_plain(fact.title)} | {value} |")
     return "\n".join(lines)
 
 
-def _guide(contents: BundleContents, perturbation: Perturbation, data_file: str) -> str:
+def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Perturbation) -> str:
     """Return one mechanism's guide, filled in for one perturbation."""
-    first = perturbation.attributes[0]
+    columns = [names[name] for name in perturbation.attributes]
     values = {
-        "attribute": _plain(first),
-        "attributes": _listed(perturbation.attributes),
-        "attribute_code": json.dumps(first, ensure_ascii=False),
-        "data_file": data_file,
+        "attribute": _plain(columns[0]),
+        "attributes": _listed(columns),
+        "attribute_code": json.dumps(columns[0], ensure_ascii=False),
         "rows": f"{contents.table.rows:,}",
         **perturbation.published.values,
     }
     text = _template(perturbation.published.guide).substitute(values).strip()
-    return f"### {_listed(perturbation.attributes)}\n\n{_below(text, level=4)}"
+    return f"### {_listed(columns)}\n\n{_below(text, level=4)}"
 
 
 def _below(markdown: str, level: int) -> str:
