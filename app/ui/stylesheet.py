@@ -164,6 +164,7 @@ QAbstractItemView {
   background: $surface; border: none; outline: none;
   selection-background-color: $selected; selection-color: $text;
 }
+QListView[look="plain"] { background: transparent; }
 QTableView { gridline-color: transparent; }
 QTableView[framed="true"], QListView[framed="true"] {
   border: 1px solid $line; border-radius: 6px;

@@ -131,6 +131,9 @@ class SliderField(QWidget):
         As for `NumberField`.
     logarithmic
         Whether equal ways on the slider are equal factors; needs a positive minimum.
+    reach
+        The part of the range that the slider covers, where the whole would be of little use;
+        the field takes all of it.
     """
 
     value_changed = Signal(float)
@@ -146,10 +149,12 @@ class SliderField(QWidget):
         decimals: int = 3,
         unit: str = "",
         logarithmic: bool = False,
+        reach: tuple[float, float] | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._low, self._high, self._decimals = minimum, maximum, decimals
+        self._low, self._high = reach if reach is not None else (minimum, maximum)
+        self._decimals = decimals
         self._logarithmic = logarithmic
         self.field = NumberField(
             minimum, maximum, decimals=decimals, unit=unit, show_range=False, parent=self
@@ -184,6 +189,7 @@ class SliderField(QWidget):
         self.slider.blockSignals(blocked)
 
     def _share(self, value: float) -> float:
+        value = min(max(value, self._low), self._high)
         if self._logarithmic:
             return math.log(value / self._low) / math.log(self._high / self._low)
         return (value - self._low) / (self._high - self._low)

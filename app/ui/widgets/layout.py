@@ -146,7 +146,8 @@ class EmptyState(QWidget):
         self.text = label(text, "muted", wrap=True)
         self.text.setAlignment(centre)
         self.text.setFixedWidth(self.WIDTH)
-        self._column.addWidget(self.text, 0, centre)
+        # A row of its own, so that its height is reckoned from its own width.
+        self._column.addLayout(row(None, self.text, None))
         self._column.addSpacing(Space.INSIDE)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(Space.INSIDE)

@@ -1,0 +1,24 @@
+"""The mechanisms' editors: one module each, found by being here.
+
+A module of this package that defines ``EDITOR``, a subclass of
+`app.ui.panels.policy.editors.base.LevelEditor`, is the editor of the mechanism it names.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from app.ui.panels.policy.editors.base import LevelEditor
+
+
+@cache
+def all_editors() -> dict[str, type[LevelEditor]]:
+    """Return every editor by the name of its mechanism."""
+    found: dict[str, type[LevelEditor]] = {}
+    for info in pkgutil.iter_modules(__path__):
+        editor = getattr(importlib.import_module(f"{__name__}.{info.name}"), "EDITOR", None)
+        if isinstance(editor, type) and issubclass(editor, LevelEditor):
+            found[editor.mechanism] = editor
+    return found

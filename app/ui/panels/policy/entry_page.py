@@ -1,0 +1,231 @@
+"""One policy entry: its mechanism, its ladder, its recipients and the chosen one's level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.engine.mechanisms import all_mechanisms, mechanism_called
+from app.engine.mechanisms.base import Statement
+from app.engine.table import Attribute
+from app.plots.trust_ladder import Rung
+from app.project.model import PolicyEntry
+from app.ui.panels.policy.editors import all_editors
+from app.ui.panels.policy.editors.base import LevelEditor
+from app.ui.panels.policy.editors.cards import Preset
+from app.ui.panels.policy.ladder_view import LadderView
+from app.ui.panels.policy.recipients import Row
+from app.ui.panels.policy.recipients_card import RecipientsCard
+from app.ui.panels.policy.wording import grouped, tr
+from app.ui.theme import Space
+from app.ui.widgets.fields import ChoiceField, Segments
+from app.ui.widgets.icons import themed_icon
+from app.ui.widgets.layout import Card, ElidedLabel, button, label
+
+NARROWEST: Final = 340
+WIDE: Final = 600
+"""From this width on, ladder and recipients stand side by side."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The recipient whose level is edited.
+
+    Parameters
+    ----------
+    name
+        The recipient.
+    statement
+        The level as stated; None where none is.
+    note
+        The custodian's remark.
+    """
+
+    name: str
+    statement: Statement | None
+    note: str = ""
+
+
+def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
+    """Return (name, title) of each mechanism that serves attributes of these kinds."""
+    kinds = {attribute.kind for attribute in attributes}
+    return tuple(
+        (mechanism.name, tr(mechanism.title))
+        for mechanism in all_mechanisms().values()
+        if kinds <= mechanism.kinds and mechanism.name in all_editors()
+    )
+
+
+def levels_of(entry: PolicyEntry) -> tuple[Preset, ...]:
+    """Return three levels to start from, most trusted first: in plain words where there are."""
+    presets = all_editors()[entry.mechanism].presets()
+    if presets:
+        return presets
+    names = (tr("High trust"), tr("Some trust"), tr("Low trust"))
+    proposed = mechanism_called(entry.mechanism).default_statements(len(names))
+    return tuple(Preset(name, statement) for name, statement in zip(names, proposed, strict=True))
+
+
+class EntryPage(QWidget):
+    """Everything about one policy entry; the panel turns what it asks for into edits."""
+
+    mechanism_chosen = Signal(str)
+    removal_asked = Signal()
+    stated = Signal(object)
+    """A `Statement` for the chosen recipient."""
+    level_asked = Signal()
+    """The chosen recipient has no level and should get one."""
+    noted = Signal(str)
+    """The remark on the chosen recipient."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.recipients = RecipientsCard(self)
+        self.ladder = LadderView(self)
+        self._editors: dict[str, LevelEditor] = {}
+        self.editor: LevelEditor | None = None
+        self._build_ladder_card()
+        self._middle = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._middle.setSpacing(Space.BETWEEN)
+        self._middle.addWidget(self._ladder_card, 1)
+        self._middle.addWidget(self.recipients, 1)
+        self._level_card = Card(parent=self)
+        self._level_title = label("", "heading", wrap=True)
+        self._level_missing = button(self.tr("Set a level"), self.level_asked.emit)
+        self.note = QLineEdit(self)
+        self.note.setPlaceholderText(self.tr("Note: who this is, what the release is for"))
+        self.note.setAccessibleName(self.tr("Note on the recipient"))
+        self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
+        self._level_card.body.addWidget(self._level_title)
+        self._level_card.body.addWidget(self._level_missing)
+        self._level_card.body.addWidget(self.note)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.BETWEEN)
+        column.addLayout(self._build_head())
+        column.addLayout(self._middle)
+        column.addWidget(self._level_card)
+        column.addStretch(1)
+
+    def _build_head(self) -> QVBoxLayout:
+        self._name = ElidedLabel("", "heading")
+        self._about = label("", "muted")
+        self.mechanism = ChoiceField(parent=self)
+        self.mechanism.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
+        self.mechanism.setAccessibleName(self.tr("Mechanism"))
+        self.mechanism.chosen.connect(lambda name: self.mechanism_chosen.emit(str(name)))
+        self.remove = QToolButton(self)
+        self.remove.setIcon(themed_icon("remove"))
+        self.remove.setToolTip(self.tr("Take the protection away"))
+        self.remove.setAccessibleName(self.tr("Take the protection away"))
+        self.remove.clicked.connect(self.removal_asked)
+        self._summary = label("", "muted", wrap=True)
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for widget, stretch in (
+            (self._name, 1),
+            (self._about, 0),
+            (self.mechanism, 0),
+            (self.remove, 0),
+        ):
+            line.addWidget(widget, stretch)
+        head = QVBoxLayout()
+        head.setSpacing(Space.TIGHT)
+        head.addLayout(line)
+        head.addWidget(self._summary)
+        return head
+
+    def _build_ladder_card(self) -> None:
+        self._ladder_card = Card(parent=self)
+        scale = Segments([(False, self.tr("Linear")), (True, self.tr("Log"))], self)
+        scale.setAccessibleName(self.tr("Scale of the ladder"))
+        scale.chosen.connect(lambda logarithmic: self.ladder.set_logarithmic(bool(logarithmic)))
+        line = QHBoxLayout()
+        line.addWidget(label(self.tr("Trust ladder"), "heading"))
+        line.addStretch(1)
+        line.addWidget(scale)
+        self._ladder_card.body.addLayout(line)
+        self._ladder_card.body.addWidget(self.ladder, 1)
+        self._ladder_card.body.addWidget(
+            label(self.tr("Drag a rung to change a level."), "small", wrap=True)
+        )
+
+    def show_entry(self, entry: PolicyEntry, attributes: tuple[Attribute, ...]) -> None:
+        """Show an entry's mechanism."""
+        mechanism = mechanism_called(entry.mechanism)
+        self._name.setText(entry.key)
+        domain = attributes[0].domain
+        self._about.setText(
+            tr("{count} values", count=grouped(domain.size)) if domain is not None else ""
+        )
+        self.mechanism.set_choices(suitable(attributes))
+        self.mechanism.set_value(entry.mechanism)
+        self._summary.setText(tr(mechanism.summary))
+
+    def show_recipients(self, rows: Sequence[Row], rungs: Sequence[Rung], selected: str) -> None:
+        """Show who is where."""
+        self.recipients.show_rows(rows, selected)
+        self.ladder.show_rungs(rungs, selected)
+        self._ladder_card.setVisible(bool(rows))
+
+    def show_level(
+        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: Chosen | None
+    ) -> None:
+        """Show the chosen recipient's level in the editor of the entry's mechanism."""
+        self._level_card.setVisible(chosen is not None)
+        if chosen is None:
+            return
+        self._level_title.setText(
+            tr(
+                "How far {recipient} is trusted with {attribute}",
+                recipient=chosen.name,
+                attribute=entry.key,
+            )
+        )
+        if self.note.text() != chosen.note and not self.note.hasFocus():
+            self.note.setText(chosen.note)
+        self._use_editor(entry.mechanism)
+        self._level_missing.setVisible(chosen.statement is None)
+        if self.editor is not None:
+            self.editor.setVisible(chosen.statement is not None)
+            if chosen.statement is not None:
+                self.editor.show_level(chosen.statement, attributes, entry.settings)
+
+    def _use_editor(self, mechanism: str) -> None:
+        """Put a mechanism's editor in the place of another's."""
+        if self.editor is not None and self.editor.mechanism == mechanism:
+            return
+        if self.editor is not None:
+            self.editor.hide()
+        if mechanism not in self._editors:
+            made = all_editors()[mechanism](self)
+            made.stated.connect(self.stated)
+            self._editors[mechanism] = made
+            place = self._level_card.body.indexOf(self.note)
+            self._level_card.body.insertWidget(place, made)
+        self.editor = self._editors[mechanism]
+        self.editor.show()
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for no more width than ladder and recipients need below one another."""
+        return QSize(NARROWEST, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put ladder and recipients side by side where there is room."""
+        super().resizeEvent(event)
+        directions = QBoxLayout.Direction
+        wanted = directions.LeftToRight if self.width() >= WIDE else directions.TopToBottom
+        if self._middle.direction() != wanted:
+            self._middle.setDirection(wanted)

@@ -1,0 +1,390 @@
+"""The Policy panel: for each sensitive attribute a mechanism, for each recipient a level."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+
+from app.engine.errors import SfumatoError
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Statement
+from app.engine.table import Attribute
+from app.project.model import Document, PolicyEntry
+from app.ui.messages import Action, MessageKind, error_texts
+from app.ui.panels.base import Panel, PanelState
+from app.ui.panels.policy import edits
+from app.ui.panels.policy.entry_list import EntryList, Item
+from app.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
+from app.ui.panels.policy.standings import standings_of
+from app.ui.panels.policy.wording import tr
+from app.ui.session import Session
+from app.ui.theme import Space
+from app.ui.widgets.layout import EmptyState, ScrollPage, button
+
+
+class PolicyPanel(Panel):
+    """Chooses mechanisms, recipients and levels; every change is one undoable edit."""
+
+    name: ClassVar[str] = "policy"
+    order: ClassVar[int] = 3
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Policy"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP(
+            "Panel", "Say how each sensitive attribute is protected, and how far you trust whom."
+        )
+    )
+    icon: ClassVar[str] = "policy"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._key = ""
+        self._recipient = ""
+        self.set_primary(self.tr("Add recipient"), "add").clicked.connect(self._add_recipient)
+        self.pages = QStackedWidget(self)
+        self.list = EntryList(self)
+        self.page = EntryPage(self)
+        self._scroll = ScrollPage(self)
+        self._scroll.column.addWidget(self.page)
+        self._build_pages()
+        self.body.addWidget(self.pages, 1)
+        self._connect()
+        self._refresh()
+
+    def _build_pages(self) -> None:
+        self._nothing = self._build_nothing()
+        self._bare = self._build_bare()
+        self._waiting = EmptyState("clock", "", self.tr("The table is large; this takes a moment."))
+        self._misfit = self._build_misfit()
+        self.content = QStackedWidget(self)
+        for page in (self._scroll, self._bare, self._waiting, self._misfit):
+            self.content.addWidget(page)
+        work = QWidget(self)
+        line = QHBoxLayout(work)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.BETWEEN)
+        line.addWidget(self.list)
+        line.addWidget(self.content, 1)
+        self._work = work
+        self.pages.addWidget(self._nothing)
+        self.pages.addWidget(work)
+
+    def _build_nothing(self) -> EmptyState:
+        empty = EmptyState(
+            "policy",
+            self.tr("Nothing is marked as sensitive yet"),
+            self.tr(
+                "A policy protects what nobody may learn about a person: a diagnosis, an income,"
+                " an occupation. Mark such a column as sensitive first."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Attributes"),
+                lambda: self.session.panel_requested.emit("attributes"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_bare(self) -> EmptyState:
+        empty = EmptyState("shield", "", "")
+        self.protect = empty.add_button(
+            button(self.tr("Protect it"), self._protect, "primary", "shield")
+        )
+        return empty
+
+    def _build_misfit(self) -> EmptyState:
+        empty = EmptyState("danger", "", "")
+        self._misfit_button = empty.add_button(
+            button(
+                self.tr("Go to Attributes"),
+                lambda: self.session.panel_requested.emit("attributes"),
+            )
+        )
+        self._drop_stale = empty.add_button(
+            button(self.tr("Take the protection away"), self._remove_entry)
+        )
+        return empty
+
+    def _connect(self) -> None:
+        session = self.session
+        session.document_changed.connect(self._refresh)
+        session.table_changed.connect(self._refresh)
+        session.attribute_changed.connect(self._refresh)
+        self.list.entry_chosen.connect(self._choose_entry)
+        page = self.page
+        page.mechanism_chosen.connect(self._choose_mechanism)
+        page.removal_asked.connect(self._remove_entry)
+        page.stated.connect(self._state)
+        page.level_asked.connect(self._give_level)
+        page.noted.connect(self._note)
+        page.ladder.chosen.connect(self._choose_recipient)
+        page.ladder.dragged.connect(self._drag)
+        page.ladder.drag_finished.connect(session.end_merge)
+        card = page.recipients
+        card.table.chosen.connect(self._choose_recipient)
+        card.model.renamed.connect(self._rename)
+        card.add_asked.connect(self._add_recipient)
+        card.typical_asked.connect(self._add_typical)
+        card.remove_asked.connect(self._remove_recipient)
+        card.move_asked.connect(self._move)
+
+    # ----- what is shown
+
+    def state(self) -> PanelState:
+        """Return how far the policy is."""
+        document = self.session.document
+        if not document.sensitive and not document.policy:
+            return PanelState.EMPTY
+        if edits.stale_entries(document) or self._unsound():
+            return PanelState.ATTENTION
+        incomplete = edits.unprotected(document) or edits.without_level(document)
+        if incomplete or not document.recipients:
+            return PanelState.IN_PROGRESS
+        return PanelState.DONE
+
+    def _unsound(self) -> bool:
+        """Whether a level can't be met or an attribute does not fit its specification."""
+        document = self.session.document
+        if self.session.table is None:
+            return False
+        for entry in document.policy:
+            if any(self.session.attribute_error(name) for name in entry.attributes):
+                return True
+            attributes = self._attributes_of(entry)
+            if attributes is not None and any(
+                standing.stated and not standing.sound
+                for standing in standings_of(document.recipients, entry, attributes)
+            ):
+                return True
+        return False
+
+    def _refresh(self, _changed: object = None) -> None:
+        document = self.session.document
+        items = self._items(document)
+        self.pages.setCurrentWidget(self._work if items else self._nothing)
+        if items:
+            keys = [item.key for item in items]
+            if self._key not in keys:
+                self._key = keys[0]
+            self.list.show_items(items, self._key)
+            self._show_entry(document)
+        if self.primary is not None:
+            in_sight = bool(items) and self.content.currentWidget() is self._scroll
+            self.primary.setVisible(in_sight)
+        self.state_changed.emit()
+
+    def _items(self, document: Document) -> list[Item]:
+        items = []
+        for column in document.sensitive:
+            entry = document.entry_for(column.name)
+            if entry is None:
+                items.append(
+                    Item(column.name, self.tr("Not protected yet"), "step-attention", "caution")
+                )
+            elif all(item.key != entry.key for item in items):
+                title = tr(mechanism_called(entry.mechanism).title)
+                items.append(Item(entry.key, title, "step-done", "good"))
+        items += [
+            Item(entry.key, self.tr("Not sensitive any more"), "step-attention", "caution")
+            for entry in edits.stale_entries(document)
+        ]
+        return items
+
+    def _show_entry(self, document: Document) -> None:
+        entry = self._entry()
+        name = self._key if entry is None else entry.attributes[0]
+        names = (name,) if entry is None else entry.attributes
+        error = next(filter(None, map(self.session.attribute_error, names)), None)
+        if entry is not None and entry in edits.stale_entries(document):
+            self._show_misfit(
+                self.tr("{attribute} is not sensitive any more").format(attribute=entry.key),
+                self.tr("Mark it as sensitive again, or take its protection away."),
+                stale=True,
+            )
+        elif error is not None:
+            self._show_misfit(*error_texts(error), stale=False)
+        elif entry is None:
+            self._show_bare(name)
+        elif (attributes := self._attributes_of(entry)) is None:
+            self._waiting.heading.setText(self.tr("Reading {name}").format(name=entry.key))
+            self.content.setCurrentWidget(self._waiting)
+        else:
+            self._show_controls(document, entry, attributes)
+
+    def _show_misfit(self, what: str, remedy: str, *, stale: bool) -> None:
+        self._misfit.heading.setText(what)
+        self._misfit.heading.setWordWrap(True)
+        self._misfit.text.setText(remedy)
+        self._drop_stale.setVisible(stale)
+        self.content.setCurrentWidget(self._misfit)
+
+    def _show_bare(self, attribute: str) -> None:
+        self._bare.heading.setText(
+            self.tr("{attribute} is not protected yet").format(attribute=attribute)
+        )
+        choices = self._suitable(attribute)
+        if choices:
+            first = mechanism_called(choices[0][0])
+            self._bare.text.setText(f"{tr(first.title)}: {tr(first.summary)}")
+        elif self.session.attribute(attribute) is not None:
+            self._bare.text.setText(
+                self.tr(
+                    "This version has no mechanism for numbers. Sort them into bins under"
+                    " Attributes; the bins' labels are then released."
+                )
+            )
+        self.protect.setEnabled(bool(choices))
+        self.content.setCurrentWidget(self._bare)
+
+    def _suitable(self, attribute: str) -> tuple[tuple[str, str], ...]:
+        encoded = self.session.attribute(attribute)
+        return suitable((encoded.attribute,)) if encoded is not None else ()
+
+    def _show_controls(
+        self, document: Document, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+    ) -> None:
+        names = [recipient.name for recipient in document.recipients]
+        if self._recipient not in names:
+            self._recipient = names[0] if names else ""
+        standings = standings_of(document.recipients, entry, attributes)
+        self.page.show_entry(entry, attributes)
+        self.page.show_recipients(
+            [standing.row for standing in standings],
+            [standing.rung for standing in standings if standing.rung is not None],
+            self._recipient,
+        )
+        chosen = None
+        if self._recipient:
+            recipient = document.recipient(self._recipient)
+            chosen = Chosen(recipient.name, recipient.statements.get(entry.key), recipient.note)
+        self.page.show_level(entry, attributes, chosen)
+        self.content.setCurrentWidget(self._scroll)
+
+    def _entry(self) -> PolicyEntry | None:
+        """Return the entry in sight; None where nothing protects the attribute."""
+        return next((e for e in self.session.document.policy if e.key == self._key), None)
+
+    def _attributes_of(self, entry: PolicyEntry) -> tuple[Attribute, ...] | None:
+        encoded = [self.session.attribute(name) for name in entry.attributes]
+        known = tuple(column.attribute for column in encoded if column is not None)
+        return known if len(known) == len(encoded) else None
+
+    # ----- what the person does
+
+    def _choose_entry(self, key: str) -> None:
+        self._key = key
+        self._refresh()
+
+    def _choose_recipient(self, name: str) -> None:
+        self._recipient = name
+        self.session.end_merge()
+        self._refresh()
+
+    def _protect(self) -> None:
+        choices = self._suitable(self._key)
+        if choices:
+            self._choose_mechanism(choices[0][0])
+
+    def _choose_mechanism(self, mechanism: str) -> None:
+        entry = self._entry()
+        name = self._key if entry is None else entry.attributes[0]
+        encoded = self.session.attribute(name)
+        if encoded is None:
+            return
+        try:
+            document = edits.with_entry(self.session.document, encoded.attribute, mechanism)
+        except SfumatoError as error:
+            self.show_error(error, topic="mechanism")
+            return
+        self.session.edit(self.tr("Protect {name}").format(name=name), document)
+
+    def _remove_entry(self) -> None:
+        key = self._key
+        document = edits.without_entry(self.session.document, key)
+        self.session.edit(self.tr("Take the protection of {name} away").format(name=key), document)
+
+    def _state(self, statement: Statement) -> None:
+        """Take a level of the chosen recipient over; a drag is one edit."""
+        self.session.edit(
+            self.tr("Change the trust in {name}").format(name=self._recipient),
+            edits.with_statement(self.session.document, self._recipient, self._key, statement),
+            merge_key=("level", self._recipient, self._key),
+        )
+
+    def _drag(self, name: str, trust: float) -> None:
+        editor, document = self.page.editor, self.session.document
+        statement = document.recipient(name).statements.get(self._key)
+        if editor is None or statement is None:
+            return
+        moved = editor.statement_at(trust, statement)
+        if moved is not None:
+            self._state(moved)
+
+    def _give_level(self) -> None:
+        entry = self._entry()
+        if entry is not None:
+            self._state(levels_of(entry)[-1].statement)
+            self.session.end_merge()
+
+    def _add_recipient(self) -> None:
+        document = self.session.document
+        name = edits.free_name(document, self.tr("New recipient"))
+        levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
+        self._recipient = name
+        self.session.edit(self.tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        self.page.recipients.table.edit_name(name)
+
+    def _add_typical(self) -> None:
+        """Add a recipient for each of the levels that are named in plain words."""
+        entry, document = self._entry(), self.session.document
+        if entry is None:
+            return
+        for place, level in enumerate(levels_of(entry)):
+            levels = {e.key: levels_of(e)[place].statement for e in document.policy}
+            document = edits.with_recipient(document, edits.free_name(document, level.name), levels)
+        self._recipient = document.recipients[0].name
+        self.session.edit(self.tr("Add three recipients"), document)
+
+    def _rename(self, recipient: str, name: str) -> None:
+        problem = edits.name_problem(self.session.document, recipient, name)
+        if problem is not None:
+            texts = {
+                "empty": self.tr("A recipient needs a name. Give one, or remove the recipient."),
+                "taken": self.tr("{name} is a recipient already. Give another name."),
+            }
+            self.page.recipients.show_problem(texts[problem].format(name=name))
+            return
+        self._recipient = name
+        self.session.edit(
+            self.tr("Rename {old} to {new}").format(old=recipient, new=name),
+            edits.renamed(self.session.document, recipient, name),
+        )
+
+    def _note(self, note: str) -> None:
+        self.session.edit(
+            self.tr("Change the note on {name}").format(name=self._recipient),
+            edits.with_note(self.session.document, self._recipient, note),
+        )
+
+    def _remove_recipient(self) -> None:
+        name = self._recipient
+        self.session.edit(
+            self.tr("Remove {name}").format(name=name),
+            edits.without_recipient(self.session.document, name),
+        )
+        self.tell(
+            MessageKind.INFO,
+            self.tr("{name} was removed.").format(name=name),
+            self.tr("Releases made for them stay in the ledger."),
+            Action(self.tr("Undo"), self.session.undo),
+            topic="removed",
+        )
+
+    def _move(self, by: int) -> None:
+        self.session.edit(
+            self.tr("Move {name}").format(name=self._recipient),
+            edits.moved(self.session.document, self._recipient, by),
+        )

@@ -1,0 +1,68 @@
+"""What each recipient's level for an entry comes to, as the table and the ladder show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.engine.errors import SfumatoError
+from app.engine.mechanisms import mechanism_called
+from app.engine.table import Attribute
+from app.plots.trust_ladder import Rung
+from app.project.model import PolicyEntry, Recipient
+from app.ui.panels.policy.recipients import Row
+from app.ui.panels.policy.wording import number, statement_text, tr
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One recipient's place.
+
+    Parameters
+    ----------
+    row
+        The line in the table.
+    rung
+        The rung of the ladder; None where the level is missing or not sound.
+    stated
+        Whether a level is stated at all.
+    """
+
+    row: Row
+    rung: Rung | None
+    stated: bool
+
+    @property
+    def sound(self) -> bool:
+        """Whether the level can be met."""
+        return self.rung is not None
+
+
+def standings_of(
+    recipients: Iterable[Recipient], entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> tuple[Standing, ...]:
+    """Return every recipient's standing for an entry, in their order."""
+    return tuple(_standing(recipient, entry, attributes) for recipient in recipients)
+
+
+def _standing(
+    recipient: Recipient, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> Standing:
+    statement = recipient.statements.get(entry.key)
+    if statement is None:
+        row = Row(recipient.name, tr("not set"), "–", None, recipient.note)
+        return Standing(row, None, stated=False)
+    mechanism = mechanism_called(entry.mechanism)
+    text = statement_text(mechanism, statement)
+    try:
+        level = mechanism.level(statement, attributes, entry.settings)
+        trust = mechanism.trust(level)
+        matrix = mechanism.matrix(level, attributes, entry.settings)
+    except SfumatoError:
+        row = Row(recipient.name, text, tr("not valid"), None, recipient.note)
+        return Standing(row, None, stated=True)
+    factor = number(matrix.gamma) if matrix is not None else ""
+    detail = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
+    row = Row(recipient.name, text, factor or "–", trust, recipient.note)
+    rung = Rung(recipient.name, trust, text, detail if factor else "")
+    return Standing(row, rung, stated=True)
