@@ -7,6 +7,12 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from app.engine.progress import Silent
+from app.formats.reading import detect_options, read_table
+from app.project.guarantee import guarantee_of
+from app.project.model import Document
+from app.project.released import attributes_of
+from app.project.rules import apply_rules, rules_of
 from resources import resource_path
 
 PANEL_ICONS = ("data", "attributes", "policy", "preview", "releases", "audit")
@@ -74,3 +80,19 @@ def test_the_sample_depends_on_itself_in_ways_one_would_believe():
         return sum(days) / len(days)
 
     assert mean_stay("Depression") > 2 * mean_stay("Pneumonia") > 2 * mean_stay("Childbirth")
+
+
+def test_the_rules_of_the_sample_are_complete_and_as_they_would_be_saved():
+    path = resource_path("samples", "clinic.csv")
+    table = read_table(path, detect_options(path), Silent())
+    text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
+    document = apply_rules(text, table, Document())
+    guarantee = guarantee_of(document, attributes_of(document, table))
+    assert guarantee.complete, guarantee.next_steps
+    assert [recipient.name for recipient in document.recipients] == [
+        "Regional health office",
+        "University study group",
+        "Public file",
+    ]
+    assert [p.level for p in guarantee.promises] == [0.6, 0.3, 0.1, 0.6, 0.3, 0.1]
+    assert rules_of(document) == text
