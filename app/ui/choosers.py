@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 
 class FileChooser(Protocol):
@@ -22,30 +22,25 @@ class FileChooser(Protocol):
 
 
 class PlatformChooser:
-    """The platform's file dialogs.
-
-    Parameters
-    ----------
-    window
-        What the dialogs belong to.
-    """
-
-    def __init__(self, window: QWidget) -> None:
-        self._window = window
+    """The platform's file dialogs, in front of the active window."""
 
     def open_file(self, title: str, filters: str, folder: Path | None = None) -> Path | None:
         """Ask for a file that is there."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._window, title, str(folder or ""), filters
+            QApplication.activeWindow(), title, str(folder or ""), filters
         )
         return Path(chosen) if chosen else None
 
     def save_file(self, title: str, filters: str, proposal: Path) -> Path | None:
         """Ask for the name of a file to be written."""
-        chosen, _ = QFileDialog.getSaveFileName(self._window, title, str(proposal), filters)
+        chosen, _ = QFileDialog.getSaveFileName(
+            QApplication.activeWindow(), title, str(proposal), filters
+        )
         return Path(chosen) if chosen else None
 
     def folder(self, title: str, folder: Path | None = None) -> Path | None:
         """Ask for a folder."""
-        chosen = QFileDialog.getExistingDirectory(self._window, title, str(folder or ""))
+        chosen = QFileDialog.getExistingDirectory(
+            QApplication.activeWindow(), title, str(folder or "")
+        )
         return Path(chosen) if chosen else None

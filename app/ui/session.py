@@ -20,7 +20,9 @@ from app.engine.table import EncodedColumn, Table
 from app.jobs.runner import JobRunner
 from app.project.model import Document
 from app.ui.attributes import AttributeCache
+from app.ui.choosers import FileChooser, PlatformChooser
 from app.ui.history import History, State
+from app.ui.insights import Insight, Insights
 from app.ui.messages import Message
 from app.ui.settings import MemoryStore, RecentProjects, Store
 
@@ -43,6 +45,8 @@ class Session(QObject):
         Runs jobs; made when absent.
     store
         Where recent projects and choices are remembered; forgotten at the end when absent.
+    chooser
+        Asks for files; the platform's dialogs when absent.
     """
 
     table_changed = Signal()
@@ -57,18 +61,27 @@ class Session(QObject):
     """A `Message` for whichever panel is in sight."""
     table_requested = Signal(object)
     """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    locate_requested = Signal()
+    """The person wants to show where the source table is now."""
+    profiles_changed = Signal()
+    """The columns' profiles have become known, or belong to another table now."""
     panel_requested = Signal(str)
     """Another panel, by its name, should come into sight."""
+    save_requested = Signal(object)
+    """The work should be saved in a project, which may have to be made first; carries what to
+    call once it is safe there, or None."""
 
     def __init__(
         self,
         runner: JobRunner | None = None,
         store: Store | None = None,
+        chooser: FileChooser | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self.runner = runner if runner is not None else JobRunner(self)
         self.store: Store = store if store is not None else MemoryStore()
+        self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         self.recent = RecentProjects(self.store)
         self._state = State(Document())
         self._history = History()
@@ -76,6 +89,7 @@ class Session(QObject):
         self._passing_keys = _passing_keys()
         self._unsaved = False
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
+        self._insights = Insights(self.runner, self.profiles_changed.emit)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
@@ -134,16 +148,43 @@ class Session(QObject):
         self._history.push(text, self._state, merge_key)
         self._move_to(replace(self._state, document=document))
 
-    def open_table(self, text: str, table: Table, document: Document) -> None:
-        """Put a table and the document about it in place, as one step of undo."""
+    def open_table(
+        self, text: str, table: Table, document: Document, insight: Insight | None = None
+    ) -> None:
+        """Put a table and the document about it in place, as one step of undo.
+
+        Parameters
+        ----------
+        text
+            What the Edit menu calls it.
+        table, document
+            The table and what is decided about it.
+        insight
+            The columns' profiles, where they are known already.
+        """
+        if insight is not None:
+            self._insights.remember(table, insight)
         self._history.push(text, self._state)
         self._move_to(State(document, table))
 
-    def attach_table(self, table: Table) -> None:
-        """Give the document the table it is about (after opening a project); not an edit."""
-        self._state = replace(self._state, table=table)
+    def attach_table(self, table: Table, document: Document | None = None) -> None:
+        """Give the document the table it is about (after opening a project); not an edit.
+
+        Parameters
+        ----------
+        table
+            The table.
+        document
+            The document with the place where the table was found, where that is another.
+        """
+        found = document is not None and document != self.document
+        self._state = State(document if document is not None else self.document, table)
         self._attributes.forget()
         self.table_changed.emit()
+        if found:
+            self._unsaved = True
+            self._autosave.start()
+            self.document_changed.emit()
 
     def end_merge(self) -> None:
         """Let the next edit be a step of its own (a slider was let go)."""
@@ -223,7 +264,7 @@ class Session(QObject):
         self._autosave.stop()
         if self._project is None:
             return False
-        if self._unsaved:
+        if self._unsaved and not self._project.read_only:
             try:
                 self._project.save_document(self.document)
             except (SfumatoError, OSError) as error:
@@ -232,6 +273,11 @@ class Session(QObject):
             self._unsaved = False
         self.saved.emit()
         return True
+
+    def forget_changes(self) -> None:
+        """Give up what is not saved (the person said so)."""
+        self._autosave.stop()
+        self._unsaved = False
 
     # ----- what is computed from the table
 
@@ -253,6 +299,13 @@ class Session(QObject):
         """Return why a column does not fit its specification; None where it does."""
         self.attribute(name)
         return self._attributes.error(name)
+
+    def insight(self) -> Insight | None:
+        """Return the columns' profiles and proposals, or None while they are not known.
+
+        They are looked up in a job, after which `profiles_changed` is emitted.
+        """
+        return self._insights.get(self.table) if self.table is not None else None
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""

@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
@@ -79,7 +79,48 @@ class _SecretField(QLineEdit):
         self.setEchoMode(modes.Normal if shown else modes.Password)
 
 
-class OpenPassphraseDialog(Dialog):
+class _PassphraseDialog(Dialog):
+    """Hands a passphrase over and stays until whoever asked for it closes the dialog."""
+
+    submitted = Signal()
+    """The person is content with `passphrase`."""
+
+    def __init__(self, title: str, text: str, action: str, parent: QWidget | None = None) -> None:
+        super().__init__(title, text, parent)
+        self.form = QFormLayout()
+        self.form.setHorizontalSpacing(Space.BETWEEN)
+        self.form.setVerticalSpacing(Space.INSIDE)
+        self.first = _SecretField(self)
+        self.form.addRow(self.tr("&Passphrase"), self.first)
+        self.body.addLayout(self.form)
+        self._fields = [self.first]
+        self.add_cancel()
+        self.submit = self.add_primary(action)
+        self.submit.setEnabled(False)
+        self.buttons.accepted.disconnect(self.accept)
+        self.buttons.accepted.connect(self.submitted)
+
+    @property
+    def passphrase(self) -> str:
+        """What was typed."""
+        return self.first.text()
+
+    def set_busy(self, busy: bool) -> None:
+        """Show that the passphrase is being tried; the dialog can still be cancelled."""
+        for field in self._fields:
+            field.setEnabled(not busy)
+        self.submit.setEnabled(not busy)
+        if not busy:
+            self.first.setFocus()
+
+    def ask_again(self, message: Message) -> None:
+        """Say why it did not work, and let the person type another."""
+        self.messages.show_message(message)
+        self.first.selectAll()
+        self.first.setFocus()
+
+
+class OpenPassphraseDialog(_PassphraseDialog):
     """Asks for the passphrase of a project.
 
     Parameters
@@ -89,36 +130,17 @@ class OpenPassphraseDialog(Dialog):
     """
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
         super().__init__(
-            QCoreApplication.translate("OpenPassphraseDialog", "Open {project}").format(
-                project=project
-            ),
+            tr("OpenPassphraseDialog", "Open {project}").format(project=project),
             "",
+            tr("OpenPassphraseDialog", "Open"),
             parent,
         )
-        self.field = _SecretField(self)
-        form = QFormLayout()
-        form.setHorizontalSpacing(Space.BETWEEN)
-        form.addRow(self.tr("&Passphrase"), self.field)
-        self.body.addLayout(form)
-        self.add_cancel()
-        self._open = self.add_primary(self.tr("Open"))
-        self._open.setEnabled(False)
-        self.field.textChanged.connect(lambda text: self._open.setEnabled(bool(text)))
-
-    @property
-    def passphrase(self) -> str:
-        """What was typed."""
-        return self.field.text()
-
-    def ask_again(self, message: Message) -> None:
-        """Say why the passphrase did not do, and let the person type another."""
-        self.messages.show_message(message)
-        self.field.selectAll()
-        self.field.setFocus()
+        self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
 
 
-class NewPassphraseDialog(Dialog):
+class NewPassphraseDialog(_PassphraseDialog):
     """Asks twice for the passphrase of a new project, with a hint on its strength.
 
     Parameters
@@ -128,39 +150,28 @@ class NewPassphraseDialog(Dialog):
     """
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
         super().__init__(
-            QCoreApplication.translate(
-                "NewPassphraseDialog", "Choose a passphrase for {project}"
-            ).format(project=project),
-            QCoreApplication.translate(
+            tr("NewPassphraseDialog", "Choose a passphrase for {project}").format(project=project),
+            tr(
                 "NewPassphraseDialog",
                 "It protects the secret that every release is made with. Whoever has both the"
                 " project and the passphrase can tell which released values are true. Nobody"
                 " can restore a passphrase that is lost.",
             ),
+            tr("NewPassphraseDialog", "Create project"),
             parent,
         )
-        self.first, self.second = _SecretField(self), _SecretField(self)
+        self.second = _SecretField(self)
+        self._fields.append(self.second)
         self.strength = Badge("info", "muted", "")
-        self.same = label("", "small")
-        form = QFormLayout()
-        form.setHorizontalSpacing(Space.BETWEEN)
-        form.setVerticalSpacing(Space.INSIDE)
-        form.addRow(self.tr("&Passphrase"), self.first)
-        form.addRow("", self.strength)
-        form.addRow(self.tr("&Again"), self.second)
-        form.addRow("", self.same)
-        self.body.addLayout(form)
-        self.add_cancel()
-        self._create = self.add_primary(self.tr("Create project"))
+        self.same = label(" ", "small")
+        self.form.addRow("", self.strength)
+        self.form.addRow(self.tr("&Again"), self.second)
+        self.form.addRow("", self.same)
         self.first.textChanged.connect(self._judge)
         self.second.textChanged.connect(self._judge)
         self._judge()
-
-    @property
-    def passphrase(self) -> str:
-        """What was typed, once both agree."""
-        return self.first.text()
 
     def _judge(self) -> None:
         words = {
@@ -171,10 +182,10 @@ class NewPassphraseDialog(Dialog):
                 self.tr("Weak: a program guesses it. Add words."),
             ),
             Strength.FAIR: ("info", "accent", self.tr("Fair: one more word makes it strong.")),
-            Strength.STRONG: ("good", "good", self.tr("Strong")),
+            Strength.STRONG: ("good", "good", self.tr("Strong.")),
         }
         self.strength.show_state(*words[strength_of(self.first.text())])
         agree = self.first.text() == self.second.text()
         differs = bool(self.second.text()) and not agree
         self.same.setText(self.tr("The two are not the same yet.") if differs else " ")
-        self._create.setEnabled(bool(self.first.text()) and agree)
+        self.submit.setEnabled(bool(self.first.text()) and agree)

@@ -1,0 +1,101 @@
+"""Starting the window, and catching what nobody expected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, Qt, QTranslator
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QApplication
+
+from app import __version__
+from app.jobs.job import BugReport
+from app.ui.main_window import MainWindow
+from app.ui.session import Session
+from app.ui.theme import themes
+from resources import resource_path
+
+
+def make_application(arguments: Sequence[str] = ()) -> QApplication:
+    """Return the application, named, with its look, its icon and the person's language."""
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+        Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+    )
+    existing = QApplication.instance()
+    application = existing if isinstance(existing, QApplication) else QApplication(list(arguments))
+    application.setApplicationName("Sfumato")
+    application.setApplicationDisplayName("Sfumato")
+    application.setApplicationVersion(__version__)
+    application.setOrganizationName("Sfumato")
+    application.setDesktopFileName("sfumato")
+    application.setWindowIcon(QIcon(str(resource_path("icons", "app.svg"))))
+    _translate(application)
+    themes()
+    return application
+
+
+def _translate(application: QApplication) -> None:
+    """Load Qt's own texts and Sfumato's in the person's language, where there are any."""
+    places = [("qtbase", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))]
+    with suppress(FileNotFoundError):
+        places.append(("sfumato", str(resource_path("translations"))))
+    for name, folder in places:
+        translator = QTranslator(application)
+        if translator.load(QLocale(), name, "_", folder):
+            application.installTranslator(translator)
+
+
+class _BugCatcher:
+    """Shows what failed on the main thread; a second failure while showing is printed."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._showing = False
+
+    def __call__(
+        self,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close()
+            return
+        report = BugReport.of(error.with_traceback(trace), self._window.windowTitle())
+        sys.stderr.write(report.text + "\n")
+        if not self._showing:
+            self._showing = True
+            try:
+                self._window.show_bug(report)
+            finally:
+                self._showing = False
+
+
+def run_window(project_path: Path | None = None) -> int:
+    """Show the window until it is closed.
+
+    Parameters
+    ----------
+    project_path
+        A project to open at once.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    application = make_application(sys.argv[:1])
+    window = MainWindow(Session(store=QSettings()))
+    before, sys.excepthook = sys.excepthook, _BugCatcher(window)
+    try:
+        window.show()
+        if project_path is not None:
+            window.projects.open(project_path)
+        return int(application.exec())
+    finally:
+        sys.excepthook = before
+        window.session.close()

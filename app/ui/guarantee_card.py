@@ -1,0 +1,202 @@
+"""The guarantee card: what the present settings promise, always in sight, computed live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.engine.mechanisms.base import Fact
+from app.project.guarantee import EntryPromise, Guarantee, guarantee_of
+from app.ui.session import Session
+from app.ui.theme import Space, TextSize, font
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.icons import IconLabel, themed_icon
+from app.ui.widgets.layout import Rule, ScrollPage, column, label, row
+
+WIDE: Final = 288
+NARROW: Final = 44
+
+
+class GuaranteeCard(QFrame):
+    """Says in plain words what is promised, to whom, by which figures, and what is not.
+
+    Parameters
+    ----------
+    session
+        Whose settings are weighed.
+    """
+
+    collapsed = Signal(bool)
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._compact = False
+        self._shown: Guarantee | None = None
+        self.setProperty("look", "aside")
+        self.setAccessibleName(self.tr("What is promised"))
+        self._title = label(self.tr("Guarantee"), "heading")
+        self._shield = IconLabel("shield", "accent", 20)
+        self._toggle = QToolButton(self)
+        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self.recipient = ChoiceField()
+        self.recipient.setAccessibleName(self.tr("The promise to this recipient"))
+        self.recipient.chosen.connect(lambda _name: self._fill())
+        self._to = column(label(self.tr("Promised to"), "caption"), self.recipient, spacing=4)
+        self._page = ScrollPage(self)
+        self._content: QWidget | None = None
+        self._page.column.addStretch(1)
+        self._layout()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self.refresh)
+        for signal in (session.document_changed, session.table_changed, session.attribute_changed):
+            signal.connect(self._soon)
+        self.set_compact(False)
+        self.refresh()
+
+    def _layout(self) -> None:
+        self._head = row(self._shield, self._title, None, self._toggle)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN)
+        layout.setSpacing(Space.BETWEEN)
+        layout.addLayout(self._head)
+        self._chooser = QWidget(self)
+        self._chooser.setLayout(self._to)
+        layout.addWidget(self._chooser)
+        layout.addWidget(self._page, 1)
+        self._outer = layout
+
+    @property
+    def compact(self) -> bool:
+        """Whether the card is folded to its edge."""
+        return self._compact
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is shown."""
+        return self._shown
+
+    def set_compact(self, compact: bool) -> None:
+        """Fold the card to its edge, or unfold it."""
+        changed = compact != self._compact
+        self._compact = compact
+        self.setFixedWidth(NARROW if compact else WIDE)
+        side = Space.TIGHT if compact else Space.BETWEEN
+        self._outer.setContentsMargins(side, Space.AROUND, side, Space.BETWEEN)
+        for widget in (self._title, self._shield, self._page):
+            widget.setVisible(not compact)
+        self._chooser.setVisible(not compact and self._has_choice())
+        words = self.tr("Show the guarantee") if compact else self.tr("Fold the guarantee")
+        self._toggle.setIcon(themed_icon("shield" if compact else "chevron-right"))
+        self._toggle.setToolTip(words)
+        self._toggle.setAccessibleName(words)
+        if changed:
+            self.collapsed.emit(compact)
+
+    def refresh(self) -> None:
+        """Compute the promise anew and show it where it changed."""
+        session = self._session
+        names = {name for entry in session.document.policy for name in entry.attributes}
+        encoded = {name: session.attribute(name) for name in sorted(names)}
+        attributes = {name: item.attribute for name, item in encoded.items() if item is not None}
+        found = guarantee_of(session.document, attributes)
+        if found == self._shown:
+            return
+        self._shown = found
+        people = list(dict.fromkeys(promise.recipient for promise in found.promises))
+        self.recipient.set_choices([(name, name) for name in people])
+        self._chooser.setVisible(not self._compact and self._has_choice())
+        self._fill()
+
+    def text(self) -> str:
+        """Return everything that is said, for those who listen and for tests."""
+        labels = self._content.findChildren(QLabel) if self._content is not None else []
+        return "\n".join(item.text() for item in labels if item.text())
+
+    def _soon(self, *_what: object) -> None:
+        self._timer.start()
+
+    def _has_choice(self) -> bool:
+        return self.recipient.count() > 1
+
+    def _fill(self) -> None:
+        """Build the card's content for the chosen recipient."""
+        if self._shown is None:
+            return
+        content = QWidget()
+        lines = QVBoxLayout(content)
+        lines.setContentsMargins(0, 0, Space.TIGHT, 0)
+        lines.setSpacing(Space.BETWEEN)
+        chosen = self._shown.for_recipient(str(self.recipient.value))
+        for promise in chosen:
+            _add_promise(lines, promise, named=len(chosen) > 1)
+        if self._shown.coalition:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+        limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
+        if limits:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Not promised"), limits, "muted"))
+        if self._shown.next_steps:
+            if chosen:
+                lines.addWidget(Rule())
+            lines.addLayout(self._steps(self._shown.next_steps))
+        if self._content is not None:
+            self._page.column.removeWidget(self._content)
+            self._content.hide()
+            self._content.deleteLater()
+        self._content = content
+        self._page.column.insertWidget(0, content)
+
+    def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
+        return column(label(title, "caption"), *(label(text, look, wrap=True) for text in texts))
+
+    def _steps(self, steps: Sequence[str]) -> QVBoxLayout:
+        lines = column(
+            label(self.tr("Nothing is promised yet"), "strong"),
+            label(self.tr("Before a release can be made:"), "muted", wrap=True),
+            spacing=Space.TIGHT,
+        )
+        for step in steps:
+            lines.addSpacing(Space.TIGHT)
+            line = row(IconLabel("step-empty", "muted", 16), label(step, wrap=True))
+            line.setAlignment(Qt.AlignmentFlag.AlignTop)
+            line.setStretch(1, 1)
+            lines.addLayout(line)
+        return lines
+
+
+def _add_promise(lines: QVBoxLayout, promise: EntryPromise, *, named: bool) -> None:
+    """Add one entry's sentence and its figures."""
+    if named:
+        lines.addWidget(label(promise.entry.key, "caption"))
+    sentence = label(promise.promise.sentence, wrap=True)
+    sentence.setFont(font(TextSize.BODY))
+    lines.addWidget(sentence)
+    lines.addLayout(_facts(promise.promise.facts))
+
+
+def _facts(facts: Sequence[Fact]) -> QGridLayout:
+    """Return the figures, each with its symbol, its name and what it means as a tip."""
+    grid = QGridLayout()
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(Space.INSIDE)
+    grid.setVerticalSpacing(6)
+    grid.setColumnStretch(0, 1)
+    for line, fact in enumerate(facts):
+        title = label(fact.title, "small", wrap=True)
+        symbol = label(fact.symbol, "small")
+        value = label(f"{fact.value:.4g}")
+        value.setFont(font(TextSize.SMALL, strong=True, tabular=True))
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        for widget in (title, symbol, value):
+            widget.setToolTip(fact.explanation)
+        grid.addWidget(title, line, 0)
+        grid.addWidget(symbol, line, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(value, line, 2, Qt.AlignmentFlag.AlignTop)
+    return grid

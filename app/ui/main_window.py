@@ -1,0 +1,405 @@
+"""The window: the rail, the panels, the guarantee and the job bar, put together."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QByteArray, QEvent
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeySequence,
+)
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+
+from app.engine.errors import SfumatoError
+from app.formats.reading import readable_extensions
+from app.jobs.job import BugReport
+from app.project.store import SUFFIX as PROJECT_SUFFIX
+from app.ui.actions import Menus, fill_recent
+from app.ui.dialogs.about import AboutDialog
+from app.ui.dialogs.bug import BugDialog
+from app.ui.dialogs.help import HelpDialog
+from app.ui.drops import DropHint, dropped_file
+from app.ui.guarantee_card import GuaranteeCard
+from app.ui.job_bar import JobBar
+from app.ui.messages import Message
+from app.ui.panels import all_panels
+from app.ui.panels.base import Panel
+from app.ui.projects import Projects
+from app.ui.rail import Rail
+from app.ui.rules import SUFFIX as RULES_SUFFIX
+from app.ui.rules import Rules
+from app.ui.session import Session
+from app.ui.theme import Appearance, themes
+from app.ui.widgets.layout import column
+from resources import resource_path
+
+SMALLEST: Final = (1100, 720)
+USUAL: Final = (1366, 768)
+_GEOMETRY: Final = "window/geometry"
+_APPEARANCE: Final = "window/appearance"
+_RAIL: Final = "window/rail-folded"
+_CARD: Final = "window/guarantee-folded"
+
+
+class MainWindow(QMainWindow):
+    """Puts the panels, the rail, the guarantee card and the menus together.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        session.setParent(self)
+        self.projects = Projects(session, self)
+        self.rules = Rules(session, self)
+        self.panels: dict[str, Panel] = {panel.name: panel(session, self) for panel in all_panels()}
+        self.rail = Rail(all_panels(), self)
+        self.guarantee = GuaranteeCard(session, self)
+        self.jobs = JobBar(session.runner, self)
+        self._stack = QStackedWidget(self)
+        for panel in self.panels.values():
+            self._stack.addWidget(panel)
+        self._assemble()
+        self.menus = Menus(self.menuBar(), self)
+        self._fill_menus()
+        self._hint = DropHint(self)
+        self._help: HelpDialog | None = None
+        self._leaving = False
+        self._connect()
+        self._restore()
+        self.show_panel(next(iter(self.panels)))
+        self._show_status()
+
+    # ----- assembly
+
+    def _assemble(self) -> None:
+        self.setMinimumSize(*SMALLEST)
+        self.setAcceptDrops(True)
+        centre = QHBoxLayout()
+        centre.setContentsMargins(0, 0, 0, 0)
+        centre.setSpacing(0)
+        centre.addWidget(self.rail)
+        centre.addWidget(self._stack, 1)
+        centre.addWidget(self.guarantee)
+        page = QWidget(self)
+        whole = column(spacing=0)
+        whole.addLayout(centre, 1)
+        whole.addWidget(self.jobs)
+        page.setLayout(whole)
+        self.setCentralWidget(page)
+
+    def _connect(self) -> None:
+        session, runner = self.session, self.session.runner
+        self.rail.chosen.connect(self.show_panel)
+        self.rail.collapsed.connect(lambda folded: session.store.setValue(_RAIL, int(folded)))
+        self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
+        for name, panel in self.panels.items():
+            panel.state_changed.connect(lambda name=name: self._show_state(name))
+            self._show_state(name)
+        runner.bug_occurred.connect(self.show_bug)
+        runner.error_occurred.connect(self._show_error)
+        session.message.connect(self._show_message)
+        session.panel_requested.connect(self.show_panel)
+        session.save_requested.connect(self.projects.save)
+        session.table_requested.connect(self._show_first)
+        session.locate_requested.connect(self.projects.sources.locate)
+        for signal in (
+            session.document_changed,
+            session.project_changed,
+            session.history_changed,
+            session.saved,
+        ):
+            signal.connect(self._show_status)
+
+    def _fill_menus(self) -> None:
+        keys = QKeySequence.StandardKey
+        self._fill_file_menu(keys)
+        self._fill_edit_menu(keys)
+        self._fill_view_menu(keys)
+        menus, menu = self.menus, self.menus.menu(self.tr("&Help"))
+        menus.add(menu, "help", self.tr("Sfumato &Help"), self.show_help, keys.HelpContents, "help")
+        about = self.tr("&About Sfumato")
+        menus.add(menu, "about", about, self.show_about, role=QAction.MenuRole.AboutRole)
+
+    def _fill_file_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
+        menus, projects, rules = self.menus, self.projects, self.rules
+        menu = menus.menu(self.tr("&File"))
+        menus.add(menu, "new", self.tr("&New"), projects.new, keys.New)
+        menus.add(menu, "open-table", self.tr("Open &table…"), self.choose_table, "Ctrl+T", "table")
+        menus.add(
+            menu, "open-sample", self.tr("Open the sa&mple"), self.open_sample, None, "sample"
+        )
+        menu.addSeparator()
+        menus.add(
+            menu,
+            "open-project",
+            self.tr("&Open project…"),
+            projects.choose_and_open,
+            keys.Open,
+            "open",
+        )
+        self._recent = menu.addMenu(self.tr("Open &recent"))
+        menu.aboutToShow.connect(self._fill_recent)
+        menu.addSeparator()
+        menus.add(menu, "save", self.tr("&Save"), projects.save, keys.Save, "save")
+        menus.add(menu, "save-as", self.tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
+        menu.addSeparator()
+        menus.add(menu, "save-rules", self.tr("Save r&ules…"), rules.choose_and_save)
+        menus.add(menu, "apply-rules", self.tr("A&pply rules…"), rules.choose_and_apply)
+        menu.addSeparator()
+        role = QAction.MenuRole.QuitRole
+        menus.add(menu, "quit", self.tr("&Quit"), self.close, keys.Quit, role=role)
+
+    def _fill_edit_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
+        menus, session = self.menus, self.session
+        menu = menus.menu(self.tr("&Edit"))
+        menus.add(menu, "undo", self.tr("&Undo"), session.undo, keys.Undo, "undo")
+        menus.add(menu, "redo", self.tr("&Redo"), session.redo, keys.Redo, "redo")
+        menu.addSeparator()
+        menus.add(menu, "copy", self.tr("&Copy"), copy_from_focus, keys.Copy, "copy")
+
+    def _fill_view_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
+        menus, menu = self.menus, self.menus.menu(self.tr("&View"))
+        for number, (name, panel) in enumerate(self.panels.items(), start=1):
+            menus.add(
+                menu,
+                f"panel-{name}",
+                panel.translated_title(),
+                partial(self.show_panel, name),
+                f"Ctrl+{number}",
+                panel.icon,
+            )
+        menu.addSeparator()
+        menus.add_appearance(menu, self._stored_appearance(), self.set_appearance)
+        menus.add(
+            menu,
+            "fold-rail",
+            self.tr("Fold the &steps"),
+            lambda: self.rail.set_compact(not self.rail.compact),
+            "Ctrl+Shift+L",
+            "panel-left",
+        )
+        menus.add(
+            menu,
+            "fold-guarantee",
+            self.tr("Fold the &guarantee"),
+            lambda: self.guarantee.set_compact(not self.guarantee.compact),
+            "Ctrl+Shift+G",
+            "panel-right",
+        )
+        menus.add(menu, "full-screen", self.tr("&Full screen"), self._toggle_full, keys.FullScreen)
+
+    def _restore(self) -> None:
+        store = self.session.store
+        self.resize(*USUAL)
+        geometry = store.value(_GEOMETRY)
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)
+        self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
+        self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
+        themes().set_appearance(self._stored_appearance())
+
+    def _stored_appearance(self) -> Appearance:
+        stored = str(self.session.store.value(_APPEARANCE, Appearance.SYSTEM.value))
+        return Appearance(stored) if stored in set(Appearance) else Appearance.SYSTEM
+
+    # ----- what the menus do
+
+    @property
+    def current(self) -> Panel:
+        """The panel in sight."""
+        panel = self._stack.currentWidget()
+        assert isinstance(panel, Panel)
+        return panel
+
+    def show_panel(self, name: str) -> None:
+        """Bring a panel into sight."""
+        panel = self.panels.get(name)
+        if panel is None:
+            return
+        self._stack.setCurrentWidget(panel)
+        self.rail.show_current(name)
+        panel.activate()
+
+    def choose_table(self) -> None:
+        """Ask which table to open."""
+        path = self.session.chooser.open_file(
+            self.tr("Open table"), table_filters(self.tr("Tables"), self.tr("All files"))
+        )
+        if path is not None:
+            self.session.table_requested.emit(path)
+
+    def open_sample(self) -> None:
+        """Open the table that comes with Sfumato."""
+        self.session.table_requested.emit(resource_path("samples", "clinic.csv"))
+
+    def open_file(self, path: Path) -> None:
+        """Open a project, apply rules or open a table, by the file's name."""
+        suffix = path.suffix.lower()
+        if suffix == PROJECT_SUFFIX:
+            self.projects.open(path)
+        elif suffix == RULES_SUFFIX:
+            self.rules.apply(path)
+        else:
+            self.session.table_requested.emit(path)
+
+    def set_appearance(self, appearance: Appearance) -> None:
+        """Switch to the system's look, light or dark, and remember it."""
+        self.session.store.setValue(_APPEARANCE, appearance.value)
+        themes().set_appearance(appearance)
+
+    def show_help(self) -> None:
+        """Open the help at the page of the panel in sight."""
+        if self._help is None:
+            self._help = HelpDialog(self)
+        self._help.show_page(self.current.name)
+        self._help.show()
+        self._help.raise_()
+
+    def show_about(self) -> None:
+        """Open the About box."""
+        dialog = AboutDialog(self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def show_bug(self, report: BugReport) -> None:
+        """Say that Sfumato failed, with details to copy."""
+        dialog = BugDialog(report, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _toggle_full(self) -> None:
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def _fill_recent(self) -> None:
+        recent = self.session.recent
+        fill_recent(self._recent, recent.paths, self.projects.open, recent.clear)
+
+    # ----- what the session says
+
+    def _show_first(self, _path: Path) -> None:
+        self.show_panel(next(iter(self.panels)))
+
+    def _show_message(self, message: Message) -> None:
+        self.current.messages.show_message(message)
+
+    def _show_error(self, error: SfumatoError) -> None:
+        self._show_message(Message.of_error(error))
+
+    def _show_state(self, name: str) -> None:
+        self.rail.step(name).show_state(self.panels[name].state())
+
+    def _show_status(self) -> None:
+        session = self.session
+        path, title = session.project_path, session.document.title
+        name = path.stem if path is not None else title or self.tr("Untitled")
+        self.setWindowTitle(f"{name}[*] – Sfumato")
+        self.setWindowModified(session.unsaved)
+        self.rail.show_project(name, self._saved_words())
+        for key, text in (("undo", session.undo_text), ("redo", session.redo_text)):
+            words = self.tr("&Undo") if key == "undo" else self.tr("&Redo")
+            action = self.menus.actions[key]
+            action.setText(f"{words}: {text}" if text else words)
+            action.setEnabled(text is not None)
+        copying = session.project is not None
+        self.menus.actions["save-as"].setText(
+            self.tr("Save a c&opy…") if copying else self.tr("Save &as…")
+        )
+        self.menus.actions["apply-rules"].setEnabled(session.table is not None)
+        self.menus.actions["save-rules"].setEnabled(bool(session.document.columns))
+
+    def _saved_words(self) -> str:
+        session = self.session
+        if session.project is None:
+            return self.tr("Not in a project yet") if session.unsaved else ""
+        if session.project.read_only:
+            return self.tr("Open for reading only")
+        return self.tr("Saving…") if session.unsaved else self.tr("Saved")
+
+    # ----- Qt's events
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Say what letting go would do."""
+        path = dropped_file(event.mimeData())
+        if path is None:
+            return
+        texts = {
+            PROJECT_SUFFIX: self.tr("Let go to open the project {name}"),
+            RULES_SUFFIX: self.tr("Let go to apply the rules {name}"),
+        }
+        text = texts.get(path.suffix.lower(), self.tr("Let go to open the table {name}"))
+        self._hint.show_text(text.format(name=path.name))
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Take the hint away."""
+        super().dragLeaveEvent(event)
+        self._hint.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open what was dropped."""
+        self._hint.hide()
+        path = dropped_file(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.open_file(path)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Save at once when the window loses the focus: the person may be off to a copy of it."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            session = getattr(self, "session", None)
+            if session is not None and session.project is not None and session.unsaved:
+                session.save()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Leave once nothing can be lost."""
+        if not self._leaving:
+            self.projects.leave(self._leave)
+        if not self._leaving:
+            event.ignore()
+            return
+        self.session.store.setValue(_GEOMETRY, self.saveGeometry())
+        self.session.close()
+        event.accept()
+
+    def _leave(self) -> None:
+        self._leaving = True
+        if self.isVisible():
+            self.close()
+
+
+def copy_from_focus() -> None:
+    """Copy what is selected in the widget that has the focus."""
+    focused = QApplication.focusWidget()
+    copy = getattr(focused, "copy", None)
+    if callable(copy):
+        copy()
+    elif focused is not None and hasattr(focused, "selectedText"):
+        QGuiApplication.clipboard().setText(focused.selectedText())
+
+
+def table_filters(tables: str, everything: str) -> str:
+    """Return the file dialog's filters for all formats that can be read."""
+    found = readable_extensions()
+    listed = " ".join(f"*{ending}" for endings in found.values() for ending in endings)
+    each = [
+        f"{title} ({' '.join(f'*{ending}' for ending in endings)})"
+        for title, endings in found.items()
+    ]
+    return ";;".join([f"{tables} ({listed})", *each, f"{everything} (*)"])
