@@ -1,16 +1,33 @@
-"""The uniform ladder: releases of a categorical attribute at any trust level."""
+"""The uniform ladder: releases of a categorical attribute at any trust level.
+
+A release is a pure function of the attribute's key, each record's identifier and true value,
+and the level. No release needs to know of any other, and releases at any levels, made in any
+order, on any machine, are the rungs of one ladder: the less trusted is a garbling of the more
+trusted, so that a coalition learns what its most trusted member knows and nothing more.
+"""
 
 from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.engine.columns import Codes
 from app.engine.errors import LevelError
+from app.engine.ladder_cells import Rung, rung_at
+from app.engine.ladder_kernel import Kernel
 from app.engine.progress import Context
 from app.engine.randomness import AttributeKey
 
-_BLOCK_RECORDS = 1 << 16
+STRETCH: Final = 1 << 16
+"""How many records are worked on at a time: few enough for the processor's caches."""
+
+LARGEST_DOMAIN: Final = 1 << 31
+"""The largest number of values that a domain can have on a ladder."""
 
 
 def check_level(level: float) -> None:
@@ -30,9 +47,14 @@ def release_codes(
     record_ids: npt.NDArray[np.uint64],
     key: AttributeKey,
     context: Context,
-    threads: int = 2,  # noqa: ARG001
+    threads: int = 2,
+    stretch: int = STRETCH,
 ) -> Codes:
     """Return an attribute's codes as they are released at one level.
+
+    Each true code is kept with probability `level` and otherwise replaced by a code drawn
+    uniformly from the whole domain. At level 1 the release is the original; at level 0, the
+    limit of the ladder, it is uniform and independent of all other releases.
 
     Parameters
     ----------
@@ -47,9 +69,11 @@ def release_codes(
     key
         The attribute's key.
     context
-        Told of the progress; may stop the work.
+        Told of the progress from the calling thread; may stop the work.
     threads
-        How many blocks of records are worked on at once.
+        How many threads work at once. The release does not depend on it.
+    stretch
+        How many records a thread works on at a time. The release does not depend on it.
 
     Returns
     -------
@@ -60,41 +84,86 @@ def release_codes(
     ------
     LevelError
         If the level is not between 0 and 1.
+    ValueError
+        If the codes, the identifiers and the size do not fit together.
     """
     check_level(level)
-    out = codes.copy()
-    for start in range(0, len(codes), _BLOCK_RECORDS):
-        context.report(start / len(codes), "Releasing")
-        part = slice(start, start + _BLOCK_RECORDS)
-        out[part] = _release_part(codes[part], size, level, record_ids[part], key)
-    context.report(1.0, "Releasing")
-    return out
-
-
-def _release_part(
-    codes: Codes, size: int, level: float, ids: npt.NDArray[np.uint64], key: AttributeKey
-) -> Codes:
-    out = codes.copy()
+    _check_codes(codes, size, record_ids)
     if level == 1.0:
-        return out
-    cipher = key.cipher()
-    active = np.arange(len(codes))
-    position = np.ones(len(codes))
-    event = 0
-    while len(active):
-        blocks = np.empty((len(active), 4), dtype="<u4")
-        blocks.view("<u8")[:, 0] = ids[active]
-        blocks[:, 2] = codes[active]
-        blocks[:, 3] = event
-        drawn = np.empty(16 * len(active) + 15, dtype=np.uint8)
-        cipher.encrypt(blocks.reshape(-1).view(np.uint8), drawn)
-        words = drawn[:-15].view("<u8").reshape(-1, 2)
-        position = position * ((words[:, 0] >> np.uint64(11)) + 0.5) * 2.0**-53
-        hit = position >= level
-        values = ((words[:, 1] >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
-        out[active[hit]] = values[hit].astype(codes.dtype)
-        active, position = active[hit], position[hit]
-        if level == 0.0:
-            break
-        event += 1
+        context.report(1.0, "Releasing")
+        return codes.copy()
+    out = np.empty_like(codes)
+    work = _Work(codes, record_ids, out, rung_at(level) if level > 0.0 else None, stretch)
+    capacity = min(stretch, len(codes))
+    kernels = [
+        Kernel(size, key.cipher(), capacity, codes.dtype)
+        for _ in range(max(1, min(threads, work.stretches)))
+    ]
+    work.run(kernels, context)
     return out
+
+
+def _check_codes(codes: Codes, size: int, record_ids: npt.NDArray[np.uint64]) -> None:
+    if not 1 <= size <= LARGEST_DOMAIN:
+        raise ValueError("the domain is empty or too large")
+    if codes.shape != record_ids.shape or codes.ndim != 1:
+        raise ValueError("codes and record ids are not two lists of one length")
+    if codes.dtype.kind != "u" or record_ids.dtype != np.uint64:
+        raise ValueError("codes or record ids are not of an unsigned type")
+    if len(codes) and int(codes.max()) >= size:
+        raise ValueError("a code lies outside the domain")
+
+
+class _Work:
+    """The stretches of one release, taken by whichever thread is free."""
+
+    def __init__(
+        self,
+        codes: Codes,
+        record_ids: npt.NDArray[np.uint64],
+        out: Codes,
+        rung: Rung | None,
+        stretch: int,
+    ) -> None:
+        self._codes = codes
+        self._record_ids = record_ids
+        self._out = out
+        self._rung = rung
+        self._stretch = stretch
+        self._starts: Iterator[int] = iter(range(0, len(codes), stretch))
+        self._lock = threading.Lock()
+        self._done = 0
+        self.stretches = -(-len(codes) // stretch)
+
+    def run(self, kernels: list[Kernel], context: Context) -> None:
+        """Do all stretches, one thread for each kernel; the calling thread reports."""
+        if len(kernels) == 1:
+            self._take_turns(kernels[0], context)
+            return
+        with ThreadPoolExecutor(len(kernels) - 1, "release") as pool:
+            helpers = [pool.submit(self._take_turns, kernel, None) for kernel in kernels[1:]]
+            try:
+                self._take_turns(kernels[0], context)
+            finally:
+                self._stop()
+            for helper in helpers:
+                helper.result()
+        context.report(1.0, "Releasing")
+
+    def _take_turns(self, kernel: Kernel, context: Context | None) -> None:
+        while True:
+            with self._lock:
+                start = next(self._starts, None)
+            if start is None:
+                return
+            part = slice(start, start + self._stretch)
+            kernel.release(self._rung, self._codes[part], self._record_ids[part], self._out[part])
+            with self._lock:
+                self._done += 1
+            if context is not None:
+                context.report(self._done / self.stretches, "Releasing")
+
+    def _stop(self) -> None:
+        """Let no further stretch begin."""
+        with self._lock:
+            self._starts = iter(())
