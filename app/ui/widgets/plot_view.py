@@ -22,11 +22,12 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from app.plots.figure import DOTS_PER_INCH, HoverRegion, PlotFigure
 from app.plots.fonts import register_fonts
 from app.plots.style import PlotStyle
+from app.ui.choosers import FileChooser, PlatformChooser
 from app.ui.messages import Message
 from app.ui.theme import themes
 from app.ui.widgets.icons import themed_icon
@@ -49,6 +50,8 @@ class PlotView(QWidget):
 
     Parameters
     ----------
+    chooser
+        Asks where to save; the platform's dialogs when absent.
     parent
         The owner.
     """
@@ -56,8 +59,9 @@ class PlotView(QWidget):
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         register_fonts(resource_path("fonts"))
         self._build: Build | None = None
         self._figure: PlotFigure | None = None
@@ -311,10 +315,10 @@ class PlotView(QWidget):
 
     def _ask(self, kind: str, pattern: str) -> None:
         """Ask where to save, and save there."""
-        chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save the plot"), "", pattern)
-        if not chosen:
+        proposal = Path.home() / f"{self.tr('plot')}.{kind}"
+        path = self._chooser.save_file(self.tr("Save the plot"), pattern, proposal)
+        if path is None:
             return
-        path = Path(chosen)
         try:
             self.save_as(path if path.suffix else path.with_suffix(f".{kind}"))
         except OSError as error:
