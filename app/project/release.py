@@ -29,6 +29,7 @@ from app.formats.bundle import (
     write_bundle_zip,
 )
 from app.formats.files import refusal_to_write
+from app.formats.tables import format_called
 from app.project.errors import TargetExists
 from app.project.files import sync_tree
 from app.project.ledger import EntryKind
@@ -115,6 +116,7 @@ def make_release(
     SfumatoError
         As `app.project.released.released_columns` and `app.formats.bundle.write_bundle`.
     """
+    format_called(format_name)
     with project.releasing:
         plan = plan_of(project, table, recipient_name, override)
         name = bundle_name(plan, format_name)
