@@ -7,6 +7,7 @@ what the command line starts a project from.
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
@@ -122,16 +123,30 @@ def _columns(rules: Section, table: Table) -> tuple[ColumnSpec, ...]:
                 ' other_columns = "identifying"',
                 column=name,
             )
-    kinds = {spec.name: spec.kind for spec in propose_columns(table)}
+    kinds = _Kinds(table)
     return tuple(
-        _column(listed.section(name), name, kinds[name], table)
+        _column(listed.section(name), name, kinds)
         if name in given
-        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kinds[name]), table)
+        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kinds.of(name)), table)
         for name in table.columns
     )
 
 
-def _column(section: Section, name: str, kind: Kind, table: Table) -> ColumnSpec:
+class _Kinds:
+    """What kind each column of a table probably is; looked at when first asked for."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @cached_property
+    def _proposed(self) -> dict[str, Kind]:
+        return {spec.name: spec.kind for spec in propose_columns(self.table)}
+
+    def of(self, name: str) -> Kind:
+        return self._proposed[name]
+
+
+def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
     role = section.choice("role", Role)
     if role is None:
         raise section.rules.error(
@@ -143,14 +158,14 @@ def _column(section: Section, name: str, kind: Kind, table: Table) -> ColumnSpec
     spec = ColumnSpec(
         name=name,
         role=role,
-        kind=section.choice("kind", Kind) or kind,
+        kind=section.choice("kind", Kind) or kinds.of(name),
         missing=section.choice("missing", MissingRule) or MissingRule.VALUE,
         binning=_binning(section),
         domain=_domain(section),
     )
     section.finish()
     try:
-        return _with_domain(spec, table)
+        return _with_domain(spec, kinds.table)
     except SfumatoError as error:
         raise section.explained("", error) from None
 

@@ -30,11 +30,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = difflib.get_close_matches(name, names, 1, 0.6)
     if near:
-        return f"Did you mean {near[0]}?"
-    if not names:
-        return "Remove it."
-    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-    return f"Known are: {shown}."
+        remedy = f"Did you mean {near[0]}?"
+    elif names:
+        remedy = f"Known are: {', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else '.'}"
+    else:
+        remedy = "Remove it."
+    # A name may hold braces, which would be read as a place in a template.
+    return remedy.replace("{", "{{").replace("}", "}}")
 
 
 class RulesText:
@@ -183,7 +185,8 @@ class Section:
 
     def section(self, key: str) -> Section:
         """Return an inner table; an empty one where the key is missing."""
-        return self._inner((*self.keys, key), self.take(key) or {})
+        values = self.take(key)
+        return self._inner((*self.keys, key), {} if values is None else values)
 
     def sections(self, key: str) -> list[Section]:
         """Return a list of inner tables; an empty one where the key is missing."""
@@ -224,7 +227,7 @@ class Section:
 
     def _inner(self, keys: Keys, values: object) -> Section:
         if not isinstance(values, Mapping):
-            raise self.rules.error(keys, "a table was expected.", "Write it as [name] or { }.")
+            raise self.rules.error(keys, "a table was expected.", "Write it as [name] or {{ }}.")
         return Section(self.rules, keys, values)
 
 
