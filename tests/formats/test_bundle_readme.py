@@ -1,0 +1,270 @@
+"""What a recipient reads, and whether the code in it gives the numbers that it should."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.columns import ColumnSpec, Domain, Role
+from app.engine.estimate import estimate_frequencies
+from app.engine.mechanisms import all_mechanisms, mechanism_called
+from app.engine.mechanisms.base import Fact, Promise, PublishedFacts
+from app.engine.progress import Silent
+from app.engine.table import Attribute, Table
+from app.formats.bundle import BundleContents, write_bundle
+from app.formats.recipient_readme import readme_of
+from resources import resource_path
+from tests.formats.bundles import FORMATS, ILLNESSES, case, code_blocks, perturbed, plain_contents
+from tests.formats.r_syntax import r_problems
+
+RSCRIPT = shutil.which("Rscript")
+NAMES_OF_ESTIMATES = ["count", "standard_error", "low", "high"]
+
+
+def readme(contents: BundleContents, format_name: str = "csv") -> str:
+    names = {name: name for name in contents.table.columns}
+    return readme_of(contents, names, format_name)
+
+
+def run_python(folder: Path) -> list[pd.DataFrame]:
+    """Run all Python of a bundle's README in a clean process; return the tables it prints."""
+    blocks = code_blocks((folder / "README.md").read_text(encoding="utf-8"), "python")
+    script = "\nprint('----')\n".join(blocks)
+    done = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-"],
+        input=script,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={k: v for k, v in os.environ.items() if not k.startswith("PYTHON")},
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    _, *tables = done.stdout.split("----\n")
+    return [pd.read_fwf(io.StringIO(table)) for table in tables]
+
+
+def expected(column: pd.Series, domain: Domain, level: float) -> np.ndarray:
+    """What the engine estimates, as counts: one row a value."""
+    codes = domain.encode(column)
+    attribute = (Attribute(str(column.name), "categorical", domain),)
+    matrix = mechanism_called("uniform").matrix(level, attribute, {})
+    estimate = estimate_frequencies(np.bincount(codes, minlength=domain.size), matrix)
+    parts = (estimate.frequencies, estimate.standard_errors, estimate.low, estimate.high)
+    return len(column) * np.column_stack(parts)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_python_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
+    contents = case().contents
+    write_bundle(contents, tmp_path, format_name, Silent())
+    illness, triage = run_python(tmp_path)
+    assert list(illness["value"]) == ["asthma", "cold", "flu", "gout", "(missing)"]
+    for printed, name in ((illness, "illness"), (triage, "triage")):
+        domain = contents.column(name).domain
+        wanted = expected(contents.table.frame[name], domain, 0.6)
+        found = printed[NAMES_OF_ESTIMATES].to_numpy()
+        wanted[:, 2:] = np.clip(wanted[:, 2:], 0, contents.table.rows)
+        assert np.abs(found - wanted).max() < 0.06  # It prints one decimal.
+
+
+def test_a_release_of_noise_tells_that_there_is_nothing_to_estimate(tmp_path):
+    contents = case(level=0.0).contents
+    write_bundle(contents, tmp_path, "csv", Silent())
+    assert run_python(tmp_path) == []
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "nothing to\nestimate" in text
+
+
+def test_names_and_values_with_quotes_and_dollars_do_no_harm(tmp_path):
+    name = 'what\'s "$it" \\ called | <b>'
+    values = ('a "quoted" one', "$dollar", "back\\slash", "ünï")
+    table = Table(pd.DataFrame({name: [values[i % 4] for i in range(200)]}))
+    spec = ColumnSpec(name, Role.SENSITIVE, domain=Domain(values))
+    released, facts, _ = perturbed(table, spec, 0.7)
+    contents = replace(
+        case().contents,
+        table=Table(pd.DataFrame({name: released})),
+        columns=(spec,),
+        perturbations=(facts,),
+        recipient="A $recipient | `code`\n# no heading",
+        title="$title\n\n```python\nraise SystemExit\n```",
+    )
+    write_bundle(contents, tmp_path, "csv", Silent())
+    (printed,) = run_python(tmp_path)
+    wanted = expected(released, spec.domain, 0.7)
+    assert np.abs(printed["count"].to_numpy() - wanted[:, 0]).max() < 0.06
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert not re.search(r"^# no heading", text, re.M)
+    for block in code_blocks(text, "r"):
+        assert r_problems(block) == []
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_readme_names_who_what_and_how(tmp_path, format_name):
+    contents = case().contents
+    text = readme(contents, format_name)
+    assert text.startswith("# Ward 7\n")
+    for told in (
+        "Clinic A",
+        contents.release_id,
+        "600 records",
+        f"data.{format_name}",
+        contents.perturbations[0].promise.sentence,
+        "| illness |  | **perturbed**: Uniform retention |",
+        "| age | Age in years | as in the source |",
+        "| pressure |  | grouped into bins |",
+        "Sfumato 1.2.3",
+    ):
+        assert told in text
+
+
+def test_headings_go_down_in_order():
+    text = readme(case().contents)
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+    levels = [len(mark) for mark in re.findall(r"^(#+) ", outside, re.M)]
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+
+
+def test_a_table_without_perturbed_columns_says_so():
+    text = readme(plain_contents(pd.DataFrame({"a": [1, 2]})))
+    assert text.startswith("# A released table\n")
+    assert "count as you would in any table" in text
+
+
+def test_an_unbounded_figure_is_shown_as_such():
+    this = case().contents
+    promise = Promise("It promises nothing.", (Fact("ε", "Privacy loss", float("inf")),))
+    facts = replace(this.perturbations[0], promise=promise)
+    text = readme(replace(this, perturbations=(facts,)))
+    assert "| ε | Privacy loss | ∞ |" in text
+
+
+def test_headings_of_a_guide_are_put_below_the_column_they_are_about(tmp_path, monkeypatch):
+    guide = tmp_path / "guide.md"
+    guide.write_text("# Top\n\n## Below\n\n```python\n# a comment\n```\n", encoding="utf-8")
+    monkeypatch.setattr(
+        "app.formats.recipient_readme.resource_path",
+        lambda *parts: guide if parts[-1] == "guide.md" else resource_path(*parts),
+    )
+    this = case().contents
+    facts = replace(this.perturbations[0], published=PublishedFacts({}, "guide"))
+    text = readme(replace(this, perturbations=(facts,)))
+    assert "### illness\n\n#### Top\n\n##### Below\n\n```python\n# a comment\n" in text
+
+
+@pytest.mark.parametrize("name", sorted(all_mechanisms()))
+def test_every_mechanism_has_a_guide_that_can_be_filled_in(name):
+    mechanism = mechanism_called(name)
+    table = case().truth
+    attribute = perturbed(table, case().contents.columns[0], 0.5)[2]
+    chosen = (attribute,)
+    try:
+        mechanism.check_attributes(chosen)
+    except Exception:
+        pytest.skip("another kind of attribute")
+    settings = mechanism.default_settings(chosen)
+    (statement,) = mechanism.default_statements(1)
+    level = mechanism.level(statement, chosen, settings)
+    contents = case().contents
+    facts = replace(
+        contents.perturbations[0],
+        published=mechanism.published(level, chosen, settings),
+        mechanism=name,
+    )
+    text = readme(replace(contents, perturbations=(facts,)))
+    assert "### illness" in text
+    json.dumps(dict(facts.published.parameters), allow_nan=False)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_r_code_is_well_formed(format_name):
+    """Without R, a strict look at its brackets and quotes is what can be had."""
+    for level in (0.0, 0.6):
+        blocks = code_blocks(readme(case(level=level).contents, format_name), "r")
+        assert len(blocks) == (1 if level == 0.0 else 3)
+        for block in blocks:
+            assert r_problems(block) == []
+
+
+@pytest.mark.skipif(RSCRIPT is None, reason="R is not installed")
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_r_parses_the_code(tmp_path, format_name):
+    code = "\n".join(code_blocks(readme(case().contents, format_name), "r"))
+    (tmp_path / "code.R").write_text(code, encoding="utf-8")
+    check = 'stopifnot(length(parse("code.R", encoding = "UTF-8")) > 5)'
+    (tmp_path / "check.R").write_text(check, encoding="utf-8")
+    done = subprocess.run(
+        [RSCRIPT, "check.R"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def has_r_packages(*packages: str) -> bool:
+    if RSCRIPT is None:
+        return False
+    code = " && ".join(f'requireNamespace("{name}", quietly = TRUE)' for name in packages)
+    done = subprocess.run(
+        [RSCRIPT, "-e", f"quit(status = if ({code}) 0 else 1)"],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("format_name", "packages"),
+    [
+        ("csv", ("jsonlite",)),
+        ("parquet", ("jsonlite", "arrow")),
+        ("sav", ("jsonlite", "haven")),
+        ("dta", ("jsonlite", "haven")),
+    ],
+)
+def test_the_r_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name, packages):
+    if not has_r_packages(*packages):
+        pytest.skip(f"R with {' and '.join(packages)} is not installed")
+    contents = case().contents
+    write_bundle(contents, tmp_path, format_name, Silent())
+    blocks = code_blocks((tmp_path / "README.md").read_text(encoding="utf-8"), "r")
+    written = [
+        f'\nwrite.csv(estimate(data), "out{number}.csv", row.names = FALSE)\n' for number in (1, 2)
+    ]
+    script = blocks[0] + blocks[1] + written[0] + blocks[2] + written[1]
+    (tmp_path / "code.R").write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [RSCRIPT, "code.R"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for number, name in ((1, "illness"), (2, "triage")):
+        found = pd.read_csv(tmp_path / f"out{number}.csv")[NAMES_OF_ESTIMATES].to_numpy()
+        wanted = expected(contents.table.frame[name], contents.column(name).domain, 0.6)
+        wanted[:, 2:] = np.clip(wanted[:, 2:], 0, contents.table.rows)
+        assert np.abs(found - wanted).max() < 0.05  # The code takes 1.96 for the factor.
+
+
+def test_the_look_at_r_code_sees_what_is_wrong():
+    assert r_problems('x <- f(a[[1]], "text)", c(1, 2)) # it\'s (fine') == []
+    assert r_problems("x <- `odd name`$y") == []
+    for wrong in ("x <- f(1", "x <- f(1]]", 'x <- "open', "x <- 1)", "x <- ${p}", "x <- [1}", "`a"):
+        assert r_problems(wrong), wrong
+
+
+def test_the_illnesses_are_those_of_the_case():
+    assert case().contents.column("illness").domain.values == ILLNESSES
