@@ -270,8 +270,10 @@ def shorten(name: str, widest: int) -> str:
 def percent(share: float, decimals: int | None = None) -> str:
     """Return a share as a percentage with a thin space, e.g. ``31 %``.
 
-    Without `decimals`, shares below 10 % have one.
+    Without `decimals`, shares below 10 % have one, and tiny ones are ``< 0.1 %``.
     """
+    if decimals is None and 0 < abs(share) < 0.0005:
+        return "< 0.1\u202f%"
     if decimals is None:
         decimals = 1 if 0 < abs(share) < 0.0995 else 0
     return f"{share * 100:.{decimals}f}\u202f%"

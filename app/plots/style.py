@@ -71,8 +71,10 @@ class PlotStyle:
         return to_hex(scale(min(max(trust, 0.0), 1.0)))
 
     def share_map(self) -> LinearSegmentedColormap:
-        """Return the colour map for shares from 0 to 1: from the surface to the accent."""
-        return LinearSegmentedColormap.from_list("share", [self.surface, self.accent])
+        """Return the colour map for shares from 0 to 1: from a breath of the accent to all of it."""
+        return LinearSegmentedColormap.from_list(
+            "share", [self.blend(self.accent, 0.06), self.accent]
+        )
 
     def blend(self, colour: str, share: float) -> str:
         """Return `colour` mixed into the background, `share` of it (0 to 1)."""

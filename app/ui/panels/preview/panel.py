@@ -1,0 +1,228 @@
+"""The Preview panel: the releases as they would be, before anything leaves the house."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+
+from app.engine.errors import SfumatoError
+from app.project.model import Document, PolicyEntry
+from app.ui.messages import error_texts
+from app.ui.panels.base import Panel, PanelState
+from app.ui.panels.preview.computing import Preview, Question, compute_preview
+from app.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
+from app.ui.session import Session
+from app.ui.theme import Space
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.layout import Badge, EmptyState, button, label
+
+JOB: Final = "preview"
+QUICK_ROWS: Final = 200_000
+"""Tables up to this size are previewed in a blink: what is in sight stays until then."""
+
+
+class PreviewPanel(Panel):
+    """Shows what recipients would see, how a value would change beliefs, and the utility."""
+
+    name: ClassVar[str] = "preview"
+    order: ClassVar[int] = 4
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Preview"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP(
+            "Panel", "See what each recipient would get, and what it tells, before releasing."
+        )
+    )
+    icon: ClassVar[str] = "preview"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._preview: Preview | None = None
+        self._error: SfumatoError | None = None
+        self._shown: tuple[Document, str, str] | None = None
+        self._seen: Document | None = None
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.problem = self._build_problem()
+        self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
+        self.work = self._build_work()
+        for page in (self.empty, self.problem, self.waiting, self.work):
+            self.pages.addWidget(page)
+        self.body.addWidget(self.pages, 1)
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.attribute_changed,
+        ):
+            signal.connect(self._refresh)
+        self._refresh()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "preview",
+            self.tr("There is nothing to preview yet"),
+            self.tr(
+                "Open a table, mark what is sensitive, choose its protection and add a recipient:"
+                " then you see here what they would get."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Policy"),
+                lambda: self.session.panel_requested.emit("policy"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_problem(self) -> EmptyState:
+        empty = EmptyState("danger", "", "")
+        empty.heading.setWordWrap(True)
+        empty.add_button(
+            button(self.tr("Go to Policy"), lambda: self.session.panel_requested.emit("policy"))
+        )
+        return empty
+
+    def _build_work(self) -> QWidget:
+        self.attribute = ChoiceField(parent=self)
+        self.recipient = ChoiceField(parent=self)
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for words, field in (
+            (self.tr("&Attribute"), self.attribute),
+            (self.tr("Reci&pient"), self.recipient),
+        ):
+            name = label(words, "muted")
+            name.setBuddy(field)
+            field.setAccessibleName(words.replace("&", ""))
+            field.setMinimumWidth(160)
+            field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
+            field.chosen.connect(self._refresh)
+            line.addWidget(name)
+            line.addWidget(field)
+            line.addSpacing(Space.INSIDE)
+        line.addStretch(1)
+        self.working = Badge("clock", "muted", self.tr("Working…"))
+        self.working.hide()
+        line.addWidget(self.working)
+        self.sample = SamplePage(self)
+        self.matrix = MatrixPage(self.session, self)
+        self.posterior = PosteriorPage(self.session, self)
+        self.utility = UtilityPage(self.session, self)
+        self.tabs = QTabWidget(self)
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self.sample, self.tr("Before and after"))
+        self.tabs.addTab(self.matrix, self.tr("What becomes of a value"))
+        self.tabs.addTab(self.posterior, self.tr("What a value tells"))
+        self.tabs.addTab(self.utility, self.tr("Usefulness"))
+        work = QWidget(self)
+        column = QVBoxLayout(work)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.INSIDE)
+        column.addLayout(line)
+        column.addWidget(self.tabs, 1)
+        return work
+
+    # ----- what there is
+
+    def state(self) -> PanelState:
+        """Return whether the present settings were looked at."""
+        if not self._entries() or self.session.table is None:
+            return PanelState.EMPTY
+        if self._error is not None:
+            return PanelState.ATTENTION
+        looked_at = self._seen == self.session.document
+        return PanelState.DONE if looked_at else PanelState.IN_PROGRESS
+
+    def activate(self) -> None:
+        """Compute what the present settings lead to."""
+        self._refresh()
+
+    def _entries(self) -> dict[str, PolicyEntry]:
+        """Return the entries that can be previewed: sensitive, with at least one level."""
+        document = self.session.document
+        sensitive = {column.name for column in document.sensitive}
+        return {
+            entry.key: entry
+            for entry in document.policy
+            if sensitive.issuperset(entry.attributes)
+            and any(entry.key in recipient.statements for recipient in document.recipients)
+        }
+
+    def _refresh(self, _changed: object = None) -> None:
+        entries = self._entries()
+        if not entries or self.session.table is None:
+            self.session.runner.cancel(JOB)
+            self._error = None
+            self.pages.setCurrentWidget(self.empty)
+        else:
+            self.attribute.set_choices([(key, key) for key in entries])
+            self._offer_recipients(entries[str(self.attribute.value)])
+            if self.isVisible():
+                self._compute(entries[str(self.attribute.value)])
+        self.state_changed.emit()
+
+    def _offer_recipients(self, entry: PolicyEntry) -> None:
+        names = [r.name for r in self.session.document.recipients if entry.key in r.statements]
+        self.recipient.set_choices([(name, name) for name in names])
+
+    def _compute(self, entry: PolicyEntry) -> None:
+        """Start the job, unless what it would compute is in sight already."""
+        session, recipient = self.session, str(self.recipient.value)
+        errors = list(filter(None, map(session.attribute_error, entry.attributes)))
+        columns = {name: session.attribute(name) for name in entry.attributes}
+        if errors:
+            self._fail(errors[0])
+            return
+        known = {name: column for name, column in columns.items() if column is not None}
+        table = session.table
+        if len(known) < len(columns) or table is None:
+            self._wait(entry.key)
+            return
+        wanted = (session.document, entry.key, recipient)
+        if wanted == self._shown and self._error is None:
+            return
+        question = Question(session.document, table, session.keys, entry, known, recipient)
+        self._shown = wanted
+        if self._preview is None or table.rows > QUICK_ROWS:
+            self._wait(recipient)
+        self.working.show()
+        session.runner.run(
+            self.tr("Previewing {name}").format(name=recipient),
+            partial(compute_preview, question),
+            partial(self._show, question),
+            self._fail,
+            key=JOB,
+        )
+
+    # ----- what is shown
+
+    def _wait(self, name: str) -> None:
+        self.waiting.heading.setText(self.tr("Working out what {name} shows").format(name=name))
+        self.pages.setCurrentWidget(self.waiting)
+
+    def _fail(self, error: SfumatoError) -> None:
+        self._error, self._shown = error, None
+        what, remedy = error_texts(error)
+        self.problem.heading.setText(what)
+        self.problem.text.setText(remedy)
+        self.working.hide()
+        self.pages.setCurrentWidget(self.problem)
+        self.state_changed.emit()
+
+    def _show(self, question: Question, preview: Preview) -> None:
+        self._preview, self._error, self._seen = preview, None, question.document
+        self.working.hide()
+        final = self.session.project is not None
+        self.sample.show_sample(preview.sample, question.recipient, final=final)
+        self.utility.show_preview(preview)
+        if preview.matrix is not None:
+            self.matrix.show_matrix(preview.matrix, preview.domain.names, question.recipient)
+            self.posterior.show_preview(preview)
+        for page in (self.matrix, self.posterior, self.utility):
+            self.tabs.setTabVisible(self.tabs.indexOf(page), preview.matrix is not None)
+        self.pages.setCurrentWidget(self.work)
+        self.state_changed.emit()
