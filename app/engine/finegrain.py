@@ -23,8 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.errors import LevelError
+from app.engine.privacy import retention_for_gamma
 
 Floats = npt.NDArray[np.float64]
+
+
+_EQUAL = 1e-9
+"""Retention probabilities that differ by no more are one."""
 
 
 class BreachMode(StrEnum):
@@ -35,27 +40,6 @@ class BreachMode(StrEnum):
     the paper's constraint; its Theorem 1 claims the downward half as well, which fails."""
     STRICT = "strict"
     """Upward and downward: no released value divides the odds on value i by more than γ_i."""
-
-
-def gamma_of(rho1: float, rho2: float) -> float:
-    """Return γ, the largest factor on the odds that keeps a prior ρ1 from passing ρ2 (eq. 5).
-
-    Raises
-    ------
-    LevelError
-        Unless 0 < ρ1 < ρ2 < 1.
-    """
-    if not (0 < rho1 < 1 and 0 < rho2 < 1):
-        raise LevelError(
-            "A privacy limit needs ρ1 and ρ2 strictly between 0 and 1.",
-            "Give both as shares, for example 0.1 and 0.5.",
-        )
-    if rho1 >= rho2:
-        raise LevelError(
-            "A privacy limit needs ρ1 below ρ2.",
-            "Lower ρ1, the belief before the release, or raise ρ2, the belief after it.",
-        )
-    return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
 
 
 def gammas_by_tolerance(frequencies: Floats, theta: float) -> Floats:
@@ -155,6 +139,10 @@ def solve(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Profile:
     best = program.best_top()
     retention = np.empty(len(gammas))
     retention[program.order] = program.profile(*best)
+    tightest = float(gammas.min())
+    if np.isfinite(tightest) and np.ptp(retention) <= _EQUAL:
+        # The uniform ladder is the special case, and agrees with it to the last bit.
+        retention[:] = retention_for_gamma(tightest, len(gammas))
     return Profile(_rounded_down(retention, gammas, mode), gammas, mode)
 
 

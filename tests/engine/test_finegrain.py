@@ -9,20 +9,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from app.engine.errors import LevelError
-from app.engine.finegrain import (
-    BreachMode,
-    gamma_of,
-    gammas_by_tolerance,
-    solve,
-    violations,
-)
+from app.engine.finegrain import BreachMode, gammas_by_tolerance, solve, violations
+from app.engine.privacy import gamma_for_rho, retention_for_gamma
 
 EXAMPLE_LIMITS = [(1 / 10, 1 / 7), (1 / 10, 1 / 4), (1 / 9, 19 / 35), (1 / 8, 18 / 25)]
 EXAMPLE_FREQUENCIES = np.full(4, 0.25)
 
 
 def example_gammas():
-    return np.array([gamma_of(*limits) for limits in EXAMPLE_LIMITS])
+    return np.array([gamma_for_rho(*limits) for limits in EXAMPLE_LIMITS])
 
 
 def programmed_optimum(frequencies, gammas, mode):
@@ -131,15 +126,22 @@ def test_without_limits_everything_is_kept():
 def test_the_tolerance_rule_leaves_frequent_values_unlimited():
     gammas = gammas_by_tolerance(np.array([0.6, 0.3, 0.1, 0.0]), 2.0)
     assert np.isinf(gammas[0])
-    assert gammas[1:] == pytest.approx([gamma_of(0.3, 0.6), gamma_of(0.1, 0.2), 2.0])
+    assert gammas[1:] == pytest.approx([gamma_for_rho(0.3, 0.6), gamma_for_rho(0.1, 0.2), 2.0])
 
 
-@pytest.mark.parametrize(
-    ("rho1", "rho2"), [(0.5, 0.5), (0.6, 0.5), (0.0, 0.5), (0.5, 1.0), (float("nan"), 0.5)]
-)
-def test_limits_out_of_order_or_range_are_refused(rho1, rho2):
-    with pytest.raises(LevelError, match="ρ1"):
-        gamma_of(rho1, rho2)
+@pytest.mark.parametrize("mode", list(BreachMode))
+@given(gamma=st.floats(1.0001, 1e6), size=st.integers(2, 60))
+@settings(deadline=None, max_examples=60)
+def test_one_limit_for_equally_frequent_values_is_the_uniform_ladder_to_the_bit(mode, gamma, size):
+    profile = solve(np.full(size, 1 / size), np.full(size, gamma), mode)
+    assert set(profile.retention) == {retention_for_gamma(gamma, size)}
+
+
+def test_one_limit_for_values_of_unequal_frequency_can_keep_more_than_the_uniform_ladder():
+    frequencies = np.array([0.8, 0.2])
+    profile = solve(frequencies, np.array([2.0, 2.0]), BreachMode.PUBLISHED)
+    assert profile.retention == pytest.approx([0.5, 0.0], abs=1e-12)
+    assert frequencies @ profile.retention > retention_for_gamma(2.0, 2)
 
 
 @pytest.mark.parametrize(
