@@ -142,7 +142,8 @@ def solve(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Profile:
     tightest = float(gammas.min())
     if np.isfinite(tightest) and np.ptp(retention) <= _EQUAL:
         # The uniform ladder is the special case, and agrees with it to the last bit.
-        retention[:] = retention_for_gamma(tightest, len(gammas))
+        kept = retention_for_gamma(tightest, len(gammas))
+        return Profile(np.full(len(gammas), kept), gammas, mode)
     return Profile(_rounded_down(retention, gammas, mode), gammas, mode)
 
 
