@@ -1,0 +1,10 @@
+"""Starts the window or a command: ``python -m app``."""
+
+from __future__ import annotations
+
+import sys
+
+from app.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

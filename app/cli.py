@@ -1,0 +1,108 @@
+"""The command line: which command is meant, and what its ending means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import app
+from app.commands import all_commands
+from app.commands.base import ExitCode
+from app.commands.terminal import Terminal
+from app.engine.errors import Cancelled, SfumatoError
+from app.project.errors import PassphraseError
+
+_EPILOG: Final = """\
+Without a command the window opens.
+
+The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
+SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
+
+exit codes:
+  0    done
+  1    a check failed: the bundle or the ledger is not as it should be
+  2    the command line was not understood
+  3    something is wrong with a file, the table, the rules or a level; the message says what
+  4    the passphrase is wrong or missing
+  70   a fault in Sfumato
+  130  cancelled
+"""
+
+
+def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = None) -> int:
+    """Run a command, or the window where none is given.
+
+    Parameters
+    ----------
+    arguments
+        The command line without the program's name; the process's own where it is None.
+    terminal
+        Where to speak; the process's own where it is None.
+
+    Returns
+    -------
+    int
+        One of `ExitCode`.
+    """
+    terminal = terminal or Terminal()
+    try:
+        parsed = _parser().parse_args(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    try:
+        return _window() if parsed.command is None else int(parsed.run(parsed, terminal))
+    except (Cancelled, KeyboardInterrupt):
+        terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
+        return ExitCode.CANCELLED
+    except SfumatoError as error:
+        terminal.note(f"sfumato: {error.what}" + (f"\n  {error.remedy}" if error.remedy else ""))
+        wrong = isinstance(error, PassphraseError)
+        return ExitCode.PASSPHRASE if wrong else ExitCode.EXPECTED_ERROR
+    except BrokenPipeError:
+        # Whoever read the output has had enough; Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        terminal.note(_fault(error))
+        return ExitCode.FAULT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sfumato",
+        description="Release one table at many trust levels.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"Sfumato {app.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in all_commands():
+        described = commands.add_parser(
+            command.name, help=command.summary, description=command.summary
+        )
+        command.add_arguments(described)
+        described.set_defaults(run=command.run)
+    return parser
+
+
+def _window() -> int:
+    from app.ui.application import run_window  # noqa: PLC0415 (commands work without Qt)
+
+    return run_window(None)
+
+
+def _fault(error: Exception) -> str:
+    """Describe a bug without its message, which could hold a value of the table."""
+    home = Path(__file__).parent
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    own = next(frame for frame in frames if Path(frame.filename).is_relative_to(home))
+    place = Path(own.filename).relative_to(home.parent).as_posix()
+    return (
+        f"sfumato: a fault in Sfumato {app.__version__}: {type(error).__name__} in {place},"
+        f" line {own.lineno}.\n  Please report this line. What was saved before is safe."
+    )

@@ -1,0 +1,79 @@
+"""What every command is, and how a command ends."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.commands.terminal import Terminal
+    from app.project.store import ProjectFile
+
+
+class ExitCode(IntEnum):
+    """How a command ends. The numbers are documented in the help and never change."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    USAGE = 2
+    EXPECTED_ERROR = 3
+    PASSPHRASE = 4
+    FAULT = 70
+    CANCELLED = 130
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    Parameters
+    ----------
+    name, summary
+        What it is called, and what it does, in one line.
+    order
+        Its place in the help.
+    add_arguments
+        Describes its arguments to a parser.
+    run
+        Does it; returns how it ended.
+    """
+
+    name: str
+    summary: str
+    order: int
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace, Terminal], ExitCode]
+
+
+def add_project(parser: ArgumentParser) -> None:
+    """Describe the argument that names the project, and how its passphrase is given."""
+    parser.add_argument("project", type=Path, metavar="PROJECT", help="the project's file")
+    add_passphrase(parser)
+
+
+def add_passphrase(parser: ArgumentParser) -> None:
+    """Describe how the passphrase is given: never as an argument, which others could see."""
+    parser.add_argument(
+        "--passphrase-fd",
+        type=int,
+        metavar="N",
+        help="read the passphrase from file descriptor N, its first line",
+    )
+
+
+def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
+    """Open the project that the arguments name, and say what became of unfinished releases."""
+    from app.project.store import ProjectFile  # noqa: PLC0415 (help should not load pandas)
+
+    passphrase = terminal.passphrase(arguments.passphrase_fd)
+    project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
+    for recovered in project.recovered:
+        terminal.note(
+            f"An unfinished release to {recovered.recipient} was settled:"
+            f" {recovered.explanation}. ({recovered.target})"
+        )
+    return project

@@ -1,0 +1,87 @@
+"""``sfumato init``: a new project from a table and a rules file."""
+
+from __future__ import annotations
+
+import secrets
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from app.commands.base import Command, ExitCode, add_project
+from app.commands.files import read_text
+from app.commands.terminal import Terminal
+from app.engine.progress import Context, Part
+from app.engine.randomness import KeyRing
+from app.engine.table import Table
+from app.formats.options import ReadOptions
+from app.formats.reading import detect_options
+from app.project.errors import ProjectExists
+from app.project.model import Document
+from app.project.plan import plan_release
+from app.project.released import material_of, record_ids_of
+from app.project.rules import apply_rules, reading_options_in
+from app.project.source import read_source
+from app.project.store import ProjectFile
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument("--table", type=Path, required=True, metavar="FILE", help="the table")
+    parser.add_argument(
+        "--rules", type=Path, required=True, metavar="RULES", help="the rules file (TOML)"
+    )
+    parser.add_argument(
+        "--record-key",
+        metavar="COLUMN",
+        help="the column that tells records apart, in place of the one in the rules",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    if arguments.project.exists():
+        raise ProjectExists(
+            "There is a file at {path} already.", "Choose another name.", path=arguments.project
+        )
+    rules = read_text(arguments.rules)
+    passphrase = terminal.new_passphrase(arguments.passphrase_fd)
+    with terminal.working() as context:
+        document = document_for(arguments.table, rules, arguments.record_key, context)
+    with ProjectFile.create(arguments.project, passphrase, document) as project:
+        terminal.say(str(project.path))
+    source = document.source
+    terminal.note(
+        f"{source.rows if source else 0:,} records, {len(document.columns)} columns,"
+        f" {len(document.recipients)} recipients."
+    )
+    return ExitCode.OK
+
+
+def document_for(file: Path, rules: str, record_key: str | None, context: Context) -> Document:
+    """Return the document that rules make of a table, checked as a release would check it.
+
+    Raises
+    ------
+    SfumatoError
+        If the table can't be read, the rules don't fit it, or no release could be made.
+    """
+    stated = reading_options_in(rules)
+    options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
+    table, source = read_source(file, options, Part(context, 0.0, 0.8))
+    document = apply_rules(rules, table, Document(source=source))
+    if record_key is not None:
+        table.column(record_key)
+        document = replace(document, record_key=record_key)
+    _check(document, table, Part(context, 0.8, 1.0))
+    return document
+
+
+def _check(document: Document, table: Table, context: Context) -> None:
+    """Refuse now what would be refused at the first release."""
+    material = material_of(document, table)
+    for recipient in document.recipients:
+        plan_release(document, material.attributes, recipient)
+    # Whether the record key tells all records apart does not depend on the secret.
+    record_ids_of(material, KeyRing(secrets.token_bytes(32)), context)
+
+
+COMMAND = Command("init", "Make a project from a table and a rules file.", 20, _add_arguments, _run)

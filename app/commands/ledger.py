@@ -1,0 +1,39 @@
+"""``sfumato ledger``: every entry, and whether the chain holds."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.terminal import Terminal
+from app.commands.verify import check_chain
+from app.project.errors import LedgerTampered
+from app.project.ledger import Entry
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    with open_project(arguments, terminal, read_only=True) as project:
+        tampering = project.tampering
+        try:
+            entries = project.ledger.entries
+        except LedgerTampered:
+            entries = ()
+    for entry in entries:
+        terminal.say(line_of(entry))
+    chain = check_chain(tampering)
+    terminal.note(chain.finding)
+    return ExitCode.OK if chain.holds else ExitCode.CHECK_FAILED
+
+
+def line_of(entry: Entry) -> str:
+    """Return an entry as one line: number, time, kind and what it is about."""
+    about = [entry.details.get(key) for key in ("recipient", "target", "reason")]
+    shown = "  ".join(str(part) for part in about if part)
+    return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
+
+
+COMMAND = Command("ledger", "List the ledger and check its chain.", 70, _add_arguments, _run)

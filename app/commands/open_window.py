@@ -1,0 +1,27 @@
+"""``sfumato open``: the window with a project."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from app.commands.base import Command, ExitCode
+from app.commands.terminal import Terminal
+from app.project.errors import ProjectMissing
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT", help="the project's file")
+
+
+def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
+    if not arguments.project.is_file():
+        raise ProjectMissing(
+            "There is no project at {path}.", "Check the name.", path=arguments.project
+        )
+    from app.ui.application import run_window  # noqa: PLC0415 (other commands work without Qt)
+
+    return ExitCode.OK if run_window(arguments.project) == 0 else ExitCode.FAULT
+
+
+COMMAND = Command("open", "Open a project in the window.", 10, _add_arguments, _run)

@@ -1,0 +1,63 @@
+"""``sfumato release``: a recipient's bundle."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.files import source_of
+from app.commands.terminal import Terminal
+from app.engine.progress import Part
+from app.project.release import make_release
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument(
+        "--recipient",
+        action="append",
+        required=True,
+        metavar="NAME",
+        help="for whom; may be given several times",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="the folder that the bundle is put into",
+    )
+    parser.add_argument(
+        "--format", default="csv", metavar="FORMAT", help="csv, parquet, sav or dta (usual: csv)"
+    )
+    parser.add_argument("--zip", action="store_true", help="one zip file in place of a folder")
+    parser.add_argument(
+        "--override",
+        default="",
+        metavar="REASON",
+        help="release a column otherwise than before; the ledger keeps the reason",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    recipients = arguments.recipient
+    with open_project(arguments, terminal) as project, terminal.working() as context:
+        table = source_of(project, Part(context, 0.0, 0.2))
+        for position, recipient in enumerate(recipients):
+            start = 0.2 + 0.8 * position / len(recipients)
+            outcome = make_release(
+                project,
+                table,
+                recipient,
+                arguments.out,
+                arguments.format,
+                Part(context, start, start + 0.8 / len(recipients)),
+                as_zip=arguments.zip,
+                override=arguments.override,
+            )
+            terminal.say(str(outcome.path))
+    return ExitCode.OK
+
+
+COMMAND = Command("release", "Make a recipient's bundle and record it.", 30, _add_arguments, _run)

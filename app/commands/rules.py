@@ -1,0 +1,35 @@
+"""``sfumato rules``: a project's rules, printed or replaced."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.files import read_text, source_of
+from app.commands.terminal import Terminal
+from app.project.rules import apply_rules, rules_of
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument(
+        "--apply", type=Path, metavar="RULES", help="apply a rules file in place of printing them"
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    if arguments.apply is None:
+        with open_project(arguments, terminal, read_only=True) as project:
+            terminal.say(rules_of(project.document).removesuffix("\n"))
+        return ExitCode.OK
+    rules = read_text(arguments.apply)
+    with open_project(arguments, terminal) as project:
+        with terminal.working() as context:
+            table = source_of(project, context)
+        project.save_document(apply_rules(rules, table, project.document))
+    terminal.note("The rules are applied.")
+    return ExitCode.OK
+
+
+COMMAND = Command("rules", "Print a project's rules, or apply others.", 50, _add_arguments, _run)

@@ -1,0 +1,58 @@
+"""``sfumato verify``: whether a bundle is a release of the project, and unaltered."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from app.commands.base import Command, ExitCode, add_passphrase, open_project
+from app.commands.files import source_of
+from app.commands.terminal import Terminal
+from app.engine.mechanisms.base import Check
+from app.engine.progress import Part
+from app.project.errors import LedgerTampered
+from app.project.verify import verify_bundle
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="the bundle, folder or zip")
+    parser.add_argument(
+        "--project", type=Path, required=True, metavar="PROJECT", help="the project's file"
+    )
+    add_passphrase(parser)
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    try:
+        with open_project(arguments, terminal, read_only=True) as project:
+            chain = check_chain(project.tampering)
+            with terminal.working() as context:
+                table = source_of(project, Part(context, 0.0, 0.3))
+                report = verify_bundle(project, table, arguments.bundle, Part(context, 0.3, 1.0))
+    except LedgerTampered as tampering:
+        print_checks((check_chain(tampering),), terminal)
+        return ExitCode.CHECK_FAILED
+    print_checks((chain, *report.checks), terminal)
+    return ExitCode.OK if chain.holds and report.holds else ExitCode.CHECK_FAILED
+
+
+def check_chain(tampering: LedgerTampered | None) -> Check:
+    """Return what is known of the ledger as a check."""
+    if tampering is None:
+        return Check("Ledger chain", True, "Every entry is as Sfumato wrote it.")
+    return Check("Ledger chain", False, str(tampering))
+
+
+def print_checks(checks: tuple[Check, ...], terminal: Terminal) -> None:
+    """Print a line for each check, and one that sums them up."""
+    width = max(len(check.title) for check in checks)
+    for check in checks:
+        mark = "ok  " if check.holds else "FAIL"
+        terminal.say(f"{mark}  {check.title:<{width}}  {check.finding}")
+    failed = sum(not check.holds for check in checks)
+    terminal.say(f"{failed} of {len(checks)} checks failed." if failed else "Verified.")
+
+
+COMMAND = Command(
+    "verify", "Examine a bundle against its project, ledger and table.", 40, _add_arguments, _run
+)
