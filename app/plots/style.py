@@ -71,7 +71,7 @@ class PlotStyle:
         return to_hex(scale(min(max(trust, 0.0), 1.0)))
 
     def share_map(self) -> LinearSegmentedColormap:
-        """Return the colour map for shares from 0 to 1: from a breath of the accent to all of it."""
+        """Return the colour map for shares, from a breath of the accent to all of it."""
         return LinearSegmentedColormap.from_list(
             "share", [self.blend(self.accent, 0.06), self.accent]
         )

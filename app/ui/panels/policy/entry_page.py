@@ -28,11 +28,12 @@ from app.ui.panels.policy.editors.cards import Preset
 from app.ui.panels.policy.ladder_view import LadderView
 from app.ui.panels.policy.recipients import Row
 from app.ui.panels.policy.recipients_card import RecipientsCard
-from app.ui.panels.policy.wording import grouped, tr
+from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
 from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import Card, ElidedLabel, button, label
+from app.ui.wording import grouped
 
 NARROWEST: Final = 340
 WIDE: Final = 600

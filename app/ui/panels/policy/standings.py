@@ -11,7 +11,8 @@ from app.engine.table import Attribute
 from app.plots.trust_ladder import Rung
 from app.project.model import PolicyEntry, Recipient
 from app.ui.panels.policy.recipients import Row
-from app.ui.panels.policy.wording import number, statement_text, tr
+from app.ui.panels.policy.wording import tr
+from app.ui.wording import number, statement_text
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,12 @@ from app.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statemen
 from app.engine.table import Attribute
 from app.ui.messages import error_texts
 from app.ui.panels.policy.editors.cards import Preset, PresetRow, TermTiles
-from app.ui.panels.policy.wording import kept, suspicion, term_of, tr, usefulness
+from app.ui.panels.policy.wording import kept, suspicion, tr, usefulness
 from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, SliderField
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import label
+from app.ui.wording import term_of
 
 Attributes = Sequence[Attribute]
 

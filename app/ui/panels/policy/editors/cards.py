@@ -12,8 +12,9 @@ from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEve
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from app.engine.mechanisms.base import LevelTerm, Statement
-from app.ui.panels.policy.wording import term_text, tr
+from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space, TextSize, font, themes
+from app.ui.wording import term_text
 
 PADDING: Final = 10
 NARROWEST: Final = 72

@@ -9,7 +9,8 @@ from app.engine.errors import SfumatoError
 from app.engine.mechanisms.base import Statement
 from app.ui.panels.policy.editors.base import LevelEditor
 from app.ui.panels.policy.editors.cards import Preset
-from app.ui.panels.policy.wording import term_of, tr
+from app.ui.panels.policy.wording import tr
+from app.ui.wording import term_of
 
 DECIMALS = 3
 """A rung that is dragged stops at thousandths of the retention probability."""
