@@ -77,13 +77,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="sfumato",
         description="Release one table at many trust levels.",
         epilog=_EPILOG,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"Sfumato {app.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in all_commands():
         described = commands.add_parser(
-            command.name, help=command.summary, description=command.summary
+            command.name,
+            help=command.summary,
+            description=command.summary,
+            allow_abbrev=False,
         )
         command.add_arguments(described)
         described.set_defaults(run=command.run)

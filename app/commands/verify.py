@@ -45,10 +45,9 @@ def check_chain(tampering: LedgerTampered | None) -> Check:
 
 def print_checks(checks: tuple[Check, ...], terminal: Terminal) -> None:
     """Print a line for each check, and one that sums them up."""
-    width = max(len(check.title) for check in checks)
     for check in checks:
         mark = "ok  " if check.holds else "FAIL"
-        terminal.say(f"{mark}  {check.title:<{width}}  {check.finding}")
+        terminal.say(f"{mark}  {check.title}: {check.finding}")
     failed = sum(not check.holds for check in checks)
     terminal.say(f"{failed} of {len(checks)} checks failed." if failed else "Verified.")
 

@@ -78,7 +78,7 @@ def _column(column: ColumnSpec) -> Iterator[str]:
     yield f"kind = {_text(column.kind.value)}"
     yield f"missing = {_text(column.missing.value)}"
     if column.binning is not None:
-        yield f"bin_edges = {_value(column.binning.edges)}"
+        yield f"bin_edges = {_array(_edge(edge) for edge in column.binning.edges)}"
         if column.binning.labels:
             yield f"bin_labels = {_value(column.binning.labels)}"
     if column.domain is not None:
@@ -93,6 +93,11 @@ def _domain_values(domain: Domain) -> Iterator[str]:
             yield f"{{ {given}, label = {_text(label)} }}"
         else:
             yield f"{{ {_MISSING} }}" if value is None else _value(value)
+
+
+def _edge(edge: float) -> str:
+    """Return an edge without a needless point: it is read as a number either way."""
+    return _scalar(int(edge) if edge.is_integer() and abs(edge) < 1e15 else edge)
 
 
 def _entry(entry: PolicyEntry) -> Iterator[str]:

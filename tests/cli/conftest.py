@@ -1,0 +1,117 @@
+"""A small table, rules for it, and a command line that runs in this process."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
+from app.project import store
+from tests.project.making import CHEAP, PASSPHRASE, table
+
+RULES = """\
+format = 1
+title = "Ward 7"
+record_key = "person"
+
+[columns.person]
+role = "identifying"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+values = ["asthma", "cold", "flu", "gout"]
+
+[[policy]]
+attributes = ["illness"]
+mechanism = "uniform"
+
+[[recipients]]
+name = "Clinic A"
+[recipients.levels]
+illness = { retention_probability = 0.6 }
+
+[[recipients]]
+name = "Institute B"
+note = "for a study"
+[recipients.levels]
+illness = { epsilon = 1.0 }
+"""
+
+
+class Screen(io.StringIO):
+    """A stream that may say it is a terminal."""
+
+    def __init__(self, watched=False):
+        super().__init__()
+        self.watched = watched
+
+    def isatty(self):
+        return self.watched
+
+
+@dataclass
+class CommandLine:
+    """Runs commands in one folder and keeps what they said last."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    watched: bool = False
+    output: str = ""
+    remarks: str = ""
+
+    def run(self, *arguments) -> int:
+        output, remarks = Screen(), Screen(self.watched)
+        terminal = Terminal(output, remarks, Screen(self.watched), self.environment)
+        code = main([str(argument) for argument in arguments], terminal)
+        self.output, self.remarks = output.getvalue(), remarks.getvalue()
+        return code
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "ward.sfumato"
+
+    def init(self, *more) -> int:
+        table_file, rules = self.folder / "ward.csv", self.folder / "rules.toml"
+        return self.run("init", self.project, "--table", table_file, "--rules", rules, *more)
+
+    def release(self, recipient="Clinic A", *more) -> int:
+        out = self.folder / "out"
+        return self.run("release", self.project, "--recipient", recipient, "--out", out, *more)
+
+    def bundles(self) -> list[Path]:
+        return sorted((self.folder / "out").iterdir()) if (self.folder / "out").exists() else []
+
+
+@pytest.fixture(autouse=True)
+def cheap_passphrases(monkeypatch):
+    for function in (store.ProjectFile.create.__func__, store.ProjectFile.change_passphrase):
+        monkeypatch.setitem(function.__kwdefaults__, "cost", CHEAP)
+
+
+@pytest.fixture
+def line(tmp_path):
+    table().frame.to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    return CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+
+
+@pytest.fixture
+def made(line):
+    """The command line with a project."""
+    assert line.init() == 0, line.remarks
+    return line
+
+
+@pytest.fixture
+def released(made):
+    """The command line with a project and a bundle for Clinic A."""
+    assert made.release() == 0, made.remarks
+    return made

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import app
+from app.commands import all_commands
+from app.commands.base import ExitCode
+from app.project.store import ProjectFile
+from tests.cli.conftest import RULES
+from tests.project.making import PASSPHRASE, table
+from tests.project.test_ledger import tamper
+
+
+def test_a_project_is_made_from_a_table_and_rules(made):
+    assert made.output.strip() == str(made.project)
+    assert "12 records, 3 columns, 2 recipients" in made.remarks
+    with ProjectFile.open(made.project, PASSPHRASE) as project:
+        assert project.document.title == "Ward 7"
+        assert project.document.source.rows == 12
+        assert project.document.record_key == "person"
+
+
+def test_the_record_key_can_be_named_on_the_command_line(line):
+    rules = line.folder / "rules.toml"
+    rules.write_text(RULES.replace('record_key = "person"\n', ""))
+    assert line.init("--record-key", "person") == ExitCode.OK
+    with ProjectFile.open(line.project, PASSPHRASE) as project:
+        assert project.document.record_key == "person"
+
+
+def test_a_release_prints_where_its_bundle_is(released):
+    (bundle,) = released.bundles()
+    assert released.output.strip() == str(bundle)
+    frame = pd.read_csv(bundle / "data.csv")
+    assert list(frame.columns) == ["sex", "illness"]
+    assert len(frame) == 12
+
+
+def test_several_recipients_get_their_bundles_at_once(made):
+    assert made.release("Clinic A", "--recipient", "Institute B") == ExitCode.OK
+    assert len(made.output.splitlines()) == len(made.bundles()) == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "sav", "dta"])
+def test_a_release_in_every_format_is_verified(made, form):
+    assert made.release("Clinic A", "--format", form) == ExitCode.OK, made.remarks
+    (bundle,) = made.bundles()
+    assert (bundle / f"data.{form}").is_file()
+    assert made.run("verify", bundle, "--project", made.project) == ExitCode.OK, made.output
+    assert made.output.endswith("Verified.\n")
+
+
+def test_a_zipped_release_is_verified(made):
+    assert made.release("Clinic A", "--zip") == ExitCode.OK
+    (bundle,) = made.bundles()
+    assert zipfile.is_zipfile(bundle)
+    assert made.run("verify", bundle, "--project", made.project) == ExitCode.OK
+
+
+def test_the_same_project_gives_the_same_bytes_again(released, tmp_path):
+    (first,) = released.bundles()
+    again = ("release", released.project, "--recipient", "Clinic A", "--out", tmp_path / "again")
+    assert released.run(*again) == ExitCode.OK
+    (second,) = (tmp_path / "again").iterdir()
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes()
+
+
+def test_an_altered_bundle_fails_and_says_why(released):
+    (bundle,) = released.bundles()
+    data = bundle / "data.csv"
+    content = data.read_bytes()
+    data.write_bytes(content.replace(b'"f"', b'"m"', 1))
+    assert data.read_bytes() != content
+    assert released.run("verify", bundle, "--project", released.project) == ExitCode.CHECK_FAILED
+    assert "FAIL  Files" in released.output
+    assert "checks failed" in released.output
+
+
+def test_the_bundle_of_another_project_fails(released, tmp_path):
+    other = replace(released, folder=tmp_path / "other")
+    other.folder.mkdir()
+    for name in ("ward.csv", "rules.toml"):
+        (other.folder / name).write_bytes((released.folder / name).read_bytes())
+    assert other.init() == ExitCode.OK
+    (bundle,) = released.bundles()
+    assert other.run("verify", bundle, "--project", other.project) == ExitCode.CHECK_FAILED
+    assert "FAIL  Ledger" in other.output
+
+
+def test_a_tampered_ledger_fails_every_verification(released):
+    (bundle,) = released.bundles()
+    tamper(released.project, "UPDATE ledger SET kind = 'x' WHERE number = 2")
+    assert released.run("verify", bundle, "--project", released.project) == ExitCode.CHECK_FAILED
+    assert "FAIL  Ledger chain: Entry 2" in released.output
+    assert released.run("ledger", released.project) == ExitCode.CHECK_FAILED
+    assert "Entry 2" in released.remarks
+    assert released.release("Institute B") == ExitCode.EXPECTED_ERROR
+
+
+def test_an_unreadable_ledger_entry_fails_too(released):
+    (bundle,) = released.bundles()
+    tamper(released.project, "UPDATE ledger SET details = 'x' WHERE number = 2")
+    assert released.run("verify", bundle, "--project", released.project) == ExitCode.CHECK_FAILED
+    assert released.run("ledger", released.project) == ExitCode.CHECK_FAILED
+
+
+def test_the_ledger_is_listed(released):
+    assert released.run("ledger", released.project) == ExitCode.OK
+    lines = released.output.splitlines()
+    assert [line.split("  ")[0].strip() or line.split()[0] for line in lines] == ["1", "2", "3"]
+    assert "release completed" in lines[2]
+    assert "Clinic A" in lines[2]
+    assert "as Sfumato wrote it" in released.remarks
+
+
+def test_recipients_are_listed_with_what_was_stated(made):
+    assert made.run("recipients", made.project) == ExitCode.OK
+    assert made.output == (
+        "Clinic A\n"
+        "  illness [uniform]: retention_probability = 0.6\n"
+        "Institute B  (for a study)\n"
+        "  illness [uniform]: epsilon = 1\n"
+    )
+
+
+def test_printed_rules_make_the_same_project_again(made, tmp_path):
+    assert made.run("rules", made.project) == ExitCode.OK
+    (made.folder / "rules.toml").write_text(made.output)
+    first = ProjectFile.open(made.project, PASSPHRASE)
+    document = first.document
+    first.close()
+    made.project.unlink()
+    assert made.init() == ExitCode.OK
+    with ProjectFile.open(made.project, PASSPHRASE) as again:
+        assert again.document == document
+
+
+def test_other_rules_can_be_applied(made):
+    (made.folder / "other.toml").write_text(RULES.replace("0.6", "0.5"))
+    assert made.run("rules", made.project, "--apply", made.folder / "other.toml") == ExitCode.OK
+    assert made.run("recipients", made.project) == ExitCode.OK
+    assert "retention_probability = 0.5" in made.output
+
+
+def test_a_table_that_moved_is_shown_its_new_place(made):
+    moved = (made.folder / "ward.csv").rename(made.folder / "renamed.csv")
+    assert made.release() == ExitCode.EXPECTED_ERROR
+    assert "not at" in made.remarks
+    assert made.run("source", made.project, "--moved-to", moved) == ExitCode.OK
+    assert made.output.startswith(str(moved))
+    assert made.release() == ExitCode.OK
+
+
+def test_a_new_edition_is_released_after_it_is_accepted(released):
+    file = released.folder / "ward.csv"
+    table(15).frame.to_csv(file, index=False, lineterminator="\n")
+    assert released.release() == ExitCode.EXPECTED_ERROR
+    assert "new edition" in released.remarks
+    assert released.run("source", released.project, "--new-edition", file) == ExitCode.OK
+    assert "15 records" in released.output
+    assert released.release() == ExitCode.OK, released.remarks
+    newest = max(released.bundles(), key=lambda path: path.stat().st_mtime_ns)
+    assert len(pd.read_csv(newest / "data.csv")) == 15
+
+
+def test_where_the_table_is_can_be_asked(made):
+    assert made.run("source", made.project) == ExitCode.OK
+    assert "12 records" in made.output
+
+
+def test_the_bundle_says_for_whom_it_is(released):
+    (bundle,) = released.bundles()
+    package = json.loads((bundle / "datapackage.json").read_text())
+    assert "Clinic A" in json.dumps(package)
+    assert "Institute B" not in json.dumps(package)
+
+
+def test_help_names_every_command_and_every_exit_code(line, capsys):
+    assert line.run("--help") == ExitCode.OK
+    help_text = capsys.readouterr().out
+    for command in all_commands():
+        assert command.name in help_text
+        assert line.run(command.name, "--help") == ExitCode.OK
+    for code in ExitCode:
+        assert f"\n  {code.value} " in help_text
+
+
+def test_the_version_is_printed(line, capsys):
+    assert line.run("--version") == ExitCode.OK
+    assert capsys.readouterr().out == f"Sfumato {app.__version__}\n"
+
+
+def test_commands_have_names_of_their_own():
+    names = [command.name for command in all_commands()]
+    assert len(set(names)) == len(names) >= 9

@@ -1,0 +1,89 @@
+"""The command line as a process of its own, as a shell starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.commands import open_window
+from app.commands.base import ExitCode
+from tests.project.making import PASSPHRASE
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments, descriptor=None, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "app", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        pass_fds=() if descriptor is None else (descriptor,),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_main_job_runs_in_processes(line):
+    reading, writing = os.pipe()
+    os.write(writing, PASSPHRASE.encode() + b"\n")
+    os.close(writing)
+    ended = run(
+        *("init", line.project, "--table", line.folder / "ward.csv"),
+        *("--rules", line.folder / "rules.toml", "--passphrase-fd", reading),
+        descriptor=reading,
+    )
+    os.close(reading)
+    assert (ended.returncode, ended.stdout.strip()) == (0, str(line.project)), ended.stderr
+    out = line.folder / "out"
+    secret = {"SFUMATO_PASSPHRASE": PASSPHRASE}
+    ended = run("release", line.project, "--recipient", "Clinic A", "--out", out, **secret)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    ended = run("verify", ended.stdout.strip(), "--project", line.project, **secret)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith("Verified.\n")
+
+
+def test_without_a_terminal_nobody_is_asked(made):
+    environment = {k: v for k, v in os.environ.items() if k != "SFUMATO_PASSPHRASE"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "app", "ledger", str(made.project)],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.PASSPHRASE
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_reader_that_has_had_enough_is_no_fault(made):
+    ended = subprocess.run(
+        f'"{sys.executable}" -m app rules "{made.project}" | head -c 1',
+        shell=True,
+        cwd=ROOT,
+        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout == "#"
+    assert ended.stderr == ""
+
+
+def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
+    application = pytest.importorskip("app.ui.application")
+    opened = []
+    monkeypatch.setattr(application, "run_window", lambda path: opened.append(path) or 0)
+    assert made.run() == ExitCode.OK
+    assert made.run("open", made.project) == ExitCode.OK
+    assert opened == [None, made.project]
+    assert open_window.COMMAND.name == "open"
