@@ -117,7 +117,7 @@ def make_release(
         As `app.project.released.released_columns` and `app.formats.bundle.write_bundle`.
     """
     format_called(format_name)
-    with project.releasing:
+    with _turn(project, context):
         plan = plan_of(project, table, recipient_name, override)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
@@ -137,6 +137,17 @@ def make_release(
         at_step("completed")
     record = next(r for r in project.releases if r.number == staging.prepared)
     return ReleaseOutcome(target, record)
+
+
+@contextmanager
+def _turn(project: ProjectFile, context: Context) -> Iterator[None]:
+    """Wait until no other release of the project is under way; waiting can be cancelled."""
+    while not project.releasing.acquire(timeout=0.2):
+        context.report(0.0, "Waiting for another release")
+    try:
+        yield
+    finally:
+        project.releasing.release()
 
 
 def _refuse_existing(target: Path) -> None:

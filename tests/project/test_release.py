@@ -441,3 +441,13 @@ def test_two_policy_entries_are_both_recorded(tmp_path, out):
     assert [plan.key for plan in record.plans] == ["sex", "illness"]
     assert record.open_columns == ()
     assert set(record.domains) == {"sex", "illness"}
+
+
+def test_a_release_waits_for_another_and_can_be_cancelled_meanwhile(project, out):
+    reports = []
+    stopping = Callback(lambda *report: reports.append(report), lambda: bool(reports))
+    with project.releasing, pytest.raises(Cancelled):
+        make_release(project, table(), "Clinic A", out, "csv", stopping)
+    assert reports == [(0.0, "Waiting for another release")]
+    expect_nothing_left(project, out)
+    assert release(project, out).record.state is ReleaseState.COMPLETED
