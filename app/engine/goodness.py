@@ -1,9 +1,11 @@
-"""Whether released codes are what a uniform perturbation of the true ones would be.
+"""Whether released codes are what keeping or replacing would make of the true ones.
 
-Two tests that need no keys. The number of records that show their true value is binomial,
-exactly. Given the true values, every group of equal records is multinomial over the released
-values, so Pearson's statistic is nearly chi-square; values that are too rare to fill a cell are
-pooled with their neighbours inside the same group, so that nothing about the law changes.
+Two tests that need no keys. The number of records that show their true value is a sum of
+binomials, one for each value; the binomial of the same mean has heavier tails (Hoeffding 1956),
+so its chance errs on the side of believing. Given the true values, every group of equal records
+is multinomial over the released values, so Pearson's statistic is nearly chi-square; values that
+are too rare to fill a cell are pooled with their neighbours inside the same group, so that
+nothing about the law changes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ import numpy.typing as npt
 from scipy import special
 
 from app.engine.values import Codes, count_codes
+
+Retention = npt.NDArray[np.float64]
+"""The probability with which each value of the domain is kept on purpose, shape (m,)."""
 
 FALSE_ALARM = 1e-6
 """How often, at most, a test refuses codes that are right."""
@@ -80,26 +85,25 @@ class SpreadTest:
         return self.chance >= _SPREAD_LIMIT
 
 
-def examine_kept(true: Codes, released: Codes, size: int, retention: float) -> KeptTest:
-    """Test the number of records that show their true value, exactly.
+def examine_kept(true: Codes, released: Codes, retention: Retention) -> KeptTest:
+    """Test the number of records that show their true value.
 
     Parameters
     ----------
     true, released
         The codes, both of shape (n,).
-    size
-        The domain's size, m.
     retention
-        The retention probability, p.
+        Each value's retention probability, shape (m,).
     """
     records, kept = len(true), int(np.count_nonzero(true == released))
-    share = retention + (1.0 - retention) / size
+    own = retention + (1.0 - retention) / len(retention)
+    share = float(count_codes(true, len(retention)) @ own) / max(records, 1)
     below = float(special.bdtr(kept, records, share))
     above = float(special.bdtrc(kept - 1, records, share)) if kept else 1.0
     return KeptTest(kept, records, share, min(1.0, 2.0 * min(below, above)))
 
 
-def examine_spread(true: Codes, released: Codes, size: int, retention: float) -> SpreadTest:
+def examine_spread(true: Codes, released: Codes, retention: Retention) -> SpreadTest:
     """Test how released values spread over the domain within each group of equal true values.
 
     The statistic's exact mean and variance (Haldane 1937) fit a gamma distribution, whose tail
@@ -109,12 +113,10 @@ def examine_spread(true: Codes, released: Codes, size: int, retention: float) ->
     ----------
     true, released
         The codes, both of shape (n,).
-    size
-        The domain's size, m >= 2.
     retention
-        The retention probability, p.
+        Each value's retention probability, shape (m,), m >= 2.
     """
-    cells = _Cells(count_codes(true, size), size, retention)
+    cells = _Cells(count_codes(true, len(retention)), retention)
     freedom = cells.freedom
     if freedom == 0:
         return SpreadTest(0.0, 0, 1.0)
@@ -134,7 +136,8 @@ class _Cells:
     the first run.
     """
 
-    def __init__(self, records: npt.NDArray[np.int64], size: int, retention: float) -> None:
+    def __init__(self, records: npt.NDArray[np.int64], retention: Retention) -> None:
+        size = len(retention)
         other = (1.0 - retention) / size
         own = retention + other
         beside = records * other * (size - 1)
@@ -181,7 +184,7 @@ class _Cells:
         cells: npt.NDArray[np.int64] = self._first[origin] + within
         return cells
 
-    def _expectations(self, own: float, other: float) -> npt.NDArray[np.float64]:
+    def _expectations(self, own: Retention, other: Retention) -> npt.NDArray[np.float64]:
         used = np.flatnonzero(self._groups > 0)
         value = np.repeat(used, self._cells[used])
         within = np.arange(len(value)) - self._first[value]
@@ -190,6 +193,6 @@ class _Cells:
         # Run r holds the distances d with floor((d − 1)·groups/(m − 1)) = r.
         last = -(-(run + 1) * (self._size - 1) // groups)
         length = last + (-run * (self._size - 1) // groups)
-        shares = np.where(run < 0, 0.0, length.astype(np.float64) * other)
-        shares[within == 0] += own
+        shares = np.where(run < 0, 0.0, length.astype(np.float64) * other[value])
+        shares[within == 0] += own[value[within == 0]]
         return np.asarray(self._records[value] * shares, dtype=np.float64)

@@ -11,17 +11,17 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
-from app.engine.columns import Domain, Kind
-from app.engine.errors import LevelError, PolicyError
+from app.engine.columns import Domain
+from app.engine.errors import PolicyError
 from app.engine.ladder import release_codes
 from app.engine.mechanisms.base import (
     Check,
     Fact,
     LevelField,
     LevelTerm,
-    Mechanism,
     Promise,
     PublishedFacts,
     Released,
@@ -29,22 +29,24 @@ from app.engine.mechanisms.base import (
     Settings,
     Statement,
 )
+from app.engine.mechanisms.categorical import (
+    LIMITS,
+    CategoricalMechanism,
+    at_most,
+    codes_of,
+    numbers_of,
+    unknown_statement,
+)
 from app.engine.privacy import (
     check_retention,
-    epsilon_of_gamma,
     retention_for_epsilon,
     retention_for_gamma,
     retention_for_rho,
-    rho2_of_gamma,
 )
 from app.engine.progress import Context
+from app.engine.retention_checks import check_against_table, check_between_releases
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 from app.engine.table import Attribute
-from app.engine.uniform_checks import check_against_table, check_between_releases
-from app.engine.values import Codes
-
-USUAL_RHO1 = 0.1
-"""The belief beforehand for which ρ2 is shown when nobody has stated one."""
 
 _HIGHEST, _LOWEST = 0.6, 0.01
 """The first and the last level that are proposed."""
@@ -83,16 +85,8 @@ _TERMS = (
     ),
 )
 
-_LIMITS = (
-    "How values are distributed in a group of records can be estimated, the better the larger"
-    " the group. That is what the release is for.",
-    "Whoever knows that records depend on one another (relatives, visits of one person) can"
-    " learn more from several of them together.",
-    "That somebody is in the table, and the columns that are released as they are, stay visible.",
-)
 
-
-class UniformLadder(Mechanism):
+class UniformLadder(CategoricalMechanism):
     """Uniform replacement at any retention probability, all levels on one ladder."""
 
     name = "uniform"
@@ -102,31 +96,7 @@ class UniformLadder(Mechanism):
         " evenly from the whole domain."
     )
     order = 10
-    kinds = frozenset({Kind.CATEGORICAL})
     terms = _TERMS
-
-    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
-        """Raise `PolicyError` unless there is one categorical attribute with two values."""
-        if len(attributes) != 1:
-            raise PolicyError(
-                "Uniform retention takes one attribute at a time; {count} were given.",
-                "Make a policy entry for each attribute.",
-                count=len(attributes),
-            )
-        attribute = attributes[0]
-        if attribute.domain is None:
-            raise PolicyError(
-                "Column {column} is numeric without bins, so uniform retention can't serve it.",
-                "Group its numbers into bins, or choose a mechanism for numbers.",
-                column=attribute.name,
-            )
-        if attribute.domain.size < 2:
-            raise PolicyError(
-                "The domain of column {column} has a single value, so there is nothing to hide"
-                " among.",
-                "Add the other values that could occur to its domain.",
-                column=attribute.name,
-            )
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
         """Return no settings: the level says everything."""
@@ -163,7 +133,7 @@ class UniformLadder(Mechanism):
             If the statement is none of the mechanism's terms, or out of range.
         """
         size = self._domain(attributes, settings).size
-        match _numbers(statement):
+        match numbers_of(statement):
             case {"retention_probability": retention, **rest} if not rest:
                 return check_retention(retention)
             case {"epsilon": epsilon, **rest} if not rest:
@@ -172,12 +142,7 @@ class UniformLadder(Mechanism):
                 return retention_for_rho(rho1, rho2, size)
             case {"gamma": gamma, **rest} if not rest:
                 return retention_for_gamma(gamma, size)
-        raise LevelError(
-            "A level of uniform retention can't be stated by {given}.",
-            "State one of: {known}.",
-            given=", ".join(statement) or "nothing",
-            known="; ".join(", ".join(field.name for field in term.fields) for term in self.terms),
-        )
+        raise unknown_statement(self, statement)
 
     def restate(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
@@ -186,17 +151,8 @@ class UniformLadder(Mechanism):
 
         At p = 1 nothing is promised: ε and γ are infinite and ρ2 is 1.
         """
-        gamma = self._uniform_matrix(level, attributes, settings).gamma
-        return {
-            "retention": {"retention_probability": level},
-            "epsilon": {"epsilon": epsilon_of_gamma(gamma)},
-            "rho": {"rho1": USUAL_RHO1, "rho2": rho2_of_gamma(gamma, USUAL_RHO1)},
-            "gamma": {"gamma": gamma},
-        }
-
-    def trust(self, level: float) -> float:
-        """Return the retention probability itself."""
-        return check_retention(level)
+        matrix = self._uniform_matrix(level, attributes, settings)
+        return {"retention": {"retention_probability": level}, **self.matrix_terms(matrix)}
 
     def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
         """Return a digest of the attribute's name and domain: all levels share the ladder."""
@@ -210,7 +166,7 @@ class UniformLadder(Mechanism):
         name = request.attributes[0].name
         key = request.keys.for_attribute(name, domain.fingerprint, self.name)
         codes = release_codes(
-            _codes(request), domain.size, request.level, request.record_ids, key, context
+            codes_of(request), domain.size, request.level, request.record_ids, key, context
         )
         return {name: domain.decode(codes, name)}
 
@@ -231,9 +187,9 @@ class UniformLadder(Mechanism):
         else:
             sentence = (
                 f"Whatever anyone believed about a person's {name}, this release multiplies the"
-                f" odds by at most {_at_most(matrix.gamma)}."
+                f" odds by at most {at_most(matrix.gamma)}."
             )
-        return Promise(sentence, _facts(level, matrix), _LIMITS)
+        return Promise(sentence, _facts(level, matrix), LIMITS)
 
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
@@ -261,7 +217,8 @@ class UniformLadder(Mechanism):
         """Examine a released column against the true one: rows, domain, retention, spread."""
         domain = self._domain(request.attributes, request.settings)
         column = released.columns[request.attributes[0].name]
-        return check_against_table(domain, _codes(request), column, released.level)
+        retention = np.full(domain.size, check_retention(released.level))
+        return check_against_table(domain, codes_of(request), column, retention)
 
     def check_pair(
         self,
@@ -281,10 +238,7 @@ class UniformLadder(Mechanism):
 
     def _domain(self, attributes: Sequence[Attribute], settings: Settings) -> Domain:
         self.check_settings(attributes, settings)
-        domain = attributes[0].domain
-        if domain is None:
-            raise AssertionError("the attributes were checked before")
-        return domain
+        return self.domain_of(attributes)
 
     def _uniform_matrix(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
@@ -295,61 +249,15 @@ class UniformLadder(Mechanism):
 MECHANISM = UniformLadder()
 
 
-def _codes(request: ReleaseRequest) -> Codes:
-    codes: Codes = request.columns[0].values  # type: ignore[assignment]
-    return codes
-
-
-def _numbers(statement: Statement) -> dict[str, float]:
-    """Return a statement's numbers; they may come from a file."""
-    for name, value in statement.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-            raise LevelError("The value of {name} is not a number.", "Give a number.", name=name)
-    return dict(statement)
-
-
 def _rounded(level: float) -> float:
     """Return a level to three significant digits."""
     return float(f"{level:.3g}")
 
 
-def _at_most(gamma: float) -> str:
-    """Return γ rounded up to a few digits, so that "at most" stays true."""
-    decimals = 2 if gamma < 2.0 else 1 if gamma < 100.0 else 0
-    scale = 10**decimals
-    text = f"{math.ceil(gamma * scale - 1e-9) / scale:,.{decimals}f}"
-    return text.removesuffix(".0")
-
-
 def _facts(level: float, matrix: RetentionMatrix) -> tuple[Fact, ...]:
-    odds = matrix.worst_odds_ratios()
-    rho2 = matrix.rho2_for(USUAL_RHO1)
     return (
         Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
-        Fact("m", "Values of the domain", float(matrix.size), "Replacements are drawn from them."),
-        Fact(
-            "γ",
-            "Odds factor, upward",
-            float(odds.up.max()),
-            "No released value multiplies anyone's odds on anything by more.",
-        ),
-        Fact(
-            "1/γ",
-            "Odds factor, downward",
-            float(odds.down.min()),
-            "No released value multiplies anyone's odds on anything by less.",
-        ),
-        Fact(
-            "ε", "Privacy loss", matrix.epsilon, "The logarithm of γ (local differential privacy)."
-        ),
-        Fact("δ", "Growth of belief", matrix.delta_growth, "No belief grows by more than this."),
-        Fact(
-            "ρ2",
-            f"Highest belief after {USUAL_RHO1:g}",
-            rho2,
-            f"Whoever held something to be at most {USUAL_RHO1:g} probable comes to hold it at"
-            " most this probable.",
-        ),
+        *CategoricalMechanism.matrix_facts(matrix),
         Fact(
             "Pii",
             "Records that show their true value",

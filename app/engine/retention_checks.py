@@ -1,4 +1,4 @@
-"""Examining released files of the uniform ladder against what they should be, without keys."""
+"""Examining released columns that keep or replace against what they should be, without keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from app.engine.columns import Domain
 from app.engine.errors import DomainError
-from app.engine.goodness import FALSE_ALARM, examine_kept, examine_spread
+from app.engine.goodness import FALSE_ALARM, Retention, examine_kept, examine_spread
 from app.engine.mechanisms.base import Check
 from app.engine.values import Codes
 
@@ -16,7 +16,7 @@ _ALARM = f"A sound release fails this less than once in {1 / FALSE_ALARM:,.0f} t
 
 
 def check_against_table(
-    domain: Domain, codes: Codes, released: pd.Series, level: float
+    domain: Domain, codes: Codes, released: pd.Series, retention: Retention
 ) -> tuple[Check, ...]:
     """Examine one released column against the true codes.
 
@@ -28,16 +28,16 @@ def check_against_table(
         The true codes, shape (n,).
     released
         The released column.
-    level
-        The retention probability p.
+    retention
+        Each value's retention probability, shape (m,).
     """
     rows = _check_rows(len(codes), len(released), "the table")
     seen, values = _encoded(domain, released, "Released values")
     if seen is None or not rows.holds:
         return rows, values
-    if level == 1.0:
+    if (retention == 1.0).all():
         return rows, values, _check_same(codes, seen, "the table")
-    return rows, values, *_statistical(codes, seen, domain.size, level, "their true value")
+    return rows, values, *_statistical(codes, seen, retention, "their true value")
 
 
 def check_between_releases(
@@ -65,8 +65,8 @@ def check_between_releases(
         return checks
     if upper_level == lower_level:
         return *checks, _check_same(above, below, "the other release of this level")
-    retention = lower_level / upper_level
-    found = _statistical(above, below, domain.size, retention, "what the more trusted one shows")
+    retention = np.full(domain.size, lower_level / upper_level)
+    found = _statistical(above, below, retention, "what the more trusted one shows")
     return *checks, *found
 
 
@@ -96,10 +96,10 @@ def _check_same(expected: npt.NDArray[np.generic], seen: Codes, whose: str) -> C
 
 
 def _statistical(
-    origin: Codes, seen: Codes, size: int, retention: float, what: str
+    origin: Codes, seen: Codes, retention: Retention, what: str
 ) -> tuple[Check, Check]:
-    kept = examine_kept(origin, seen, size, retention)
-    spread = examine_spread(origin, seen, size, retention)
+    kept = examine_kept(origin, seen, retention)
+    spread = examine_spread(origin, seen, retention)
     share = kept.kept / kept.records
     kept_check = Check(
         "Retained values",

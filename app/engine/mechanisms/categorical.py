@@ -1,0 +1,158 @@
+"""What the mechanisms for one categorical attribute share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.engine.columns import Domain, Kind
+from app.engine.errors import LevelError, PolicyError
+from app.engine.matrix import PerturbationMatrix
+from app.engine.mechanisms.base import Fact, Mechanism, ReleaseRequest, Statement
+from app.engine.privacy import check_retention, rho2_of_gamma
+from app.engine.table import Attribute
+from app.engine.values import Codes
+
+USUAL_RHO1 = 0.1
+"""The belief beforehand for which ρ2 is shown when nobody has stated one."""
+
+LIMITS = (
+    "How values are distributed in a group of records can be estimated, the better the larger"
+    " the group. That is what the release is for.",
+    "Whoever knows that records depend on one another (relatives, visits of one person) can"
+    " learn more from several of them together.",
+    "That somebody is in the table, and the columns that are released as they are, stay visible.",
+)
+"""What no perturbation of single records promises."""
+
+
+class CategoricalMechanism(Mechanism):
+    """A mechanism for one attribute with a domain, whose level runs from 0 (noise) to 1."""
+
+    kinds = frozenset({Kind.CATEGORICAL})
+
+    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
+        """Raise `PolicyError` unless there is one categorical attribute with two values."""
+        self.domain_of(attributes)
+
+    def domain_of(self, attributes: Sequence[Attribute]) -> Domain:
+        """Return the attribute's domain.
+
+        Raises
+        ------
+        PolicyError
+            Unless there is one categorical attribute with two values.
+        """
+        if len(attributes) != 1:
+            raise PolicyError(
+                "{mechanism} takes one attribute at a time; {count} were given.",
+                "Make a policy entry for each attribute.",
+                mechanism=self.title,
+                count=len(attributes),
+            )
+        attribute = attributes[0]
+        if attribute.domain is None:
+            raise PolicyError(
+                "Column {column} is numeric without bins, so it can't be protected by {mechanism}.",
+                "Group its numbers into bins, or choose a mechanism for numbers.",
+                column=attribute.name,
+                mechanism=self.title.lower(),
+            )
+        if attribute.domain.size < 2:
+            raise PolicyError(
+                "The domain of column {column} has a single value, so there is nothing to hide"
+                " among.",
+                "Add the other values that could occur to its domain.",
+                column=attribute.name,
+            )
+        return attribute.domain
+
+    def trust(self, level: float) -> float:
+        """Return the level itself."""
+        return check_retention(level)
+
+    @staticmethod
+    def matrix_terms(matrix: PerturbationMatrix) -> Mapping[str, Statement]:
+        """Return a matrix's promise as γ, as ε and as ρ2 for a ρ1 of `USUAL_RHO1`."""
+        gamma = matrix.gamma
+        return {
+            "epsilon": {"epsilon": math.log(gamma)},
+            "rho": {"rho1": USUAL_RHO1, "rho2": rho2_of_gamma(gamma, USUAL_RHO1)},
+            "gamma": {"gamma": gamma},
+        }
+
+    @staticmethod
+    def matrix_facts(matrix: PerturbationMatrix) -> tuple[Fact, ...]:
+        """Return the figures that any matrix gives, computed from its entries."""
+        odds = matrix.worst_odds_ratios()
+        return (
+            Fact("m", "Values of the domain", float(matrix.size), "What a value can become."),
+            Fact(
+                "γ",
+                "Odds factor, upward",
+                float(odds.up.max()),
+                "No released value multiplies anyone's odds on anything by more.",
+            ),
+            Fact(
+                "1/γ",
+                "Odds factor, downward",
+                float(odds.down.min()),
+                "No released value multiplies anyone's odds on anything by less.",
+            ),
+            Fact(
+                "ε",
+                "Privacy loss",
+                matrix.epsilon,
+                "The logarithm of γ (local differential privacy).",
+            ),
+            Fact(
+                "δ", "Growth of belief", matrix.delta_growth, "No belief grows by more than this."
+            ),
+            Fact(
+                "ρ2",
+                f"Highest belief after {USUAL_RHO1:g}",
+                matrix.rho2_for(USUAL_RHO1),
+                f"Whoever held something to be at most {USUAL_RHO1:g} probable comes to hold it at"
+                " most this probable.",
+            ),
+        )
+
+
+def codes_of(request: ReleaseRequest) -> Codes:
+    """Return the only attribute's true codes."""
+    codes: Codes = request.columns[0].values  # type: ignore[assignment]
+    return codes
+
+
+def numbers_of(statement: Statement) -> dict[str, Any]:
+    """Return a statement's numbers; they may come from a file.
+
+    Raises
+    ------
+    LevelError
+        If one of them is not a number.
+    """
+    for name, value in statement.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise LevelError("The value of {name} is not a number.", "Give a number.", name=name)
+    return dict(statement)
+
+
+def unknown_statement(mechanism: Mechanism, statement: Statement) -> LevelError:
+    """Return the error for a statement in none of a mechanism's terms."""
+    return LevelError(
+        "A level of {mechanism} can't be stated by {given}.",
+        "State one of: {known}.",
+        mechanism=mechanism.title.lower(),
+        given=", ".join(statement) or "nothing",
+        known="; ".join(", ".join(field.name for field in term.fields) for term in mechanism.terms),
+    )
+
+
+def at_most(gamma: float) -> str:
+    """Return γ rounded up to a few digits, so that "at most" stays true."""
+    decimals = 2 if gamma < 2.0 else 1 if gamma < 100.0 else 0
+    scale = 10**decimals
+    text = f"{math.ceil(gamma * scale - 1e-9) / scale:,.{decimals}f}"
+    return text.removesuffix(".0")
