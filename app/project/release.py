@@ -89,8 +89,7 @@ def make_release(
     recipient_name
         One of the document's recipients.
     out_folder
-        Where the bundle goes; made where it is missing. The bundle's own name is made of the
-        title, the recipient and the release's identifier.
+        Where the bundle goes, under `bundle_name`; made where it is missing.
     format_name
         ``csv``, ``parquet``, ``sav`` or ``dta``.
     context
@@ -98,8 +97,7 @@ def make_release(
     as_zip
         One zip file instead of a folder.
     override
-        The custodian's reason for releasing a column otherwise than before, where it was
-        perturbed then and would be shown now, or the reverse. The ledger keeps it.
+        The custodian's reason to show a column that was perturbed before, or the reverse.
     at_step
         Told each step as it is done.
 
@@ -123,20 +121,33 @@ def make_release(
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
         _refuse_existing(target)
         at_step("planned")
-        frame = released_by_plan(plan.material, plan.entries, project.keys, Part(context, 0, 0.5))
-        contents = _contents(plan, frame)
-        at_step("computed")
-        with _folder_for(target):
-            staging = Staging.beside(target, plan.release_id, recipient_name, as_zip)
-            with _staged(project, staging, target):
-                at_step("noted")
-                files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
-                staging = _prepare(project, plan, staging, format_name, files)
-            at_step("prepared")
-            _publish(project, staging, at_step)
-        at_step("completed")
-    record = next(r for r in project.releases if r.number == staging.prepared)
+        staging = Staging.beside(target, plan.release_id, recipient_name, as_zip)
+        number = _make(project, plan, staging, format_name, context, at_step)
+    record = next(release for release in project.releases if release.number == number)
     return ReleaseOutcome(target, record)
+
+
+def _make(
+    project: ProjectFile,
+    plan: ReleasePlan,
+    staging: Staging,
+    format_name: str,
+    context: Context,
+    at_step: AtStep,
+) -> int:
+    """Make a planned release step by step; return the number of its ledger entry."""
+    frame = released_by_plan(plan.material, plan.entries, project.keys, Part(context, 0, 0.5))
+    contents = _contents(plan, frame)
+    at_step("computed")
+    with _folder_for(staging.target_path):
+        with _staged(project, staging):
+            at_step("noted")
+            files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
+            number = _prepare(project, plan, staging, format_name, files)
+        at_step("prepared")
+        _publish(project, staging.recorded(files.digest, number), at_step)
+    at_step("completed")
+    return number
 
 
 @contextmanager
@@ -209,7 +220,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 @contextmanager
-def _staged(project: ProjectFile, staging: Staging, target: Path) -> Iterator[None]:
+def _staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
     """Note the staging; where its bundle comes to nothing, leave no trace of it."""
     with project.database.transaction() as connection:
         staging.note(connection)
@@ -223,7 +234,7 @@ def _staged(project: ProjectFile, staging: Staging, target: Path) -> Iterator[No
                 with project.database.transaction() as connection:
                     staging.clear(connection)
         if isinstance(error, OSError):
-            raise refusal_to_write(error, target) from None
+            raise refusal_to_write(error, staging.target_path) from None
         raise
 
 
@@ -252,8 +263,8 @@ def _write(
 
 def _prepare(
     project: ProjectFile, plan: ReleasePlan, staging: Staging, format_name: str, files: BundleFiles
-) -> Staging:
-    """Record the release, and that its files are complete."""
+) -> int:
+    """Record the release, and that its files are complete; return the entry's number."""
     details = _details(plan, staging, format_name, files)
     with project.database.transaction() as connection:
         if plan.contradictions:
@@ -267,9 +278,8 @@ def _prepare(
                 },
             )
         entry = project.ledger.append(connection, EntryKind.RELEASE_PREPARED, details)
-        prepared = staging.recorded(files.digest, entry.number)
-        prepared.note(connection)
-    return prepared
+        staging.recorded(files.digest, entry.number).note(connection)
+    return entry.number
 
 
 def _details(
