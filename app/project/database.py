@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,7 +64,7 @@ _MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
 
 def explain(error: sqlite3.Error, path: Path) -> SfumatoError:
     """Return what a failure of the database means to the custodian."""
-    name = getattr(error, "sqlite_errorname", None) or ""
+    name = _name_of(error)
     for prefix, kind, what, remedy in _MEANING:
         if name.startswith(prefix):
             return kind(what, remedy, path=path)
@@ -74,6 +74,11 @@ def explain(error: sqlite3.Error, path: Path) -> SfumatoError:
         path=path,
         code=name or type(error).__name__,
     )
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    """Return SQLite's name of an error; empty where Python itself raised it."""
+    return getattr(error, "sqlite_errorname", None) or ""
 
 
 class Database:
@@ -198,21 +203,30 @@ def connect_for_reading(path: Path) -> Database:
     SfumatoError
         If it is no project, or in use.
     """
+    try:
+        try:
+            memory = _copied(path, "ro")
+        except sqlite3.OperationalError as error:
+            if not _name_of(error).startswith("SQLITE_READONLY"):
+                raise
+            # A killed process left a half-made change, which has to be undone in the file.
+            memory = _copied(path, "rw")
+    except sqlite3.Error as error:
+        raise explain(error, path) from None
+    return Database(path, memory, read_only=True)
+
+
+def _copied(path: Path, mode: str) -> sqlite3.Connection:
+    """Return a copy of a project in memory."""
     memory = _connect("file::memory:")
     try:
-        file = _connect(f"{path.absolute().as_uri()}?mode=ro")
-        try:
+        with closing(_connect(f"{path.absolute().as_uri()}?mode={mode}")) as file:
             check_application(file, path)
             file.backup(memory)
-        finally:
-            file.close()
-    except sqlite3.Error as error:
-        memory.close()
-        raise explain(error, path) from None
     except BaseException:
         memory.close()
         raise
-    return Database(path, memory, read_only=True)
+    return memory
 
 
 def _lock(connection: sqlite3.Connection) -> None:

@@ -312,22 +312,30 @@ def test_an_entry_and_a_document_are_recorded_together_or_not_at_all(tmp_path):
         again.close()
 
 
-def test_a_project_of_a_process_that_was_killed_keeps_what_was_saved(tmp_path):
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_project_of_a_process_that_was_killed_keeps_what_was_saved(tmp_path, read_only):
+    """The process dies in a change so large that half of it is in the file already."""
     code = (
         "import os, sys; from pathlib import Path\n"
         "from dataclasses import replace\n"
         "from tests.project.making import new_project, document\n"
         "project = new_project(Path(sys.argv[1]))\n"
         "project.save_document(replace(document(), title='saved'))\n"
-        "transaction = project.database.transaction()\n"
-        "connection = transaction.__enter__()\n"
-        "connection.execute(\"UPDATE document SET content = 'half'\")\n"
-        "os._exit(9)"
+        "with project.database.transaction() as connection:\n"
+        "    connection.execute('PRAGMA cache_size = 1')\n"
+        "    for number in range(100):\n"
+        "        values = (str(number), 'x' * 4000)\n"
+        "        connection.execute('INSERT INTO pending VALUES (?, ?, NULL)', values)\n"
+        "    connection.execute(\"UPDATE document SET content = 'half'\")\n"
+        "    os._exit(9)"
     )
     ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
     assert ended.returncode == 9
-    with ProjectFile.open(tmp_path / "ward.sfumato", PASSPHRASE) as project:
+    assert (tmp_path / "ward.sfumato-journal").stat().st_size > 0
+    path = tmp_path / "ward.sfumato"
+    with ProjectFile.open(path, PASSPHRASE, read_only=read_only) as project:
         assert project.document.title == "saved"
+        assert project.database.rows("SELECT * FROM pending") == []
 
 
 def test_an_empty_document_can_be_kept(tmp_path):
