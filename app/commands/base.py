@@ -9,9 +9,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.project.store import ProjectFile
+
 if TYPE_CHECKING:
     from app.commands.terminal import Terminal
-    from app.project.store import ProjectFile
 
 
 class ExitCode(IntEnum):
@@ -67,8 +68,6 @@ def add_passphrase(parser: ArgumentParser) -> None:
 
 def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
     """Open the project that the arguments name, and say what became of unfinished releases."""
-    from app.project.store import ProjectFile  # noqa: PLC0415 (help should not load pandas)
-
     passphrase = terminal.passphrase(arguments.passphrase_fd)
     project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
     for recovered in project.recovered:

@@ -64,7 +64,7 @@ class Terminal:
         PassphraseError
             If there is none.
         """
-        given = self._given(descriptor, PASSPHRASE_VARIABLE)
+        given = self.given(descriptor, PASSPHRASE_VARIABLE)
         return self._asked("Passphrase: ") if given is None else given
 
     def new_passphrase(self, descriptor: int | None, variable: str = PASSPHRASE_VARIABLE) -> str:
@@ -75,7 +75,7 @@ class Terminal:
         PassphraseError
             If there is none, or the two differ.
         """
-        given = self._given(descriptor, variable)
+        given = self.given(descriptor, variable)
         if given is not None:
             return given
         first = self._asked("New passphrase: ", variable)
@@ -83,24 +83,31 @@ class Terminal:
             raise PassphraseError("The two passphrases differ.", "Try again.")
         return first
 
+    def given(self, descriptor: int | None, variable: str) -> str | None:
+        """Return a passphrase from a descriptor or the environment; None where there is none.
+
+        Raises
+        ------
+        PassphraseError
+            If the descriptor can't be read.
+        """
+        if descriptor is not None:
+            return _first_line_of(descriptor)
+        return self._environment.get(variable)
+
     @contextmanager
     def working(self) -> Iterator[Context]:
         """Give a context that shows progress, and turns Ctrl+C into a clean cancelling."""
         stopped = threading.Event()
         shown = _ProgressLine(self._remarks)
         in_main_thread = threading.current_thread() is threading.main_thread()
-        before = _on_interrupt(lambda *_: stopped.set()) if in_main_thread else None
+        before = _on_interrupt(lambda *_: _stop(stopped)) if in_main_thread else None
         try:
             yield Callback(shown.show, stopped.is_set)
         finally:
             shown.clear()
             if in_main_thread:
                 _on_interrupt(before)
-
-    def _given(self, descriptor: int | None, variable: str) -> str | None:
-        if descriptor is not None:
-            return _first_line_of(descriptor)
-        return self._environment.get(variable)
 
     def _asked(self, question: str, variable: str = PASSPHRASE_VARIABLE) -> str:
         if not self._keyboard.isatty():
@@ -137,6 +144,13 @@ class _ProgressLine:
     def _write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+def _stop(stopped: threading.Event) -> None:
+    """Ask for a clean end; asked twice, end at once."""
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    stopped.set()
 
 
 def _on_interrupt(handler: _Handler) -> _Handler:

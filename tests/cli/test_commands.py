@@ -199,3 +199,16 @@ def test_the_version_is_printed(line, capsys):
 def test_commands_have_names_of_their_own():
     names = [command.name for command in all_commands()]
     assert len(set(names)) == len(names) >= 9
+
+
+def test_a_column_is_shown_against_the_ledger_only_with_a_reason(released):
+    shown = RULES.replace('role = "sensitive"', 'role = "insensitive"')
+    shown = shown[: shown.index("[[policy]]")] + '[[recipients]]\nname = "Clinic A"\n'
+    (released.folder / "shown.toml").write_text(shown)
+    apply = ("rules", released.project, "--apply", released.folder / "shown.toml")
+    assert released.run(*apply) == ExitCode.OK
+    assert released.release() == ExitCode.EXPECTED_ERROR
+    assert "illness was perturbed for Clinic A" in released.remarks
+    assert released.release("Clinic A", "--override", "the board agreed") == ExitCode.OK
+    assert released.run("ledger", released.project) == ExitCode.OK
+    assert "override            the board agreed" in released.output

@@ -235,6 +235,16 @@ def test_ctrl_c_cancels_and_leaves_nothing(made, monkeypatch):
         assert [entry.kind for entry in project.ledger.entries] == ["project created"]
 
 
+def test_ctrl_c_twice_ends_at_once(made, monkeypatch):
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second one was not heard")
+
+    monkeypatch.setattr(release, "source_of", interrupted)
+    assert made.release() == ExitCode.CANCELLED
+
+
 def test_ctrl_c_at_the_question_for_a_passphrase_cancels(made, monkeypatch):
     def interrupted(question, stream):
         raise KeyboardInterrupt

@@ -65,6 +65,16 @@ def test_without_a_terminal_nobody_is_asked(made):
     assert "Traceback" not in ended.stderr
 
 
+def test_commands_do_not_load_qt():
+    code = (
+        "import sys, app.cli, app.commands as c; c.all_commands(); print('PySide6' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "False\n", ended.stderr
+
+
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
         f'"{sys.executable}" -m app rules "{made.project}" | head -c 1',

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pandas as pd
+
+from app.commands.base import ExitCode
+from app.project.records import ReleaseState
+from app.project.store import ProjectFile
+from tests.project.making import PASSPHRASE
+
+
+def test_the_demo_does_the_whole_work_on_the_sample(line):
+    out = line.folder / "demo"
+    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK, line.remarks
+    assert line.output.endswith("The demo is done.\n")
+    bundles = sorted((out / "bundles").iterdir())
+    assert len(bundles) == 3
+    for bundle in bundles:
+        assert f"Released  {bundle}" in line.output
+        assert f"Verified  {bundle}" in line.output
+        assert len(pd.read_csv(bundle / "data.csv")) == 10_000
+    with ProjectFile.open(out / "clinic.sfumato", PASSPHRASE) as project:
+        states = [release.state for release in project.releases]
+        assert states == [ReleaseState.COMPLETED] * 3
+        assert project.document.source.path == str(out / "clinic.csv")
+
+
+def test_a_demo_project_moves_with_its_table(line):
+    out = line.folder / "demo"
+    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK
+    moved = out.rename(line.folder / "moved")
+    assert line.run("source", moved / "clinic.sfumato") == ExitCode.OK
+    (bundle, *_) = sorted((moved / "bundles").iterdir())
+    assert line.run("verify", bundle, "--project", moved / "clinic.sfumato") == ExitCode.OK
+
+
+def test_a_demo_without_a_passphrase_makes_one_up_and_shows_it(line):
+    line.environment.clear()
+    out = line.folder / "demo"
+    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK
+    (shown,) = (text for text in line.output.splitlines() if text.startswith("Passphrase"))
+    assert "about nobody" in line.remarks
+    ProjectFile.open(out / "clinic.sfumato", shown.split(": ")[1]).close()
+
+
+def test_a_demo_never_mixes_with_what_is_there(line):
+    assert line.run("demo", "--out", line.folder) == ExitCode.EXPECTED_ERROR
+    assert "not empty" in line.remarks
+    assert line.run("demo", "--out", line.folder / "ward.csv") == ExitCode.EXPECTED_ERROR
