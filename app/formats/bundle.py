@@ -19,8 +19,7 @@ from app.engine.progress import Context, Part
 from app.formats.contents import BundleContents, Perturbation
 from app.formats.datapackage import DATAPACKAGE_NAME, FileFacts, describe, encode
 from app.formats.recipient_readme import README_NAME, readme_of
-from app.formats.tables import format_called
-from app.formats.writing import write_table
+from app.formats.writing import names_in_file, write_table
 
 __all__ = [
     "BundleContents",
@@ -98,7 +97,7 @@ def write_bundle(
         If the format can't hold the table, see `write_table`.
     """
     data_name = f"data.{format_name}"
-    names = format_called(format_name).names_in_file(contents.table.columns)
+    names = names_in_file(contents.table.columns, format_name)
     write_table(contents.table, folder / data_name, format_name, Part(context, 0.0, 0.8))
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     (folder / README_NAME).write_bytes(readme_of(contents, names, format_name).encode())

@@ -24,7 +24,7 @@ _ARROW_TYPES: Final = {
     "number": pa.float64(),
     "boolean": pa.bool_(),
     "date": pa.timestamp("us"),
-    "datetime": pa.timestamp("us"),
+    # Moments are read as text first: only then is it known how fine they are.
 }
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 _FRAME_TYPES: Final = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
@@ -55,10 +55,6 @@ def read_data(path: Path, descriptor: Descriptor, context: Context) -> Table:
         _check_names(tuple(table.columns), descriptor)
         frame = table.frame
     typed = {field.column: typed_column(frame[field.name], field) for field in descriptor.fields}
-    if len(frame) == 0:
-        raise BundleError(
-            "{file} has no rows.", "Ask for the bundle again.", file=descriptor.data_name
-        )
     return Table(
         pd.DataFrame(typed, copy=False),
         {field.column: field.labels for field in descriptor.fields if field.labels},
@@ -71,6 +67,10 @@ def _read_csv(path: Path, descriptor: Descriptor, context: Context) -> pd.DataFr
     types = {field.name: _ARROW_TYPES.get(field.type, _TEXT) for field in descriptor.fields}
     try:
         batches = list(_batches(path, types, descriptor, context))
+        if not sum(batch.num_rows for batch in batches):
+            raise BundleError(
+                "{file} has no rows.", "Ask for the bundle again.", file=descriptor.data_name
+            )
         whole = pa.Table.from_batches(batches).unify_dictionaries()
     except pa.ArrowInvalid:
         raise _misfit(path, descriptor, context) from None

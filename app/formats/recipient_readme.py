@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from string import Template
 
 from app.engine.mechanisms.base import Fact
@@ -58,7 +58,7 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
         data_file=f"data.{format_name}",
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
-        promises="\n\n".join(map(_promise, contents.perturbations)) or _NOTHING_PERTURBED,
+        promises=_promises(contents.perturbations) or _NOTHING_PERTURBED,
         reading=_template(f"data-{format_name}").substitute().strip(),
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
@@ -88,19 +88,22 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _promise(perturbation: Perturbation) -> str:
-    """Return one perturbation's promise: sentence, figures and what it does not cover."""
-    promise = perturbation.promise
-    parts = [
-        f"### {_listed(perturbation.attributes)}",
-        _plain(perturbation.summary, cell=False),
-        _plain(promise.sentence, cell=False),
-    ]
-    if promise.facts:
-        parts.append(_facts(promise.facts))
-    if promise.limits:
-        limits = "\n".join(f"- {_plain(limit, cell=False)}" for limit in promise.limits)
-        parts.append(f"What this does not promise:\n\n{limits}")
+def _promises(perturbations: Sequence[Perturbation]) -> str:
+    """Return every perturbation's promise, and what none of them covers."""
+    parts: list[str] = []
+    for perturbation in perturbations:
+        promise = perturbation.promise
+        parts += [
+            f"### {_listed(perturbation.attributes)}",
+            _plain(perturbation.summary, cell=False),
+            _plain(promise.sentence, cell=False),
+        ]
+        if promise.facts:
+            parts.append(_facts(promise.facts))
+    limits = dict.fromkeys(limit for p in perturbations for limit in p.promise.limits)
+    if limits:
+        parts.append("### What this does not promise")
+        parts.append("\n".join(f"- {_plain(limit, cell=False)}" for limit in limits))
     return "\n\n".join(parts)
 
 
