@@ -122,9 +122,100 @@ def examine_spread(true: Codes, released: Codes, retention: Retention) -> Spread
         return SpreadTest(0.0, 0, 1.0)
     observed = cells.count(true, released)
     statistic = float(((observed - cells.expected) ** 2 / cells.expected).sum())
-    variance = cells.variance
-    chance = float(special.gammaincc(freedom**2 / variance, statistic * freedom / variance))
-    return SpreadTest(statistic, freedom, chance)
+    return SpreadTest(statistic, freedom, _chance(statistic, freedom, cells.variance))
+
+
+@dataclass(frozen=True)
+class MatrixTest:
+    """The test of released values against any perturbation matrix.
+
+    Parameters
+    ----------
+    impossible
+        How many records show a value that the matrix never releases for their true one.
+    spread
+        The test of how the possible ones spread.
+    """
+
+    impossible: int
+    spread: SpreadTest
+
+    @property
+    def holds(self) -> bool:
+        """Whether the release is believable."""
+        return self.impossible == 0 and self.spread.holds
+
+
+def examine_matrix(true: Codes, released: Codes, entries: npt.NDArray[np.float64]) -> MatrixTest:
+    """Test released values against a matrix, within each group of equal true values.
+
+    Parameters
+    ----------
+    true, released
+        The codes, both of shape (n,).
+    entries
+        Pr[released | original], shape (m, m).
+    """
+    size = len(entries)
+    joint = np.zeros((size, size), dtype=np.int64)
+    for start in range(0, len(true), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        pairs = true[block].astype(np.int64) * size + released[block]
+        joint += np.bincount(pairs, minlength=size * size).reshape(size, size)
+    impossible = int(joint[entries.T == 0].sum())
+    cells = [
+        _pooled(joint[original], entries[:, original])
+        for original in np.flatnonzero(joint.sum(axis=1))
+    ]
+    used = [(seen, expected) for seen, expected in cells if len(seen) > 1]
+    if not used:
+        return MatrixTest(impossible, SpreadTest(0.0, 0, 1.0))
+    observed = np.concatenate([seen for seen, _ in used])
+    expected = np.concatenate([mean for _, mean in used])
+    groups = np.array([len(seen) for seen, _ in used], dtype=np.float64)
+    records = np.array([mean.sum() for _, mean in used])
+    freedom = int((groups - 1).sum())
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    chance = _chance(statistic, freedom, _variance(groups, records, expected))
+    return MatrixTest(impossible, SpreadTest(statistic, freedom, chance))
+
+
+def _pooled(
+    counts: npt.NDArray[np.int64], shares: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return counts and expectations in cells that expect enough records each."""
+    order = np.argsort(-shares, kind="stable")
+    order = order[shares[order] > 0]
+    expected = counts.sum() * shares[order]
+    filled = np.floor(np.cumsum(expected) / _LEAST_EXPECTED)
+    # A cell ends where another multiple of the least expectation is reached; what is left over
+    # at the end joins the last cell.
+    ends = np.flatnonzero(np.diff(filled, prepend=0.0) > 0)
+    starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else np.zeros(1, dtype=np.int64)
+    seen = np.add.reduceat(counts[order].astype(np.float64), starts)
+    means = np.add.reduceat(expected, starts)
+    while len(means) > 1 and means.min() < _LEAST_EXPECTED:
+        least = int(means.argmin())
+        into = least - 1 if least else 1
+        seen[into] += seen[least]
+        means[into] += means[least]
+        seen, means = np.delete(seen, least), np.delete(means, least)
+    return seen, means
+
+
+def _variance(
+    cells: npt.NDArray[np.float64],
+    records: npt.NDArray[np.float64] | npt.NDArray[np.int64],
+    expected: npt.NDArray[np.float64],
+) -> float:
+    """Return the exact variance of Pearson's statistic summed over groups (Haldane 1937)."""
+    by_group = 2.0 * (cells - 1.0) - (cells * cells + 2.0 * cells - 2.0) / records
+    return float(by_group.sum() + (1.0 / expected).sum())
+
+
+def _chance(statistic: float, freedom: int, variance: float) -> float:
+    """Return the tail of the gamma distribution with the statistic's mean and variance."""
+    return float(special.gammaincc(freedom**2 / variance, statistic * freedom / variance))
 
 
 class _Cells:
@@ -162,9 +253,7 @@ class _Cells:
     def variance(self) -> float:
         """The statistic's exact variance."""
         used = self._groups > 0
-        k, n = self._cells[used].astype(np.float64), self._records[used]
-        by_value = 2.0 * (k - 1.0) - (k * k + 2.0 * k - 2.0) / n
-        return float(by_value.sum() + (1.0 / self.expected).sum())
+        return _variance(self._cells[used].astype(float), self._records[used], self.expected)
 
     def count(self, true: Codes, released: Codes) -> npt.NDArray[np.int64]:
         """Return how many records fall into each cell."""

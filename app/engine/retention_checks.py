@@ -8,7 +8,15 @@ import pandas as pd
 
 from app.engine.columns import Domain
 from app.engine.errors import DomainError
-from app.engine.goodness import FALSE_ALARM, Retention, examine_kept, examine_spread
+from app.engine.goodness import (
+    FALSE_ALARM,
+    Retention,
+    SpreadTest,
+    examine_kept,
+    examine_matrix,
+    examine_spread,
+)
+from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms.base import Check
 from app.engine.values import Codes
 
@@ -38,6 +46,35 @@ def check_against_table(
     if (retention == 1.0).all():
         return rows, values, _check_same(codes, seen, "the table")
     return rows, values, *_statistical(codes, seen, retention, "their true value")
+
+
+def check_against_matrix(
+    domain: Domain, codes: Codes, released: pd.Series, matrix: PerturbationMatrix
+) -> tuple[Check, ...]:
+    """Examine one released column against the true codes and any matrix.
+
+    Parameters
+    ----------
+    domain
+        The attribute's domain, m values.
+    codes
+        The true codes, shape (n,).
+    released
+        The released column.
+    matrix
+        What the release was made by.
+    """
+    rows = _check_rows(len(codes), len(released), "the table")
+    seen, values = _encoded(domain, released, "Released values")
+    if seen is None or not rows.holds:
+        return rows, values
+    found = examine_matrix(codes, seen, matrix.dense())
+    possible = Check(
+        "Possible values",
+        found.impossible == 0,
+        f"{found.impossible:,} records show a value that the matrix never releases for theirs.",
+    )
+    return rows, values, possible, _spread_check(found.spread)
 
 
 def check_between_releases(
@@ -107,6 +144,10 @@ def _statistical(
         f"{kept.kept:,} of {kept.records:,} records ({share:.2%}) show {what};"
         f" {kept.expected_share:.2%} are expected (chance {kept.chance:.2g}). {_ALARM}",
     )
+    return kept_check, _spread_check(spread)
+
+
+def _spread_check(spread: SpreadTest) -> Check:
     if spread.freedom == 0:
         finding = "There are too few records to examine how replaced values spread."
     else:
@@ -114,4 +155,4 @@ def _statistical(
             f"Released values spread over the domain with chi-square {spread.statistic:,.1f};"
             f" about {spread.freedom:,} is expected (chance {spread.chance:.2g}). {_ALARM}"
         )
-    return kept_check, Check("Spread of released values", spread.holds, finding)
+    return Check("Spread of released values", spread.holds, finding)
