@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ def canonical(value: Value) -> list[object]:
 
 def factorize(
     column: pd.Series,
-) -> tuple[npt.NDArray[np.integer], Iterable[object]]:
+) -> tuple[npt.NDArray[np.integer], pd.Index]:
     """Return each row's position in a list of distinct values (-1 where missing), and the list.
 
     One hash lookup a row at most; none for a categorical column.
@@ -86,7 +86,7 @@ def factorize(
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories
     positions, uniques = pd.factorize(column, use_na_sentinel=True)
-    return positions, uniques
+    return positions, pd.Index(uniques)
 
 
 def plain(value: object) -> Value:

@@ -1,0 +1,172 @@
+"""Bins for a numeric column with edges that a person would choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.columns import Binning
+from app.engine.errors import DomainError
+
+_SMALLEST, _LARGEST = 1e-280, 1e280
+"""Ranges beyond these leave no room to compute round edges."""
+
+_NICE = (1.0, 2.0, 2.5, 5.0)
+
+
+class BinWidths(StrEnum):
+    """How bins divide a column."""
+
+    EQUAL = "equal width"
+    """Every bin spans the same range."""
+    QUANTILE = "equal counts"
+    """Every bin holds about as many records."""
+
+
+def suggest_binning(
+    column: pd.Series, count: int, widths: BinWidths = BinWidths.QUANTILE
+) -> Binning:
+    """Return about `count` bins that cover a numeric column, with round edges.
+
+    Round edges are easier to read, and they do not give away the exact lowest and highest
+    number of the table.
+
+    Parameters
+    ----------
+    column
+        The numbers, shape (n,).
+    count
+        How many bins to aim at, at least 2; there are fewer where the numbers allow no more.
+    widths
+        Whether the bins span equal ranges or hold about equally many records.
+
+    Raises
+    ------
+    DomainError
+        If the column is not numeric, has no two different finite numbers, or `count` is below 2.
+    """
+    if count < 2:
+        raise DomainError("A binning needs at least two bins.", "Ask for two bins or more.")
+    numbers = _finite(column)
+    if widths is BinWidths.EQUAL:
+        return Binning(_equal_width(numbers, count))
+    return Binning(_equal_counts(numbers, count) or _equal_width(numbers, count))
+
+
+def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
+    dtype = column.dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise DomainError(
+            "Column {column} is not numeric, so it can't be binned.",
+            "Choose the kind 'categorical' without bins.",
+            column=column.name,
+        )
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    finite = np.sort(numbers[np.isfinite(numbers)])
+    if len(finite) and not _SMALLEST < finite[-1] - finite[0] < _LARGEST:
+        # Also where all numbers are the same: then there is no range at all.
+        finite = finite[:0]
+    if len(finite) == 0:
+        raise DomainError(
+            "Column {column} does not hold two different numbers that could be divided into bins.",
+            "Choose the kind 'categorical' without bins.",
+            column=column.name,
+        )
+    return finite
+
+
+def _equal_width(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...]:
+    """Return edges at multiples of the round step that comes nearest to `count` bins."""
+    low, high = float(numbers[0]), float(numbers[-1])
+    candidates = [
+        edges
+        for step in _steps((high - low) / count, whole=_are_whole(numbers))
+        if len(edges := _multiples(low, high, step)) >= 3 and _increase(edges)
+    ]
+    if not candidates:
+        # The numbers differ too little for round edges: divide their range as it is.
+        return (low, low + (high - low) / 2.0, high)
+    return min(candidates, key=lambda edges: abs(len(edges) - 1 - count))
+
+
+def _steps(width: float, whole: bool) -> Iterator[float]:
+    """Yield round steps from ten times a width down to a hundredth, coarse ones first.
+
+    For whole numbers, steps are whole and at least 1.
+    """
+    magnitude = math.floor(math.log10(max(width, 1.0) if whole else width))
+    for exponent in range(magnitude + 1, magnitude - 3, -1):
+        for factor in reversed(_NICE):
+            step = float(f"{factor}e{exponent}")
+            if not whole or step.is_integer():
+                yield step
+
+
+def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
+    """Return the multiples of a step that enclose a range; the last bin holds its upper edge."""
+    first, last = math.floor(low / step), math.ceil(high / step)
+    edges = [_multiple(place, step) for place in range(first, last + 1)]
+    # Rounding may leave the ends a hair inside the range.
+    return (min(edges[0], low), *edges[1:-1], max(edges[-1], high))
+
+
+def _multiple(place: int, step: float) -> float:
+    """Return a multiple without the dust of binary fractions: 3·0.1 is 0.3."""
+    return float(f"{place * step:.15g}")
+
+
+def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...] | None:
+    """Return the roundest edges whose bins hold about equally many records, or None.
+
+    Where single numbers are so frequent that quantiles coincide, there are fewer bins.
+    """
+    places = (np.arange(1, count) * len(numbers)) // count
+    inner = np.unique(numbers[places])
+    inner = inner[inner > numbers[0]]
+    if len(inner) == 0:
+        return None
+    exact, whole = _shares(numbers, inner), _are_whole(numbers)
+    # An edge at the highest number makes a bin for it alone, which needs an end beyond it.
+    beyond = bool(inner[-1] == numbers[-1])
+    low, high = _outer(float(numbers[0]), float(numbers[-1]), whole, beyond)
+    for step in _steps(high - low, whole):
+        rounded = np.array([_multiple(round(edge / step), step) for edge in inner])
+        edges = (low, *rounded.tolist(), high)
+        if _increase(edges) and _alike(_shares(numbers, rounded), exact):
+            return edges
+    return (low, *inner.tolist(), high)
+
+
+def _outer(low: float, high: float, whole: bool, beyond: bool) -> tuple[float, float]:
+    """Return round numbers that enclose a range with little to spare."""
+    width = (high - low) / 20.0
+    step = [step for step in _steps(width, whole) if step >= width][-1]
+    first, last = math.floor(low / step), math.ceil(high / step)
+    if beyond and last * step <= high:
+        last += 1
+    return min(_multiple(first, step), low), max(_multiple(last, step), high)
+
+
+def _increase(edges: Sequence[float]) -> bool:
+    return bool(np.all(np.diff(edges) > 0.0))
+
+
+def _shares(
+    numbers: npt.NDArray[np.float64], inner: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    below = np.searchsorted(numbers, inner, side="left")
+    return np.diff(np.concatenate(([0], below, [len(numbers)]))) / len(numbers)
+
+
+def _alike(found: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> bool:
+    """Return whether rounding the edges left each bin its share, by a factor of 1.4 or less."""
+    return bool(np.all(found >= wanted / 1.4) and np.all(found <= wanted * 1.4))
+
+
+def _are_whole(numbers: npt.NDArray[np.float64]) -> bool:
+    return bool((numbers == np.floor(numbers)).all())

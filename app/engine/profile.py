@@ -1,0 +1,66 @@
+"""Looking at a table: a profile of each column, and what each column is probably for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.engine.binning_suggestion import BinWidths, suggest_binning
+from app.engine.columns import ColumnSpec
+from app.engine.progress import Context, Silent
+from app.engine.proposal import Proposal, propose
+from app.engine.summary import ColumnProfile, NumberSummary, ValueCount, summarize
+from app.engine.table import Table
+
+__all__ = [
+    "BinWidths",
+    "ColumnProfile",
+    "NumberSummary",
+    "Proposal",
+    "ValueCount",
+    "profile_columns",
+    "proposals",
+    "propose_columns",
+    "suggest_binning",
+]
+
+
+def profile_columns(table: Table, context: Context | None = None) -> tuple[ColumnProfile, ...]:
+    """Return the profile of every column, in the table's order.
+
+    Parameters
+    ----------
+    table
+        The table, n records.
+    context
+        Progress, told before each column, and cancelling.
+    """
+    watched = context or Silent()
+    profiles = []
+    for place, name in enumerate(table.columns):
+        watched.report(place / len(table.columns), f"Looking at {name}")
+        profiles.append(summarize(table.column(name)))
+    watched.report(1.0, "Looked at every column")
+    return tuple(profiles)
+
+
+def proposals(
+    table: Table, profiles: Sequence[ColumnProfile] | None = None
+) -> tuple[Proposal, ...]:
+    """Return what each column is proposed to be, with the reason, in the table's order.
+
+    Parameters
+    ----------
+    table
+        The table.
+    profiles
+        Its columns' profiles, if they are known already.
+    """
+    known = profile_columns(table) if profiles is None else profiles
+    return tuple(propose(profile, bool(table.value_labels.get(profile.name))) for profile in known)
+
+
+def propose_columns(
+    table: Table, profiles: Sequence[ColumnProfile] | None = None
+) -> tuple[ColumnSpec, ...]:
+    """Return the proposed specification of each column; see `proposals` for the reasons."""
+    return tuple(proposal.spec for proposal in proposals(table, profiles))
