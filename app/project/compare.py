@@ -70,16 +70,23 @@ def decoded(domain: Domain, codes: Positions, name: str) -> pd.Series:
     return domain.decode(exact, name)
 
 
-def same_rows(expected: pd.DataFrame, actual: pd.DataFrame) -> bool:
-    """Whether two frames hold the same rows, in whatever order."""
-    if len(expected) != len(actual):
-        return False
+def all_within(expected: pd.DataFrame, actual: pd.DataFrame) -> bool:
+    """Whether every row of `actual` is one of `expected`, in whatever order, none too often."""
     pairs = [common_positions(expected[name], actual[name]) for name in expected.columns]
-    left = pd.DataFrame({i: pair[0] for i, pair in enumerate(pairs)})
-    right = pd.DataFrame({i: pair[1] for i, pair in enumerate(pairs)})
-    one = np.sort(pd.util.hash_pandas_object(left, index=False).to_numpy())
-    other = np.sort(pd.util.hash_pandas_object(right, index=False).to_numpy())
-    return bool(np.array_equal(one, other))
+    known, counts = _row_counts(pair[0] for pair in pairs)
+    found, found_counts = _row_counts(pair[1] for pair in pairs)
+    places = np.minimum(np.searchsorted(known, found), len(known) - 1)
+    return bool(np.all((known[places] == found) & (found_counts <= counts[places])))
+
+
+def _row_counts(
+    columns: Iterable[Positions],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return the hashes of the distinct rows, sorted, and how often each occurs."""
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    found, counts = np.unique(hashes, return_counts=True)
+    return found.astype(np.uint64, copy=False), counts.astype(np.int64, copy=False)
 
 
 def is_number(column: pd.Series) -> bool:

@@ -97,7 +97,7 @@ def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
     """Check that the values are, one by one, those that the key gives."""
     title = f"{plan.key}: values"
     if comparison.order is Order.OTHER:
-        return Check(title, False, "They are those that the key gives, but in another order.")
+        return Check(title, False, "They are those that the key gives, but in other places.")
     differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
     if differing.any():
         return Check(

@@ -13,9 +13,9 @@ from app.engine.columns import Role
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context
 from app.formats.bundle_reading import Bundle
-from app.project.compare import Rows, differing_rows, same_rows
+from app.project.compare import Rows, all_within, differing_rows
 from app.project.regenerate import Regenerator
-from app.project.trace import Match
+from app.project.trace import Known, Match
 
 
 class Order(Enum):
@@ -24,7 +24,7 @@ class Order(Enum):
     SAME = "same"
     """Record by record in the same place, as far as there are as many."""
     OTHER = "other"
-    """The same records, but in other places."""
+    """Records of the release, but in other places."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Con
         for name, column in expected.items()
     }
     comparison = Comparison(rows, Order.SAME, differing)
-    if comparison.all_alike or not expected:
+    if comparison.all_alike or match.how is Known.NOT_AT_ALL:
         return comparison
     whole = pd.DataFrame(expected, copy=False)
-    if same_rows(whole, bundle.table.frame[list(expected)]):
+    if all_within(whole, bundle.table.frame[list(expected)]):
         return Comparison(rows, Order.OTHER, differing)
     return comparison
 
@@ -77,7 +77,7 @@ def check_rows(
         _check_records(bundle, regenerator, comparison),
         _check_columns(bundle, match, regenerator, perturbed),
         _check_identifying(bundle, regenerator),
-        _check_unperturbed(bundle, comparison, perturbed),
+        _check_unperturbed(bundle, regenerator, comparison, perturbed),
     )
 
 
@@ -85,8 +85,8 @@ def describe_difference(differing: Rows) -> str:
     """Say how many rows differ and which is the first; never a value."""
     count = int(differing.sum())
     first = int(differing.argmax()) + 1
-    rows = "row differs" if count == 1 else "rows differ"
-    return f"{count:,} of {len(differing):,} {rows}, first in row {first:,}"
+    verb = "differs" if count == 1 else "differ"
+    return f"{count:,} of {len(differing):,} rows {verb}, first in row {first:,}"
 
 
 def _expected(
@@ -121,11 +121,12 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
             f"It has {found:,} records, {found - source:,} more than the source table.",
         )
     if found < source:
-        where = "at the end" if comparison.all_alike else "or in between"
-        start = f"It has {found:,} records of {source:,}: {source - found:,} are missing"
-        return Check(
-            title, False, f"{start} {where}." if comparison.all_alike else f"{start}, {where}."
-        )
+        missing = f"It has {found:,} records of {source:,}: {source - found:,} are missing"
+        if comparison.order is Order.OTHER:
+            return Check(title, False, f"{missing}, and not only at the end.")
+        if comparison.all_alike:
+            return Check(title, False, f"{missing} at the end.")
+        return Check(title, False, f"{missing}, and others were altered.")
     if comparison.order is Order.OTHER:
         return Check(
             title, False, f"It has all {found:,} records, but in another order than was released."
@@ -177,11 +178,17 @@ def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
     return Check(title, True, f"None of the {len(identifying)} identifying columns is in it.")
 
 
-def _check_unperturbed(bundle: Bundle, comparison: Comparison, perturbed: Iterable[str]) -> Check:
+def _check_unperturbed(
+    bundle: Bundle, regenerator: Regenerator, comparison: Comparison, perturbed: Iterable[str]
+) -> Check:
     title = "Unperturbed columns"
-    names = [name for name in bundle.table.columns if name not in perturbed]
+    names = [
+        name
+        for name in bundle.table.columns
+        if name not in perturbed and not _is_secret(regenerator, name)
+    ]
     if comparison.order is Order.OTHER:
-        return Check(title, True, "They have the source table's values, in another order.")
+        return Check(title, True, "They have the source table's values, in other places.")
     differing = {
         name: comparison.differing[name]
         for name in names
@@ -193,7 +200,7 @@ def _check_unperturbed(bundle: Bundle, comparison: Comparison, perturbed: Iterab
     if findings:
         return Check(title, False, f"They are not as in the source table ({'; '.join(findings)}).")
     if not names:
-        return Check(title, True, "Every column is perturbed.")
+        return Check(title, True, "It has none.")
     return Check(title, True, f"All {len(names)} are as in the source table.")
 
 
