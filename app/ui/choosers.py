@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
+
+from app.formats.reading import readable_extensions
 
 
 class FileChooser(Protocol):
@@ -44,3 +47,16 @@ class PlatformChooser:
             QApplication.activeWindow(), title, str(folder or "")
         )
         return Path(chosen) if chosen else None
+
+
+def table_filters() -> str:
+    """Return the file dialog's filters for all formats that can be read."""
+    tr = QCoreApplication.translate
+    found = readable_extensions()
+    every = " ".join(f"*{ending}" for endings in found.values() for ending in endings)
+    each = [
+        f"{title} ({' '.join(f'*{ending}' for ending in endings)})"
+        for title, endings in found.items()
+    ]
+    everything = tr("Files", "All files (*)")
+    return ";;".join([tr("Files", "Tables ({endings})").format(endings=every), *each, everything])

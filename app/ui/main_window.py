@@ -19,10 +19,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
-from app.formats.reading import readable_extensions
 from app.jobs.job import BugReport
 from app.project.store import SUFFIX as PROJECT_SUFFIX
 from app.ui.actions import Menus, fill_recent
+from app.ui.choosers import table_filters
 from app.ui.dialogs.about import AboutDialog
 from app.ui.dialogs.bug import BugDialog
 from app.ui.dialogs.help import HelpDialog
@@ -114,6 +114,7 @@ class MainWindow(QMainWindow):
         session.panel_requested.connect(self.show_panel)
         session.save_requested.connect(self.projects.save)
         session.table_requested.connect(self._show_first)
+        session.project_requested.connect(self.projects.open)
         session.locate_requested.connect(self.projects.sources.locate)
         for signal in (
             session.document_changed,
@@ -235,9 +236,7 @@ class MainWindow(QMainWindow):
 
     def choose_table(self) -> None:
         """Ask which table to open."""
-        path = self.session.chooser.open_file(
-            self.tr("Open table"), table_filters(self.tr("Tables"), self.tr("All files"))
-        )
+        path = self.session.chooser.open_file(self.tr("Open table"), table_filters())
         if path is not None:
             self.session.table_requested.emit(path)
 
@@ -392,14 +391,3 @@ def copy_from_focus() -> None:
         copy()
     elif focused is not None and hasattr(focused, "selectedText"):
         QGuiApplication.clipboard().setText(focused.selectedText())
-
-
-def table_filters(tables: str, everything: str) -> str:
-    """Return the file dialog's filters for all formats that can be read."""
-    found = readable_extensions()
-    listed = " ".join(f"*{ending}" for endings in found.values() for ending in endings)
-    each = [
-        f"{title} ({' '.join(f'*{ending}' for ending in endings)})"
-        for title, endings in found.items()
-    ]
-    return ";;".join([f"{tables} ({listed})", *each, f"{everything} (*)"])

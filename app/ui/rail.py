@@ -158,7 +158,7 @@ class Rail(QFrame):
         self.project = ElidedLabel("", "strong")
         self.saved = ElidedLabel("", "small")
         self._head = QWidget(self)
-        self._head.setLayout(column(self.project, self.saved, spacing=2))
+        self._head.setLayout(column(None, self.project, self.saved, None, spacing=2))
         self._mark = IconLabel("ladder", "accent", 24)
         self._toggle = QToolButton(self)
         self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
@@ -212,6 +212,7 @@ class Rail(QFrame):
         """Show the project's name, and where its contents are safe."""
         self.project.setText(name)
         self.saved.setText(saved)
+        self.saved.setVisible(bool(saved))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move between the steps with the arrow keys."""

@@ -61,6 +61,8 @@ class Session(QObject):
     """A `Message` for whichever panel is in sight."""
     table_requested = Signal(object)
     """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    project_requested = Signal(object)
+    """A project (`Path`) should be opened."""
     locate_requested = Signal()
     """The person wants to show where the source table is now."""
     profiles_changed = Signal()

@@ -109,7 +109,6 @@ QRadioButton::indicator:checked {
   background: $accent; border-color: $accent; image: url("$assets/dot.svg");
 }
 QCheckBox:focus, QRadioButton:focus { outline: none; }
-QCheckBox:focus::indicator, QRadioButton:focus::indicator { border: 2px solid $accent; }
 """
 
 _FIELDS: Final = """
@@ -122,6 +121,9 @@ QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus, QPlainTextEdit:focus, 
   border: 2px solid $accent;
 }
 QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus { padding: 0 7px; min-height: 28px; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit {
+  border: none; padding: 0; min-height: 0; background: transparent;
+}
 QLineEdit[invalid="true"], QAbstractSpinBox[invalid="true"] { border: 2px solid $danger; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {
   color: $disabled; border-color: $line; background: transparent;
@@ -178,12 +180,14 @@ QListView::item:selected { background: $selected; color: $text; }
 QHeaderView { background: transparent; border: none; }
 QHeaderView::section {
   background: $surface; color: $muted; font-size: 12px; font-weight: 600; border: none;
-  border-bottom: 1px solid $field_line; padding: 0 8px; min-height: 32px;
+  border-bottom: 1px solid $field_line; padding: 0 11px; min-height: 32px;
 }
 QHeaderView::section:vertical {
   font-weight: 400; border-bottom: 1px solid $line; padding: 0 8px;
 }
-QTableCornerButton::section { background: $surface; border: none; }
+QTableCornerButton::section {
+  background: $surface; border: none; border-bottom: 1px solid $field_line;
+}
 QScrollBar { background: transparent; border: none; }
 QScrollBar:vertical { width: 10px; margin: 0; }
 QScrollBar:horizontal { height: 10px; margin: 0; }

@@ -12,7 +12,7 @@ from app.engine.errors import SfumatoError
 from app.ui.messages import Action, Message, MessageBar, MessageKind
 from app.ui.session import Session
 from app.ui.theme import Space
-from app.ui.widgets.icons import themed_icon
+from app.ui.widgets.icons import put_icon
 
 
 class PanelState(StrEnum):
@@ -95,7 +95,7 @@ class Panel(QWidget):
             self.add_to_head(self.primary)
         self.primary.setText(text)
         if icon:
-            self.primary.setIcon(themed_icon(icon, "on_accent"))
+            put_icon(self.primary, icon, "on_accent")
         return self.primary
 
     def add_to_head(self, widget: QWidget) -> None:

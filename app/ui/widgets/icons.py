@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from PySide6.QtCore import QByteArray, QEvent, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 from app.ui.theme import current_theme
 from resources import resource_path
+
+BESIDE_TEXT: Final = QSize(21, 16)
 
 
 @lru_cache(maxsize=256)
@@ -68,7 +71,10 @@ class _ThemedEngine(QIconEngine):
         """Draw; called by Qt."""
         del state
         token = "disabled" if mode == QIcon.Mode.Disabled else self._token
-        draw_icon(painter, self._name, token, QRectF(rect))
+        side = min(rect.width(), rect.height())
+        top = rect.top() + (rect.height() - side) / 2
+        # At the left of a wider room: what is over separates it from a button's text.
+        draw_icon(painter, self._name, token, QRectF(rect.left(), top, side, side))
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         """Draw into a pixmap; called by Qt."""
@@ -89,6 +95,12 @@ def themed_icon(name: str, token: str = "muted") -> QIcon:
     if _drawing(name) is None:
         return QIcon()
     return QIcon(_ThemedEngine(name, token))
+
+
+def put_icon(button: QAbstractButton, name: str, token: str = "muted") -> None:
+    """Put an icon on a button, a little apart from its text."""
+    button.setIcon(themed_icon(name, token))
+    button.setIconSize(BESIDE_TEXT)
 
 
 class IconLabel(QLabel):

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.theme import Space
-from app.ui.widgets.icons import IconLabel, themed_icon
+from app.ui.widgets.icons import IconLabel, put_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
 
@@ -52,7 +52,7 @@ def button(
     made.setToolTip(tip)
     if icon:
         tokens = {"primary": "on_accent", "quiet": "accent"}
-        made.setIcon(themed_icon(icon, tokens.get(look, "muted")))
+        put_icon(made, icon, tokens.get(look, "muted"))
     made.clicked.connect(partial(_click, run))
     return made
 
@@ -139,7 +139,7 @@ class EmptyState(QWidget):
         self._column.setSpacing(Space.INSIDE)
         centre = Qt.AlignmentFlag.AlignHCenter
         self._column.addStretch(2)
-        self._column.addWidget(IconLabel(icon, "muted", 40), 0, centre)
+        self._column.addWidget(IconLabel(icon, "muted", 36), 0, centre)
         self._column.addSpacing(Space.INSIDE)
         self.heading = label(heading, "heading")
         self._column.addWidget(self.heading, 0, centre)
