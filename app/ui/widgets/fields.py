@@ -302,6 +302,11 @@ class Segments(QWidget):
         """The chosen value."""
         return next(value for value, made in self._buttons.items() if made.isChecked())
 
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """Everything that can be chosen."""
+        return tuple(self._buttons)
+
     def set_value(self, value: Hashable) -> None:
         """Show a value as chosen without telling anyone."""
         for other, made in self._buttons.items():

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QBoxLayout,
     QHBoxLayout,
     QLineEdit,
     QToolButton,
@@ -33,9 +31,9 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
 from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import Card, ElidedLabel, button, label
+from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.wording import grouped
 
-NARROWEST: Final = 340
 WIDE: Final = 600
 """From this width on, ladder and recipients stand side by side."""
 
@@ -71,7 +69,8 @@ def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
 
 def levels_of(entry: PolicyEntry) -> tuple[Preset, ...]:
     """Return three levels to start from, most trusted first: in plain words where there are."""
-    presets = all_editors()[entry.mechanism].presets()
+    editor = all_editors().get(entry.mechanism)
+    presets = editor.presets() if editor is not None else ()
     if presets:
         return presets
     names = (tr("High trust"), tr("Some trust"), tr("Low trust"))
@@ -88,6 +87,8 @@ class EntryPage(QWidget):
     """A `Statement` for the chosen recipient."""
     level_asked = Signal()
     """The chosen recipient has no level and should get one."""
+    settings_stated = Signal(object)
+    """The mechanism's `Settings`."""
     noted = Signal(str)
     """The remark on the chosen recipient."""
 
@@ -98,10 +99,9 @@ class EntryPage(QWidget):
         self._editors: dict[str, LevelEditor] = {}
         self.editor: LevelEditor | None = None
         self._build_ladder_card()
-        self._middle = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._middle.setSpacing(Space.BETWEEN)
-        self._middle.addWidget(self._ladder_card, 1)
-        self._middle.addWidget(self.recipients, 1)
+        self._middle = ResponsiveRow(WIDE, parent=self)
+        self._middle.add(self._ladder_card)
+        self._middle.add(self.recipients)
         self._level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
         self._level_missing = button(self.tr("Set a level"), self.level_asked.emit)
@@ -116,7 +116,7 @@ class EntryPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.BETWEEN)
         column.addLayout(self._build_head())
-        column.addLayout(self._middle)
+        column.addWidget(self._middle)
         column.addWidget(self._level_card)
         column.addStretch(1)
 
@@ -210,23 +210,16 @@ class EntryPage(QWidget):
             return
         if self.editor is not None:
             self.editor.hide()
+            self.editor = None
+        editor = all_editors().get(mechanism)
+        if editor is None:
+            return
         if mechanism not in self._editors:
-            made = all_editors()[mechanism](self)
+            made = editor(self)
             made.stated.connect(self.stated)
+            made.settings_stated.connect(self.settings_stated)
             self._editors[mechanism] = made
             place = self._level_card.body.indexOf(self.note)
             self._level_card.body.insertWidget(place, made)
         self.editor = self._editors[mechanism]
         self.editor.show()
-
-    def minimumSizeHint(self) -> QSize:
-        """Ask for no more width than ladder and recipients need below one another."""
-        return QSize(NARROWEST, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put ladder and recipients side by side where there is room."""
-        super().resizeEvent(event)
-        directions = QBoxLayout.Direction
-        wanted = directions.LeftToRight if self.width() >= WIDE else directions.TopToBottom
-        if self._middle.direction() != wanted:
-            self._middle.setDirection(wanted)

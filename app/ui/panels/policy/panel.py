@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Statement
+from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
 from app.project.model import Document, PolicyEntry
 from app.ui.messages import Action, MessageKind, error_texts
@@ -118,6 +118,7 @@ class PolicyPanel(Panel):
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.removal_asked.connect(self._remove_entry)
         page.stated.connect(self._state)
+        page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
         page.noted.connect(self._note)
         page.ladder.chosen.connect(self._choose_recipient)
@@ -312,6 +313,14 @@ class PolicyPanel(Panel):
             self.tr("Change the trust in {name}").format(name=self._recipient),
             edits.with_statement(self.session.document, self._recipient, self._key, statement),
             merge_key=("level", self._recipient, self._key),
+        )
+
+    def _set_settings(self, settings: Settings) -> None:
+        """Take the settings of the mechanism over; a drag is one edit."""
+        self.session.edit(
+            self.tr("Change the protection of {name}").format(name=self._key),
+            edits.with_settings(self.session.document, self._key, settings),
+            merge_key=("settings", self._key),
         )
 
     def _drag(self, name: str, trust: float) -> None:
