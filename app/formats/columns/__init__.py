@@ -1,0 +1,1 @@
+"""Columns as they are read: texts become values, and the type of a column is found out."""

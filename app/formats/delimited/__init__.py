@@ -1,0 +1,1 @@
+"""Text files with one record a line and fields between delimiters."""

@@ -1,0 +1,146 @@
+"""Files that are read in pieces, written whole or not at all, and known by their digest."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from app.engine.progress import Context
+from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError
+
+_PIECE: Final = 4 << 20
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def digest_of(path: Path, context: Context) -> str:
+    """Return a file's SHA-256 in hexadecimal.
+
+    Raises
+    ------
+    CannotOpen
+        If the file can't be read.
+    Cancelled
+        If the context says so.
+    """
+    digest = hashlib.sha256()
+    with opening(path):
+        size = max(path.stat().st_size, 1)
+        done = 0
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                done += len(piece)
+                context.report(min(1.0, done / size), f"Checking {path.name}")
+    return digest.hexdigest()
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Say in plain words what the system's refusal to read `path` means."""
+    try:
+        if path.is_dir():
+            raise CannotOpen("{path} is a folder.", "Choose a file.", path=path)
+        yield
+    except OSError as error:
+        raise _refusal_to_read(error, path) from None
+
+
+def _refusal_to_read(error: OSError, path: Path) -> CannotOpen:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return CannotOpen(
+            "There is no file {path}.",
+            "Check whether it was moved or renamed, and choose it again.",
+            path=path,
+        )
+    if error.errno in _NOT_ALLOWED:
+        return CannotOpen(
+            "You may not read {path}.",
+            "Ask its owner for the permission, or copy it to a folder of yours.",
+            path=path,
+        )
+    return CannotOpen(
+        "{path} can't be read: {reason}.",
+        "Check the disk or the network drive it is on.",
+        path=path,
+        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
+    )
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`; when all went well, it becomes `path` in one step.
+
+    What was under `path` before is replaced then, and not touched otherwise. After an error
+    or a cancelling, nothing is left under the temporary name.
+
+    Raises
+    ------
+    DiskFull
+        If there is no room.
+    CannotWrite
+        If the folder does not take the file.
+    """
+    unfinished = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}.part")
+    try:
+        _check_folder(path)
+        yield unfinished
+        _force_to_disk(unfinished)
+        unfinished.replace(path)
+        _force_to_disk(path.parent)
+    except OSError as error:
+        raise refusal_to_write(error, path) from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir():
+        raise CannotWrite("{path} is a folder.", "Choose another name.", path=path)
+    if not path.parent.is_dir():
+        raise CannotWrite(
+            "There is no folder {folder}.", "Choose another folder.", folder=path.parent
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _force_to_disk(path: Path) -> None:
+    """Wait until a file, or on POSIX a folder's list of names, is on the disk."""
+    folder = path.is_dir()
+    if folder and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refusal_to_write(error: OSError, path: Path) -> FileError:
+    """Return what the system's refusal to write `path` means to the custodian."""
+    if error.errno in _FULL:
+        return DiskFull(
+            "The disk is full, so {file} was not written.",
+            "Make room on the disk, or choose another folder.",
+            file=path.name,
+        )
+    if error.errno in _NOT_ALLOWED:
+        return CannotWrite(
+            "You may not write to the folder {folder}.",
+            "Choose another folder.",
+            folder=path.parent,
+        )
+    return CannotWrite(
+        "{file} can't be written: {reason}.",
+        "Choose another folder or another name.",
+        file=path.name,
+        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
+    )

@@ -1,0 +1,1 @@
+"""The files of statistical packages: SPSS, Stata and SAS."""

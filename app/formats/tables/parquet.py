@@ -1,0 +1,173 @@
+"""Apache Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from app.engine.columns import Value
+from app.engine.progress import Context, Silent
+from app.engine.table import Table
+from app.formats.base import ReadResult, TableFormat, WriteResult
+from app.formats.columns.arrow import ArrowColumn
+from app.formats.columns.names import usable_names
+from app.formats.columns.native import NativeColumn
+from app.formats.columns.retyping import with_fixed_types
+from app.formats.errors import DamagedFile, EmptyFile
+from app.formats.options import ReadOptions
+
+_ROWS: Final = 1 << 17
+_GROUP: Final = 1 << 20
+_LABELS: Final = b"sfumato"
+"""Where labels stand in the file's own metadata, which other tools pass over."""
+
+
+class _Parquet(TableFormat):
+    name = "parquet"
+    title = "Parquet"
+    extensions = (".parquet", ".pq")
+    order = 20
+    can_write = True
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        return head.startswith(b"PAR1")
+
+    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
+        return ReadOptions(format=self.name)
+
+    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
+        shown = with_fixed_types(_read(path, Silent(), rows), options.tolerant())
+        return shown.table
+
+    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
+        return with_fixed_types(_read(path, context, None), options)
+
+    def write(self, table: Table, path: Path, context: Context) -> WriteResult:
+        """Write a table; the same table gives the same bytes.
+
+        Categories that are ordered keep their order and those that no row has; of others only
+        what occurs is written.
+        """
+        columns = [_ParquetColumn(str(name), series) for name, series in table.frame.items()]
+        schema = pa.schema([(column.name, column.type) for column in columns])
+        schema = schema.with_metadata(_metadata(table))
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for start in range(0, table.rows, _GROUP):
+                context.report(start / table.rows, f"Writing {path.name}")
+                rows = slice(start, start + _GROUP)
+                arrays = [column.block(rows) for column in columns]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        context.report(1.0, "Finishing the file")
+        return WriteResult({column.name: column.name for column in columns})
+
+
+class _ParquetColumn:
+    """A column as Arrow's Parquet writer gets it: texts in categories as a dictionary."""
+
+    def __init__(self, name: str, series: pd.Series) -> None:
+        self.name = name
+        self._codes = isinstance(series.dtype, pd.CategoricalDtype)
+        if self._codes and not series.cat.ordered:
+            series = series.cat.remove_unused_categories()
+        self._source = ArrowColumn(name, series)
+        self._codes = self._codes and self._source.type == pa.string()
+        self.type = self._source.type
+        if self._codes:
+            self._distinct = pa.array(series.cat.categories.to_list(), type=pa.string())
+            self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
+
+    def block(self, rows: slice) -> pa.Array:
+        if not self._codes:
+            return self._source.block(rows)
+        codes = self._source.series.iloc[rows].cat.codes.to_numpy().astype("int32")
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
+        )
+
+
+def _read(path: Path, context: Context, rows: int | None) -> ReadResult:
+    with _understood(path), pa.parquet.ParquetFile(path, memory_map=False) as file:
+        schema = file.schema_arrow
+        total = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
+        if not total or not len(schema):
+            raise EmptyFile(
+                "{file} has no records.", "Choose a file with at least one.", file=path.name
+            )
+        names = usable_names(schema.names)
+        types = zip(names, schema.types, strict=True)
+        columns = [NativeColumn(name, kind, total) for name, kind in types]
+        done = 0
+        context.report(0.0, f"Reading {path.name}")
+        for batch in file.iter_batches(batch_size=min(_ROWS, total)):
+            piece = batch.slice(0, total - done)
+            for column, values in zip(columns, piece.columns, strict=True):
+                column.add(values)
+            done += len(piece)
+            context.report(done / total, f"Reading {path.name}")
+            if done >= total:
+                break
+    frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
+    return ReadResult(Table(frame, *_labels(schema.metadata or {})))
+
+
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """Say what Arrow's complaints mean, without the values they may quote."""
+    try:
+        yield
+    except pa.ArrowException:
+        damaged = True
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        damaged = True
+    else:
+        damaged = False
+    if damaged:
+        raise DamagedFile(
+            "{file} is not a whole Parquet file.",
+            "Copy it again from where it comes from.",
+            file=path.name,
+        )
+
+
+def _metadata(table: Table) -> dict[bytes, bytes]:
+    """Return the file's metadata: what pandas needs to give back the types, and the labels."""
+    known = pa.Schema.from_pandas(table.frame.iloc[:0], preserve_index=False).metadata or {}
+    metadata = {key: value for key, value in known.items() if key == b"pandas"}
+    labels = {
+        "column_labels": dict(table.column_labels),
+        "value_labels": {
+            name: [[value, text] for value, text in texts.items()]
+            for name, texts in table.value_labels.items()
+        },
+    }
+    if any(labels.values()):
+        metadata[_LABELS] = json.dumps(labels, ensure_ascii=False).encode()
+    return metadata
+
+
+def _labels(
+    metadata: Mapping[bytes, bytes],
+) -> tuple[dict[str, dict[Value, str]], dict[str, str]]:
+    """Return the labels of values and of columns that the file's metadata hold."""
+    try:
+        labels: dict[str, Any] = json.loads(metadata.get(_LABELS, b"{}"))
+        values = {
+            str(name): {value: str(text) for value, text in texts}
+            for name, texts in labels.get("value_labels", {}).items()
+        }
+        columns = {str(n): str(text) for n, text in labels.get("column_labels", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}, {}
+    return values, columns
+
+
+FORMAT: Final = _Parquet()

@@ -1,0 +1,61 @@
+"""SAS .sas7bdat files, with the labels of a catalog that lies beside them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyreadstat
+
+from app.engine.progress import Context, Silent
+from app.engine.table import Table
+from app.formats.base import ReadResult, TableFormat
+from app.formats.columns.retyping import with_fixed_types
+from app.formats.options import ReadOptions
+from app.formats.statistical.package import Moments, Package
+from app.formats.statistical.reading import read_statistical
+
+_MAGIC: Final = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c"
+_DATES: Final = re.compile(
+    r"(DATE|DTDATE|WEEKDATE|WEEKDATX|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(IS|[EB])8601DA)[\d.]*"
+)
+_MOMENTS: Final = re.compile(r"(DATETIME|DATEAMPM|MDYAMPM|(IS|[EB])8601D[TN])[\d.]*")
+
+_PACKAGE: Final = Package(
+    title="SAS",
+    read_data=pyreadstat.read_sas7bdat,
+    moments=Moments(
+        origin=np.datetime64("1960-01-01"),
+        seconds_per_date=86_400,
+        units_per_second=1,
+        is_date=lambda shown: _DATES.fullmatch(shown) is not None,
+        is_moment=lambda shown: _MOMENTS.fullmatch(shown) is not None,
+    ),
+    # Most numbers have no format; of the others, those that show no decimals.
+    whole=re.compile(r"|(BEST|F|Z|COMMA|[A-Z]\w*[A-Z_])?\d*(\.0?)?"),
+)
+
+
+class _Sas(TableFormat):
+    name = "sas7bdat"
+    title = "SAS"
+    extensions = (".sas7bdat",)
+    order = 60
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        return head.startswith(_MAGIC)
+
+    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
+        return ReadOptions(format=self.name)
+
+    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
+        shown = read_statistical(path, _PACKAGE, options, Silent(), rows)
+        return with_fixed_types(shown, options.tolerant()).table
+
+    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
+        return with_fixed_types(read_statistical(path, _PACKAGE, options, context), options)
+
+
+FORMAT: Final = _Sas()
