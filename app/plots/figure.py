@@ -20,6 +20,9 @@ DOTS_PER_INCH = 100.0
 LEADING = 1.32
 """Height of a line of text as a multiple of its size."""
 
+HINTING = 1.03
+"""Letters drawn on whole pixels can be this much wider than their outlines."""
+
 TITLE_GAP = 10.0
 """Pixels between the headline and what is below it."""
 
@@ -214,7 +217,7 @@ def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:
     for word in words:
         longer = f"{lines[-1]} {word}" if lines else word
         drawn, _, _ = text_to_path.get_text_width_height_descent(longer, face, ismath=False)
-        if lines and drawn <= width:
+        if lines and drawn * HINTING <= width:
             lines[-1] = longer
         else:
             lines.append(word)

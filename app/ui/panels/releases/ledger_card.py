@@ -17,7 +17,6 @@ from app.ui.panels.releases.verification import VerificationView
 from app.ui.widgets.layout import Badge, Card, EmptyState, button, row
 from app.ui.widgets.tables import TableView
 
-
 WIDE: Final = 660
 """From this width on, the bundles' names are shown."""
 

@@ -25,8 +25,9 @@ class VerificationView(QWidget):
         self.about = label("", "muted", wrap=True)
         self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
         self._page = ScrollPage(self)
-        self._page.viewport().setAutoFillBackground(False)
-        self._page.widget().setAutoFillBackground(False)
+        for ground in (self._page.viewport(), self._page.widget()):
+            if ground is not None:  # the card's own ground shows through
+                ground.setAutoFillBackground(False)
         self._checks: QWidget | None = None
         head = row(self._icon)
         head.addLayout(column(self.verdict, self.about, spacing=2), 1)

@@ -1,0 +1,53 @@
+"""What every page of the audit has."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.ui.messages import Message
+from app.ui.panels.base import PanelState
+from app.ui.session import Session
+
+
+class AuditPage(QWidget):
+    """One question about what releases reveal.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    parent
+        The owner.
+    """
+
+    title: ClassVar[str]
+    """The page's name, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
+    order: ClassVar[int]
+    """Its place among the pages."""
+
+    told = Signal(object)
+    """A `Message` for the panel."""
+    state_changed = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+
+    @classmethod
+    def translated_title(cls) -> str:
+        """Return the title in the person's language."""
+        return QCoreApplication.translate("Audit", cls.title)
+
+    def state(self) -> PanelState:
+        """Return how far the page's question is answered."""
+        return PanelState.EMPTY
+
+    def activate(self) -> None:
+        """Take notice of having come into sight; expensive work can wait until here."""
+
+    def tell(self, message: Message) -> None:
+        """Show a message in the panel."""
+        self.told.emit(message)

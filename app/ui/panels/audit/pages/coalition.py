@@ -1,0 +1,266 @@
+"""What is known so far: any group of recipients, and what it learns by pooling releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.engine.errors import SfumatoError
+from app.engine.table import Attribute
+from app.plots.collusion_bars import CollusionData, build_collusion_bars
+from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from app.project.model import PolicyEntry
+from app.ui.messages import Message
+from app.ui.panels.audit.holders_table import HoldersModel, HoldersTable
+from app.ui.panels.audit.holdings import Holding, planned, released
+from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.weighing import count_entries, weigh
+from app.ui.panels.audit.wording import coalition_sentence
+from app.ui.panels.base import PanelState
+from app.ui.session import Session
+from app.ui.theme import Space
+from app.ui.widgets.fields import ChoiceField, Segments
+from app.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
+from app.ui.widgets.plot_view import PlotView
+from app.ui.widgets.responsive import ResponsiveRow
+
+JOB: Final = "audit coalition"
+LEDGER_JOB: Final = "audit ledger"
+WIDE: Final = 700
+
+
+class CoalitionPage(AuditPage):
+    """Ticks recipients and weighs what they hold together."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Coalitions"))
+    order: ClassVar[int] = 1
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._holdings: tuple[Holding, ...] = ()
+        self._weighed = False
+        self._tampering: SfumatoError | None = None
+        self.entry = ChoiceField(parent=self)
+        self.entry.setAccessibleName(self.tr("Attribute"))
+        self.entry.setMinimumWidth(160)
+        self.basis = Segments(
+            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
+        )
+        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
+        self.model = HoldersModel(self)
+        self.table = HoldersTable(self.model, self)
+        self.sentence = label("", "heading", wrap=True)
+        self.ladder = PlotView(session.chooser, self)
+        self.bars = PlotView(session.chooser, self)
+        self.ledger = Badge("verify", "muted", "", parent=self)
+        self.ledger.hide()
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.work = self._build_work()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+        self._connect()
+        self._examine_ledger()
+        self._refresh()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "audit",
+            self.tr("Nobody holds anything yet"),
+            self.tr(
+                "Once recipients have levels of trust, tick any group of them here and see what"
+                " they would learn by putting their releases together."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Policy"),
+                lambda: self.session.panel_requested.emit("policy"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_work(self) -> QWidget:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        name = label(self.tr("&Attribute"), "muted")
+        name.setBuddy(self.entry)
+        for widget in (name, self.entry, self.basis):
+            line.addWidget(widget)
+        line.insertSpacing(2, Space.INSIDE)
+        line.addStretch(1)
+        line.addWidget(self.ledger)
+        everyone = button(self.tr("Tick all"), lambda: self.model.tick_all(True), "quiet")
+        nobody = button(self.tr("Untick all"), lambda: self.model.tick_all(False), "quiet")
+        card = Card(
+            self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
+        )
+        ticks = QHBoxLayout()
+        ticks.addWidget(everyone)
+        ticks.addWidget(nobody)
+        ticks.addStretch(1)
+        card.body.addWidget(self.table, 1)
+        card.body.addLayout(ticks)
+        above = ResponsiveRow(WIDE, parent=self)
+        above.add(card, 6)
+        above.add(self.ladder, 5)
+        page = ScrollPage(self)
+        page.column.addWidget(self.sentence)
+        page.column.addWidget(above)
+        page.column.addWidget(self.bars)
+        page.column.addStretch(1)
+        work = QWidget(self)
+        column = QVBoxLayout(work)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.BETWEEN)
+        column.addLayout(line)
+        column.addWidget(page, 1)
+        return work
+
+    def _connect(self) -> None:
+        session = self.session
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.ledger_changed,
+            session.attribute_changed,
+        ):
+            signal.connect(self._refresh)
+        for signal in (session.project_changed, session.ledger_changed):
+            signal.connect(self._examine_ledger)
+        self.entry.chosen.connect(self._refresh)
+        self.basis.chosen.connect(self._refresh)
+        self.model.ticked.connect(self._weigh)
+        for plot in (self.ladder, self.bars):
+            plot.failed.connect(self.told)
+
+    # ----- what there is
+
+    def state(self) -> PanelState:
+        """Return whether the present coalition was weighed."""
+        if not self._holdings:
+            return PanelState.EMPTY
+        if self._tampering is not None:
+            return PanelState.ATTENTION
+        return PanelState.DONE if self._weighed else PanelState.IN_PROGRESS
+
+    def activate(self) -> None:
+        """Weigh the coalition, now that somebody looks."""
+        self._refresh()
+
+    def _entries(self) -> dict[str, tuple[PolicyEntry, tuple[Attribute, ...]]]:
+        """Return the entries whose attributes are known, with these."""
+        found = {}
+        for entry in self.session.document.policy:
+            encoded = [self.session.attribute(name) for name in entry.attributes]
+            known = tuple(column.attribute for column in encoded if column is not None)
+            if len(known) == len(encoded):
+                found[entry.key] = (entry, known)
+        return found
+
+    def _refresh(self, _changed: object = None) -> None:
+        entries = self._entries()
+        self.entry.set_choices([(key, key) for key in entries])
+        records = self.session.project.releases if self.session.project is not None else ()
+        anything_released = any(record.counts for record in records)
+        self.basis.setVisible(anything_released)
+        self._holdings = ()
+        if entries:
+            entry, attributes = entries[str(self.entry.value)]
+            use_ledger = anything_released and self.basis.value == "released"
+            self._holdings = (
+                released(records, entry, attributes)
+                if use_ledger
+                else planned(self.session.document, entry, attributes)
+            )
+        self.model.show_holdings(self._holdings)
+        self.table.fit_rows()
+        self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
+        self._weigh()
+
+    def _examine_ledger(self) -> None:
+        """Find out whether the record of what was released can be relied on."""
+        project = self.session.project
+        self._tampering = None
+        self.ledger.setVisible(project is not None)
+        if project is not None:
+            self.ledger.show_state("clock", "muted", self.tr("Examining the ledger"))
+            self.session.runner.run(
+                self.tr("Examining the ledger"),
+                partial(count_entries, project),
+                self._show_intact,
+                self._show_tampering,
+                key=LEDGER_JOB,
+            )
+
+    def _show_intact(self, entries: int) -> None:
+        words = self.tr("Ledger intact, {count} entries").format(count=entries)
+        self.ledger.show_state("verify", "good", words)
+        self.state_changed.emit()
+
+    def _show_tampering(self, error: SfumatoError) -> None:
+        self._tampering = error
+        self.ledger.show_state("danger", "danger", self.tr("Ledger not as it was written"))
+        self.tell(Message.of_error(error, topic="ledger"))
+        self.state_changed.emit()
+
+    # ----- what it comes to
+
+    def _weigh(self) -> None:
+        """Say what the ticked recipients learn; the bars follow from a job."""
+        entries, coalition = self._entries(), self.model.coalition
+        self._weighed = False
+        if not self._holdings or not entries:
+            self.session.runner.cancel(JOB)
+            self.state_changed.emit()
+            return
+        entry, attributes = entries[str(self.entry.value)]
+        self._show_ladder(entry)
+        self.sentence.setText(coalition_sentence(entry.key, coalition))
+        self.bars.setVisible(bool(coalition))
+        if coalition and self.isVisible() and attributes[0].counts is not None:
+            self.session.runner.run(
+                self.tr("Weighing a coalition"),
+                partial(weigh, entry.key, coalition, attributes[0].frequencies),
+                partial(self._show_bars, coalition),
+                self._fail,
+                key=JOB,
+            )
+        else:
+            self.session.runner.cancel(JOB)
+        self.state_changed.emit()
+
+    def _show_ladder(self, entry: PolicyEntry) -> None:
+        chosen = set(self.model.coalition)
+        rungs = tuple(
+            Rung(holding.recipient, holding.trust, holding.text, "", holding in chosen)
+            for holding in self._holdings
+        )
+        self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
+
+    def _show_bars(self, coalition: Sequence[Holding], data: CollusionData | None) -> None:
+        if tuple(coalition) != self.model.coalition:
+            return
+        self._weighed = True
+        self.bars.setVisible(data is not None)
+        if data is not None:
+            self.bars.show_plot(partial(build_collusion_bars, data))
+            entry = str(self.entry.value)
+            self.sentence.setText(coalition_sentence(entry, coalition, data))
+        self.state_changed.emit()
+
+    def _fail(self, error: SfumatoError) -> None:
+        self.bars.hide()
+        self.tell(Message.of_error(error, topic="coalition"))
+
+
+PAGE = CoalitionPage
