@@ -28,6 +28,10 @@ from app.engine.matrix import (
 _ROUNDING = 1e-12
 """Entries of a candidate channel down to minus this are rounding dust."""
 
+_SMALLEST = 1e-30
+"""Smaller retention probabilities are taken for 0: they change no digit of any entry, and their
+inverse squares have no place among the numbers."""
+
 
 def uniform_matrix(retention: float, size: int) -> RetentionMatrix:
     """Return the matrix of the uniform ladder at a level.
@@ -72,6 +76,7 @@ class RetentionMatrix(PerturbationMatrix):
                 "Give a number from 0 (nothing is kept) to 1 (everything is kept).",
                 entry=int(outside.argmax()) + 1,
             )
+        kept[kept < _SMALLEST] = 0.0
         kept.flags.writeable = False
         self._retention: Vector = kept
         self._other: Vector = (1.0 - kept) / kept.size
