@@ -39,6 +39,11 @@ class HoldersModel(QAbstractTableModel):
         """What the ticked recipients hold, the most trusted first."""
         return tuple(h for h in self._holdings if h.recipient not in self._left_out)
 
+    @property
+    def anything_released(self) -> bool:
+        """Whether a release was made to anybody."""
+        return any(holding.recorded_at is not None for holding in self._holdings)
+
     def show_holdings(self, holdings: Sequence[Holding]) -> None:
         """Show who holds what."""
         self.beginResetModel()
@@ -149,7 +154,10 @@ class HoldersTable(TableView):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(44)
 
-    def fit_rows(self) -> None:
-        """Take the height that the lines need, up to a few."""
-        lines = min(max(self.model().rowCount(), 3), MOST_ROWS_SHOWN)
+    def fit(self) -> None:
+        """Take the height that the lines need, up to a few; leave out what says nothing."""
+        model = self.model()
+        lines = min(max(model.rowCount(), 2), MOST_ROWS_SHOWN)
         self.setMinimumHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
+        if isinstance(model, HoldersModel):
+            self.setColumnHidden(SINCE, not model.anything_released)

@@ -36,7 +36,6 @@ class AuditPanel(Panel):
             page.told.connect(self.messages.show_message)
             page.state_changed.connect(self.state_changed)
             self.tabs.addTab(page, page.translated_title())
-        self.tabs.currentChanged.connect(lambda _place: self.activate())
         self.body.addWidget(self.tabs, 1)
 
     def state(self) -> PanelState:
@@ -46,9 +45,3 @@ class AuditPanel(Panel):
             if urgent in states:
                 return urgent
         return PanelState.EMPTY
-
-    def activate(self) -> None:
-        """Let the page in sight do its work."""
-        page = self.tabs.currentWidget()
-        if isinstance(page, AuditPage):
-            page.activate()

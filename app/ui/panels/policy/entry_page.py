@@ -111,6 +111,7 @@ class EntryPage(QWidget):
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
         self._level_card.body.addWidget(self._level_title)
         self._level_card.body.addWidget(self._level_missing)
+        self._level_card.body.addSpacing(Space.INSIDE)
         self._level_card.body.addWidget(self.note)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -219,7 +220,7 @@ class EntryPage(QWidget):
             made.stated.connect(self.stated)
             made.settings_stated.connect(self.settings_stated)
             self._editors[mechanism] = made
-            place = self._level_card.body.indexOf(self.note)
-            self._level_card.body.insertWidget(place, made)
+            place = self._level_card.body.indexOf(self._level_missing)
+            self._level_card.body.insertWidget(place + 1, made)
         self.editor = self._editors[mechanism]
         self.editor.show()

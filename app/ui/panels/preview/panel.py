@@ -6,9 +6,11 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import SfumatoError
+from app.jobs.job import Ending, Job
 from app.project.model import Document, PolicyEntry
 from app.ui.messages import error_texts
 from app.ui.panels.base import Panel, PanelState
@@ -137,8 +139,9 @@ class PreviewPanel(Panel):
         looked_at = self._seen == self.session.document
         return PanelState.DONE if looked_at else PanelState.IN_PROGRESS
 
-    def activate(self) -> None:
-        """Compute what the present settings lead to."""
+    def showEvent(self, event: QShowEvent) -> None:
+        """Compute what the present settings lead to, now that somebody looks."""
+        super().showEvent(event)
         self._refresh()
 
     def _entries(self) -> dict[str, PolicyEntry]:
@@ -190,19 +193,27 @@ class PreviewPanel(Panel):
         if self._preview is None or table.rows > QUICK_ROWS:
             self._wait(recipient)
         self.working.show()
-        session.runner.run(
+        job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
             partial(compute_preview, question),
             partial(self._show, question),
             self._fail,
             key=JOB,
         )
+        job.finished.connect(partial(self._give_up, job))
 
     # ----- what is shown
 
     def _wait(self, name: str) -> None:
         self.waiting.heading.setText(self.tr("Working out what {name} shows").format(name=name))
         self.pages.setCurrentWidget(self.waiting)
+
+    def _give_up(self, job: Job) -> None:
+        """Leave the waiting page where the work failed; a dialog tells the rest."""
+        if job.ending is Ending.BUG:
+            self._fail(
+                SfumatoError("The preview failed.", "Change the policy, or report the failure.")
+            )
 
     def _fail(self, error: SfumatoError) -> None:
         self._error, self._shown = error, None

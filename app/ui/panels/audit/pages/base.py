@@ -45,9 +45,6 @@ class AuditPage(QWidget):
         """Return how far the page's question is answered."""
         return PanelState.EMPTY
 
-    def activate(self) -> None:
-        """Take notice of having come into sight; expensive work can wait until here."""
-
     def tell(self, message: Message) -> None:
         """Show a message in the panel."""
         self.told.emit(message)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import SfumatoError
@@ -24,13 +25,14 @@ from app.ui.panels.base import PanelState
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
-from app.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
+from app.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label, row
 from app.ui.widgets.plot_view import PlotView
 from app.ui.widgets.responsive import ResponsiveRow
 
 JOB: Final = "audit coalition"
 LEDGER_JOB: Final = "audit ledger"
-WIDE: Final = 700
+WIDE: Final = 760
+LADDER_WIDTH: Final = 560
 
 
 class CoalitionPage(AuditPage):
@@ -110,12 +112,13 @@ class CoalitionPage(AuditPage):
         card.body.addWidget(self.table, 1)
         card.body.addLayout(ticks)
         above = ResponsiveRow(WIDE, parent=self)
-        above.add(card, 6)
-        above.add(self.ladder, 5)
+        above.add(card)
+        above.add(self.bars)
         page = ScrollPage(self)
         page.column.addWidget(self.sentence)
         page.column.addWidget(above)
-        page.column.addWidget(self.bars)
+        self.ladder.setMaximumWidth(LADDER_WIDTH)
+        page.column.addLayout(row(self.ladder, None))
         page.column.addStretch(1)
         work = QWidget(self)
         column = QVBoxLayout(work)
@@ -153,8 +156,9 @@ class CoalitionPage(AuditPage):
             return PanelState.ATTENTION
         return PanelState.DONE if self._weighed else PanelState.IN_PROGRESS
 
-    def activate(self) -> None:
+    def showEvent(self, event: QShowEvent) -> None:
         """Weigh the coalition, now that somebody looks."""
+        super().showEvent(event)
         self._refresh()
 
     def _entries(self) -> dict[str, tuple[PolicyEntry, tuple[Attribute, ...]]]:
@@ -183,7 +187,7 @@ class CoalitionPage(AuditPage):
                 else planned(self.session.document, entry, attributes)
             )
         self.model.show_holdings(self._holdings)
-        self.table.fit_rows()
+        self.table.fit()
         self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
         self._weigh()
 
