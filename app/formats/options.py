@@ -136,7 +136,9 @@ class ReadOptions:
                 raise BadOptions("The {name} must be one character.", "Choose another.", name=name)
         for name in ("delimiter", "quote", "escape"):
             if not getattr(self, name).isascii():
-                raise BadOptions("The {name} must be an ASCII character.", name=name)
+                raise BadOptions(
+                    "The {name} must be an ASCII character.", "Choose another.", name=name
+                )
         if self.decimal not in {".", ","}:
             raise BadOptions("The decimal mark must be a point or a comma.", "Choose one of them.")
         if self.thousands and (self.thousands == self.decimal or self.thousands.isalnum()):

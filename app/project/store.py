@@ -124,7 +124,7 @@ class ProjectFile:
             If the folder does not take the file.
         """
         path = Path(path)
-        if path.exists():
+        if os.path.lexists(path):  # unlike Path.exists, silent about names that are too long
             raise _exists(path)
         secret, project_id = ProjectSecret.generate(), secrets.token_hex(16)
         wrapped = wrap(secret, passphrase, project_id, cost)
