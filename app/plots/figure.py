@@ -17,6 +17,9 @@ from app.plots.style import PlotStyle
 DOTS_PER_INCH = 100.0
 """The resolution at a device pixel ratio of 1: one point is 100 / 72 pixels."""
 
+MOST_LINES = 6
+"""A headline longer than this runs over the edge."""
+
 LEADING = 1.32
 """Height of a line of text as a multiple of its size."""
 
@@ -120,9 +123,9 @@ class PlotFigure(Figure):
         self.preferred_height = size[1]
         self.corner = 0.0
         self.margin = 0.0
-        self.lines_above = (
-            _Line(self, headline, style.title, style.text, style),
-            _Line(self, subtitle, style.small, style.muted, style),
+        self.texts_above = (
+            _Block(self, headline, style.title, style.text, style),
+            _Block(self, subtitle, style.small, style.muted, style),
         )
         self.set_layout_engine(HeadlineLayout())
 
@@ -160,8 +163,8 @@ class HeadlineLayout(ConstrainedLayoutEngine):
         width, height = fig.get_size_inches() * DOTS_PER_INCH
         edge = fig.margin
         taken = edge
-        for line in fig.lines_above:
-            taken += line.place(fig, edge, taken)
+        for block in fig.texts_above:
+            taken += block.place(fig, edge, taken)
         side = edge + 4.0
         left, bottom = side / width, side / height
         top = 1.0 - (taken + TITLE_GAP) / height
@@ -169,30 +172,34 @@ class HeadlineLayout(ConstrainedLayoutEngine):
         super().execute(fig)
 
 
-class _Line:
-    """A text across the top of a figure: the headline or the subtitle."""
+class _Block:
+    """A text across the top of a figure: the headline or the subtitle, line by line."""
 
     def __init__(
         self, fig: Figure, text: str, pixels: float, colour: str, style: PlotStyle
     ) -> None:
-        self.words = text.split(" ")
+        self.words = [word for word in text.split(" ") if word]  # not at thin spaces
         self.pixels = pixels
         weight = 600 if pixels > style.body else 400
         self.face = FontProperties(family=style.font_family, weight=weight, size=pixels)
-        self.artist = fig.text(
-            0.0,
-            1.0,
-            text,
-            fontsize=points(pixels),
-            fontfamily=style.font_family,
-            fontweight=weight,
-            color=colour,
-            ha="left",
-            va="top",
-            linespacing=LEADING * 0.82,
-            parse_math=False,
-        )
-        self.artist.set_in_layout(False)
+        # Made once: a figure's artists must not change while it is being drawn.
+        self.lines = [
+            fig.text(
+                0.0,
+                1.0,
+                "",
+                fontsize=points(pixels),
+                fontfamily=style.font_family,
+                fontweight=weight,
+                color=colour,
+                ha="left",
+                va="baseline",
+                parse_math=False,
+            )
+            for _ in range(MOST_LINES)
+        ]
+        for line in self.lines:
+            line.set_in_layout(False)
 
     def place(self, fig: PlotFigure, left: float, top: float) -> float:
         """Wrap the text and put it at a distance from the figure's corner; all in pixels.
@@ -202,13 +209,17 @@ class _Line:
         float
             The height used.
         """
-        if self.words == [""]:
+        if not self.words:
             return 0.0
         width, height = fig.get_size_inches() * DOTS_PER_INCH
-        lines = _wrap(self.words, self.face, width - 2 * left - fig.corner)
-        self.artist.set_text("\n".join(lines))
-        self.artist.set_position((left / width, 1.0 - top / height))
-        return len(lines) * self.pixels * LEADING + 4.0
+        wrapped = _wrap(self.words, self.face, width - 2 * left - fig.corner)
+        wrapped[MOST_LINES - 1 :] = [" ".join(wrapped[MOST_LINES - 1 :])]
+        leading = self.pixels * LEADING
+        for place, artist in enumerate(self.lines):
+            artist.set_text(wrapped[place] if place < len(wrapped) else "")
+            baseline = top + self.pixels + place * leading
+            artist.set_position((left / width, 1.0 - baseline / height))
+        return len([text for text in wrapped if text]) * leading + 4.0
 
 
 def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:

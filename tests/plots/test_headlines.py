@@ -1,0 +1,183 @@
+"""Each plot's headline is computed from what it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from app.plots import collusion_bars, matrix_heatmap, posterior_bars, trust_ladder
+from app.plots import utility_frequencies as utility
+from app.plots.fonts import register_fonts
+from app.plots.style import light_style
+from app.plots.trust_ladder import LadderData, Rung, height_of, spread
+from resources import resource_path
+from tests.plots import data
+
+STYLE = light_style(register_fonts(resource_path("fonts")))
+
+
+def plain(text):
+    return text.replace("\u202f", " ")
+
+
+def test_the_ladder_names_the_clearest_and_the_least_clear_view():
+    assert (
+        trust_ladder.headline(data.ladder(), STYLE)
+        == "Clinic A sees disease most clearly, Public least"
+    )
+
+
+def test_the_ladder_says_what_a_coalition_learns():
+    rungs = tuple(
+        Rung(rung.name, rung.trust, rung.level, chosen=rung.name != "Clinic A")
+        for rung in data.ladder().rungs
+    )
+    sentence = trust_ladder.headline(data.ladder(rungs=rungs), STYLE)
+    assert sentence == "Together, these 2 recipients learn what Institute learns alone"
+
+
+@pytest.mark.parametrize(
+    ("rungs", "sentence"),
+    [
+        ((), "Nobody is on the ladder for disease yet"),
+        ((Rung("A", 0.5, ""),), "A is the only recipient on the ladder for disease"),
+        (
+            (Rung("A", 0.5, ""), Rung("B", 0.5, "")),
+            "All 2 recipients see the same release of disease",
+        ),
+    ],
+)
+def test_the_ladder_s_headline_fits_few_recipients(rungs, sentence):
+    assert trust_ladder.headline(data.ladder(rungs=rungs), STYLE) == sentence
+
+
+def test_the_ladder_lists_recipients_from_the_top():
+    figure = trust_ladder.build_trust_ladder(data.ladder(), STYLE)
+    assert list(figure.data["recipient"]) == ["Clinic A", "Institute", "Public"]
+    assert any("odds at most 22" in region.text for region in figure.hover)
+
+
+def test_a_logarithmic_ladder_gives_equal_ratios_equal_room():
+    heights = [height_of(trust, True) for trust in (1.0, 0.1, 0.01, 0.001, 1e-9)]
+    assert heights == pytest.approx([1.0, 2 / 3, 1 / 3, 0.0, 0.0])
+    assert height_of(0.3, False) == 0.3
+
+
+def test_labels_are_spread_as_little_as_possible():
+    assert spread([0.9, 0.5, 0.1], 0.1) == pytest.approx([0.9, 0.5, 0.1])
+    assert spread([0.5, 0.5], 0.1) == pytest.approx([0.55, 0.45])
+    crowded = spread([1.0, 1.0, 0.99, 0.2], 0.1)
+    assert crowded[0] <= 1.0
+    gaps = -np.diff(crowded)
+    assert np.all(gaps >= 0.1 - 1e-9)
+
+
+def test_the_matrix_says_how_often_a_value_shows_itself():
+    sentence = plain(matrix_heatmap.headline(data.matrix(), STYLE))
+    assert (
+        sentence
+        == "A true value shows itself with probability 70 %, any other value with 10 % each"
+    )
+
+
+def test_a_matrix_with_different_retentions_says_the_range():
+    uneven = data.matrix()
+    changed = type(uneven)(**{**vars(uneven), "keeps": (0.4, 0.7)})
+    assert "40 % – 70 %" in plain(matrix_heatmap.headline(changed, STYLE))
+
+
+def test_a_grouped_matrix_says_that_it_is_coarse():
+    coarse = type(data.matrix())(**{**vars(data.matrix()), "size": 20000, "shown": 20000})
+    assert "20 000 values in 4 groups" in plain(matrix_heatmap.subtitle(coarse, STYLE))
+
+
+def test_the_matrix_s_data_has_a_line_for_each_cell():
+    figure = matrix_heatmap.build_matrix_heatmap(data.matrix(), STYLE)
+    assert len(figure.data) == len(figure.hover) == 16
+    sums = figure.data.groupby("original")["probability"].sum()
+    assert np.allclose(sums, 1.0)
+
+
+def test_small_matrices_show_every_number_and_larger_ones_the_diagonal():
+    small = matrix_heatmap.build_matrix_heatmap(data.matrix(4), STYLE)
+    larger = matrix_heatmap.build_matrix_heatmap(data.matrix(20), STYLE)
+    assert len(small.axes[0].texts) == 16
+    assert len(larger.axes[0].texts) == 20
+
+
+def test_the_posterior_says_how_the_belief_rises():
+    sentence = plain(posterior_bars.headline(data.posterior(2), STYLE))
+    assert sentence == "Seeing “cancer $1 and $2” raises the belief in it from 20 % to 70 %"
+
+
+def test_the_posterior_admits_when_a_value_tells_nothing():
+    flat = posterior_bars.PosteriorData(data.NAMES, data.TRUE, data.TRUE, 0)
+    absent = posterior_bars.PosteriorData(data.NAMES, np.array([0.0, 0.5, 0.3, 0.2]), data.TRUE, 0)
+    assert "tells nothing" in posterior_bars.headline(flat, STYLE)
+    assert "does not occur" in posterior_bars.headline(absent, STYLE)
+
+
+def test_many_values_are_summed_up_and_the_seen_one_stays():
+    size = 60
+    prior = np.full(size, 1 / size)
+    after = np.linspace(1.0, 2.0, size)
+    after /= after.sum()
+    names = tuple(f"v{i}" for i in range(size))
+    figure = posterior_bars.build_posterior_bars(
+        posterior_bars.PosteriorData(names, prior, after, 0), STYLE
+    )
+    FigureCanvasAgg(figure).draw()
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(labels) == posterior_bars.MOST_ROWS
+    assert "v0" in labels
+    assert labels[-1] == "47 other values"
+    assert len(figure.data) == size
+
+
+def test_utility_says_the_worst_error_and_counts_the_intervals():
+    assert plain(utility.headline(data.utility(), STYLE)) == (
+        "Clinic A can estimate every share to within 1.2 percentage points"
+    )
+    assert "2 of 4 intervals hold the true share" in utility.subtitle(data.utility(), STYLE)
+
+
+def test_utility_shows_the_most_frequent_values_of_many():
+    size = 50
+    true = np.linspace(1, 2, size)
+    true /= true.sum()
+    many = utility.UtilityData(
+        tuple(f"v{i}" for i in range(size)), true, true, true - 0.01, true + 0.01, 0.95, "A"
+    )
+    figure = utility.build_utility_frequencies(many, STYLE)
+    assert len(figure.axes[0].get_yticklabels()) == utility.MOST_ROWS
+    assert figure.axes[0].get_yticklabels()[0].get_text() == "v49"
+    assert "most frequent" in figure.subtitle
+
+
+def test_collusion_compares_independent_noise_with_the_ladder():
+    sentence = plain(collusion_bars.headline(data.collusion(), STYLE))
+    assert sentence == (
+        "Three recipients who pool independent releases restore 71 % of the values of disease;"
+        " on the ladder, 63 %"
+    )
+
+
+def test_collusion_of_one_is_no_collusion():
+    sentence = plain(collusion_bars.headline(data.collusion(1), STYLE))
+    assert sentence == "Recipient 1 alone guesses 63 % of the values of disease right"
+
+
+def test_collusion_counts_many_and_shows_an_estimate_s_uncertainty():
+    figure = collusion_bars.build_collusion_bars(data.collusion(14, 0.004), STYLE)
+    assert figure.headline.startswith("14 recipients")
+    assert len(figure.hover) == collusion_bars.MOST_MEMBERS + 2
+    assert len(figure.data) == 14 + 3
+    texts = [plain(text.get_text()) for text in figure.axes[0].texts]
+    assert "71 % ± 0.4 %" in texts
+
+
+def test_an_empty_ladder_can_be_drawn():
+    figure = trust_ladder.build_trust_ladder(LadderData("disease", ()), STYLE)
+    FigureCanvasAgg(figure).draw()
+    assert [region.text.splitlines()[0] for region in figure.hover] == ["Original", "Original"]
