@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QDropEvent,
     QGuiApplication,
     QKeySequence,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
@@ -43,6 +44,9 @@ from resources import resource_path
 
 SMALLEST: Final = (1100, 720)
 USUAL: Final = (1366, 768)
+ROOMY: Final = 1240
+"""Below this width the rail shows icons only, so that the work keeps its room."""
+
 _GEOMETRY: Final = "window/geometry"
 _APPEARANCE: Final = "window/appearance"
 _RAIL: Final = "window/rail-folded"
@@ -77,6 +81,7 @@ class MainWindow(QMainWindow):
         self._hint = DropHint(self)
         self._help: HelpDialog | None = None
         self._leaving = False
+        self._narrow = False
         self._connect()
         self._restore()
         self.show_panel(next(iter(self.panels)))
@@ -103,7 +108,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         session, runner = self.session, self.session.runner
         self.rail.chosen.connect(self.show_panel)
-        self.rail.collapsed.connect(lambda folded: session.store.setValue(_RAIL, int(folded)))
+        self.rail.collapsed.connect(self._remember_rail)
         self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
         for name, panel in self.panels.items():
             panel.state_changed.connect(lambda name=name: self._show_state(name))
@@ -279,6 +284,10 @@ class MainWindow(QMainWindow):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def _remember_rail(self, folded: bool) -> None:
+        if not self._narrow:
+            self.session.store.setValue(_RAIL, int(folded))
+
     def _toggle_full(self) -> None:
         if self.isFullScreen():
             self.showNormal()
@@ -365,6 +374,14 @@ class MainWindow(QMainWindow):
             session = getattr(self, "session", None)
             if session is not None and session.project is not None and session.unsaved:
                 session.save()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold the rail to icons while the window is too narrow for names and work."""
+        super().resizeEvent(event)
+        narrow = self.width() < ROOMY
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self.rail.set_compact(narrow or bool(int(self.session.store.value(_RAIL, 0) or 0)))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave once nothing can be lost."""

@@ -159,6 +159,7 @@ class Rail(QFrame):
         self.saved = ElidedLabel("", "small")
         self._head = QWidget(self)
         self._head.setLayout(column(None, self.project, self.saved, None, spacing=2))
+        self._head.setFixedHeight(38)  # the saved line comes and goes; the steps stay
         self._mark = IconLabel("ladder", "accent", 24)
         self._toggle = QToolButton(self)
         self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))

@@ -82,6 +82,8 @@ class NumberField(QWidget):
         self.spin.setSuffix(f" {unit}" if unit else "")
         self.spin.setKeyboardTracking(False)
         self.spin.setFont(font(tabular=True))
+        self.spin.lineEdit().setTextMargins(6, 0, 0, 0)
+        self.spin.setFixedHeight(Space.FIELD)
         self.spin.valueChanged.connect(self.value_changed)
         self._range = label("", "small")
         self._range.setVisible(show_range)
