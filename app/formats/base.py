@@ -79,10 +79,12 @@ class TableFormat(ABC):
     """The endings of file names, in lower case, with the dot."""
     order: ClassVar[int]
     """Where it stands among the formats on offer."""
-    reading_options: ClassVar[frozenset[str]] = frozenset()
+    reading_options: ClassVar[frozenset[str]] = frozenset({"column_types", "bad_values"})
     """The fields of `ReadOptions` that change how this format is read, beside `format`."""
     can_read: ClassVar[bool] = True
     can_write: ClassVar[bool] = False
+    last_resort: ClassVar[bool] = False
+    """Whether its files can be told from others only by not being any of them."""
 
     @abstractmethod
     def recognises(self, path: Path, head: bytes) -> bool:

@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.formats.errors import BadHeader
+from app.formats.errors import BadHeader, BadOptions, Way
+from app.formats.options import ReadOptions
+
+
+def check_fixed_types(names: Sequence[str], options: ReadOptions) -> None:
+    """Refuse options that fix the type of a column that is not there.
+
+    Raises
+    ------
+    BadOptions
+        If there is such a column.
+    """
+    for name in options.column_types:
+        if name not in names:
+            raise BadOptions(
+                "The type of column {column} is fixed, but the file has no such column.",
+                "Choose a file with this column, or leave its type to be found out.",
+                ways=(Way("Leave it to be found out", options.with_type(name, None)),),
+                column=name,
+            )
 
 
 def usable_names(names: Sequence[str]) -> list[str]:

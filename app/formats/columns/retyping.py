@@ -12,6 +12,7 @@ from app.engine.table import Table
 from app.formats.base import ReadResult
 from app.formats.columns.arrow import ArrowColumn
 from app.formats.columns.gathering import GatheredColumn
+from app.formats.columns.names import check_fixed_types
 from app.formats.columns.settling import settle
 from app.formats.options import ColumnType, ReadOptions
 
@@ -23,14 +24,17 @@ def with_fixed_types(result: ReadResult, options: ReadOptions) -> ReadResult:
 
     Raises
     ------
+    BadOptions
+        If the type of a column that is not there is fixed.
     BadValue
         If a value does not have the type fixed for its column and nothing was chosen for it.
     """
     frame = result.table.frame
+    check_fixed_types(list(frame.columns), options)
     wanted = {
         name: kind
         for name, kind in options.column_types.items()
-        if name in frame.columns and not _has_type(frame[name], kind)
+        if not _has_type(frame[name], kind)
     }
     if not wanted:
         return result

@@ -132,6 +132,6 @@ def _text_note(column: GatheredColumn, row_number: RowNumber) -> Note:
 
 def _missing_note(column: GatheredColumn) -> Note:
     return Note(
-        "Column {column}: {count} values of another type are read as missing.",
+        "Column {column}: values of another type are read as missing ({count}).",
         {"column": column.name, "count": grouped(len(column.bad))},
     )

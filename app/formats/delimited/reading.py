@@ -14,6 +14,7 @@ from app.engine.table import Table
 from app.formats.base import ReadResult
 from app.formats.columns.buffers import Mask
 from app.formats.columns.gathering import GatheredColumn
+from app.formats.columns.names import check_fixed_types
 from app.formats.columns.settling import settle
 from app.formats.delimited.encodings import Utf8Stream, detect_encoding
 from app.formats.delimited.records import BLOCK_SIZES, Records, RecordTooLong
@@ -155,6 +156,7 @@ def _gather(
     columns: list[GatheredColumn] = []
     context.report(0.0, f"Reading {path.name}")
     with Records(path, options, block_size) as records:
+        check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
         for block in records.blocks(names):
             if not columns:

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from app.formats.columns.names import usable_names
+from app.formats.columns.rows import number_in_file
 from app.formats.delimited.encodings import (
     Utf8Stream,
     empty_file,
@@ -101,9 +101,7 @@ class Records:
 
     def row_number(self, position: int) -> int:
         """Return the number in the file, from 1, of the row at a position among those kept."""
-        ragged = np.asarray(self._ragged)
-        kept_before = ragged - np.arange(1, len(ragged) + 1)
-        return position + 1 + int(np.searchsorted(kept_before, position, side="right"))
+        return number_in_file(position, self._ragged)
 
     def blocks(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the records in blocks of string columns, null where missing.

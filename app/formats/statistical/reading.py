@@ -120,11 +120,9 @@ def _described(
     label_sets: Mapping[str, Mapping[Any, str]],
 ) -> _Description:
     _, found = _call(path, package, options, context, metadataonly=True)
-    elsewhere = {
-        name: label_sets[chosen]
-        for name, chosen in found.variable_to_label.items()
-        if chosen in label_sets
-    }
+    # A format may state a width after its name, which itself never ends in a digit.
+    chosen = {name: text.rstrip("0123456789.") for name, text in found.variable_to_label.items()}
+    elsewhere = {name: label_sets[key] for name, key in chosen.items() if key in label_sets}
     return _Description(
         found.column_names,
         found.number_rows or 0,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +21,15 @@ from app.engine.progress import Context
 from app.engine.table import Table
 from app.formats.base import Note, WriteResult
 from app.formats.columns.arrow import ArrowColumn
-from app.formats.errors import BeyondFormat, CannotWrite, grouped
+from app.formats.errors import BeyondFormat, grouped
 from app.formats.statistical.package import Moments, WriteRules
 from app.formats.statistical.progress import watched
 
 _EXACT: Final = 2**53
 _LARGEST: Final = 8.9e307
 """From here on Stata takes numbers for missing values."""
+_NO_ROOM: Final = 1 << 16
+"""A disk with fewer free bytes than this is full: the library writes in larger pieces."""
 _TRUTH_LABELS: Final = {0: "false", 1: "true"}
 
 WriteFunction = Callable[..., None]
@@ -103,11 +108,10 @@ def write_statistical(
 
 def _failure(message: str, path: Path, title: str) -> Exception:
     if "write" in message.lower():
-        return CannotWrite(
-            "{file} can't be written whole: most likely the disk is full.",
-            "Make room on the disk, or choose another folder.",
-            file=path.name,
-        )
+        # The library does not say why the system refused; `written_whole` names the file.
+        full = shutil.disk_usage(path.parent).free < _NO_ROOM
+        code = errno.ENOSPC if full else errno.EIO
+        return OSError(code, os.strerror(code))
     return BeyondFormat(
         "The table can't be written as a {title} file.",
         "Write it as CSV or Parquet.",

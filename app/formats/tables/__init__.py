@@ -65,7 +65,8 @@ def format_of(path: Path) -> TableFormat:
         head = file.read(_HEAD_BYTES)
     readable = [item for item in all_formats().values() if item.can_read]
     by_name = [item for item in readable if path.suffix.lower() in item.extensions]
-    for item in (*by_name, *readable):
+    others = [item for item in readable if not (by_name and item.last_resort)]
+    for item in (*by_name, *others):
         if item.recognises(path, head):
             return item
     if head.startswith(_OLD_WORKBOOK):

@@ -28,6 +28,7 @@ class _Delimited(TableFormat):
         )
     )
     can_write = True
+    last_resort = True
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         """Take anything for text that holds no control characters."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyreadstat
@@ -13,6 +14,7 @@ from app.engine.progress import Context, Silent
 from app.engine.table import Table
 from app.formats.base import ReadResult, TableFormat
 from app.formats.columns.retyping import with_fixed_types
+from app.formats.errors import DamagedFile
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Moments, Package
 from app.formats.statistical.reading import read_statistical
@@ -51,11 +53,38 @@ class _Sas(TableFormat):
         return ReadOptions(format=self.name)
 
     def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        shown = read_statistical(path, _PACKAGE, options, Silent(), rows)
+        labels = _catalog_labels(path)
+        shown = read_statistical(path, _PACKAGE, options, Silent(), rows, labels)
         return with_fixed_types(shown, options.tolerant()).table
 
     def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        return with_fixed_types(read_statistical(path, _PACKAGE, options, context), options)
+        labels = _catalog_labels(path)
+        return with_fixed_types(
+            read_statistical(path, _PACKAGE, options, context, label_sets=labels), options
+        )
+
+
+def _catalog_labels(path: Path) -> dict[str, dict[Any, str]]:
+    """Return the sets of value labels of a catalog of the same name beside the file.
+
+    Raises
+    ------
+    DamagedFile
+        If there is one and it can't be read.
+    """
+    catalog = path.with_suffix(".sas7bcat")
+    if not catalog.is_file():
+        return {}
+    found = None
+    with suppress(pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        _, found = pyreadstat.read_sas7bcat(catalog, output_format="dict")
+    if found is None:
+        raise DamagedFile(
+            "The catalog {file} with the value labels can't be read.",
+            "Copy it again, or move it away: the table can be read without it.",
+            file=catalog.name,
+        )
+    return dict(found.value_labels)
 
 
 FORMAT: Final = _Sas()

@@ -64,6 +64,7 @@ class _Spss(TableFormat):
     title = "SPSS"
     extensions = (".sav", ".zsav")
     order = 40
+    reading_options = frozenset(("keep_user_missing", "column_types", "bad_values"))
     can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002

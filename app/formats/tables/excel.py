@@ -1,0 +1,43 @@
+"""Excel workbooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from app.engine.progress import Context, Silent
+from app.engine.table import Table
+from app.formats.base import ReadResult, TableFormat
+from app.formats.options import ReadOptions
+from app.formats.workbook.reading import read_sheet, sheet_names
+
+_ZIP: Final = b"PK\x03\x04"
+
+
+class _Excel(TableFormat):
+    name = "xlsx"
+    title = "Excel"
+    extensions = (".xlsx", ".xlsm")
+    order = 30
+    reading_options = frozenset(
+        ("sheet", "header", "skip_lines", "missing", "column_types", "bad_values")
+    )
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        return head.startswith(_ZIP)
+
+    def detect(self, path: Path) -> ReadOptions:
+        names = sheet_names(path)
+        return ReadOptions(format=self.name, sheet=names[0] if names else "")
+
+    def sheets(self, path: Path) -> tuple[str, ...]:
+        return sheet_names(path)
+
+    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
+        return read_sheet(path, options, Silent(), rows).table
+
+    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
+        return read_sheet(path, options, context)
+
+
+FORMAT: Final = _Excel()

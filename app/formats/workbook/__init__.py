@@ -1,0 +1,1 @@
+"""Workbooks: cells that carry their own types, gathered as texts and read again."""
