@@ -33,8 +33,8 @@ def typed_column(column: pd.Series, field: Field) -> pd.Series:
     Returns
     -------
     pandas.Series
-        ``Int64`` for whole numbers, ``boolean`` for yes/no values, ``float64`` for numbers,
-        ``datetime64`` for dates and times of day on a date, text or categories otherwise.
+        Whole numbers, ``boolean`` for yes/no values, ``float64`` for numbers, ``datetime64``
+        for dates and times of day on a date, text or categories otherwise.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def typed_column(column: pd.Series, field: Field) -> pd.Series:
     cleaned = _without_empty_texts(column)
     convert = _CONVERTERS.get(field.type)
     if convert is None:
-        if _is_number(_plain_text(cleaned)) and not bool(cleaned.isna().all()):
+        if _is_number(_distinct(cleaned)) and not bool(cleaned.isna().all()):
             raise _wrong_type(field, int(cleaned.notna().to_numpy().argmax()))
         return cleaned
     converted = convert(_plain_text(cleaned))
@@ -66,6 +66,13 @@ def _without_empty_texts(column: pd.Series) -> pd.Series:
     return column.mask(empty_rows) if empty_rows.any() else column
 
 
+def _distinct(column: pd.Series) -> pd.Series:
+    """Return a categorical column's categories, any other column as it is."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return pd.Series(column.cat.categories)
+    return column
+
+
 def _plain_text(column: pd.Series) -> pd.Series:
     """Return a categorical column as its values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -74,20 +81,32 @@ def _plain_text(column: pd.Series) -> pd.Series:
 
 
 def _number(column: pd.Series) -> pd.Series:
-    numbers = column if _is_number(column) else pd.to_numeric(column, errors="coerce")
+    numbers = _as_numbers(column)
     return pd.Series(
         numbers.to_numpy(dtype=np.float64, na_value=np.nan), name=column.name, index=column.index
     )
 
 
 def _integer(column: pd.Series) -> pd.Series:
-    numbers = column if _is_number(column) else pd.to_numeric(column, errors="coerce")
+    numbers = _as_numbers(column)
     if pd.api.types.is_integer_dtype(numbers.dtype):
-        return numbers.astype("Int64")
+        return numbers
     exact: npt.NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     whole = np.isfinite(exact) & (np.floor(exact) == exact) & (np.abs(exact) < 2.0**63)
     values = np.where(whole, exact, 0).astype(np.int64)
     return pd.Series(pd.arrays.IntegerArray(values, ~whole), name=column.name, index=column.index)
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """Return texts as numbers, missing where they are none; large whole numbers stay exact."""
+    if _is_number(column):
+        return column
+    known = pd.to_numeric(column.dropna(), errors="coerce")
+    if len(known) < len(column) and pd.api.types.is_integer_dtype(known.dtype):
+        known = known.astype(
+            "UInt64" if pd.api.types.is_unsigned_integer_dtype(known.dtype) else "Int64"
+        )
+    return known.reindex(column.index)
 
 
 def _boolean(column: pd.Series) -> pd.Series:

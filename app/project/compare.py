@@ -28,7 +28,7 @@ _MISSING_KEY: Final = ("missing",)
 
 def differing_rows(expected: pd.Series, actual: pd.Series) -> Rows:
     """Return in which rows two columns of the same length differ, shape (n,)."""
-    if is_number(expected) and is_number(actual):
+    if is_number(expected) and is_number(actual) and not (_is_wide(expected) or _is_wide(actual)):
         return _numbers_differ(expected, actual)
     if is_text(expected) and is_text(actual):
         texts: Rows = np.not_equal(_texts(expected), _texts(actual)).astype(bool)
@@ -93,6 +93,11 @@ def is_number(column: pd.Series) -> bool:
     """Whether a column holds numbers, and neither categories nor yes/no values."""
     dtype = column.dtype
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _is_wide(column: pd.Series) -> bool:
+    """Whether a column's whole numbers may lie beyond the signed ones."""
+    return str(column.dtype).lower() == "uint64"
 
 
 def is_text(column: pd.Series) -> bool:

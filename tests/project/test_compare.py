@@ -41,6 +41,7 @@ DIFFERENT = {
     "a number and its text": (pd.Categorical([1]), pd.Categorical(["1"])),
     "missing": ([1.0, 2.0], [1.0, np.nan]),
     "beyond decimals": ([2**53], [2**53 + 1]),
+    "beyond signed numbers": (np.array([2**64 - 1], np.uint64), np.array([2**64 - 2], np.uint64)),
     "the last digit": ([0.1 + 0.2], [0.3]),
     "an unknown category": (pd.Categorical(["a"]), pd.Categorical(["zebra"])),
     "yes and one": (pd.Categorical([True]), pd.Categorical([1])),
