@@ -31,6 +31,11 @@ class MessageKind(StrEnum):
     CAUTION = "caution"
     DANGER = "danger"
 
+    @property
+    def token(self) -> str:
+        """The colour of its icon, a token of the theme."""
+        return "accent" if self is MessageKind.INFO else self.value
+
 
 @dataclass(frozen=True)
 class Action:
@@ -99,7 +104,7 @@ class MessageView(QFrame):
         layout.setContentsMargins(12, 8, 4, 8)
         layout.setSpacing(12)
         layout.addWidget(
-            IconLabel(message.kind.value, message.kind.value, 20), 0, Qt.AlignmentFlag.AlignTop
+            IconLabel(message.kind.value, message.kind.token, 20), 0, Qt.AlignmentFlag.AlignTop
         )
         layout.addLayout(self._texts(message), 1)
         for action in message.actions:

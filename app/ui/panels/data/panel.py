@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.engine.errors import SfumatoError
 from app.formats.errors import FileError
 from app.formats.options import ReadOptions
+from app.jobs.job import Job
 from app.ui.choosers import table_filters
 from app.ui.messages import Action, MessageKind
 from app.ui.panels.base import Panel, PanelState
@@ -194,9 +195,13 @@ class DataPanel(Panel):
             self.tr("Reading {file}").format(file=path.name),
             lambda context: load(path, options, document, context),
             self._take,
-            self._show_load_error,
+            self.show_load_error,
             key=LOAD_KEY,
         )
+        self.wait_for(job)
+
+    def wait_for(self, job: Job) -> None:
+        """Show a job in the place of the options until it ends."""
         job.finished.connect(self._stop_waiting)
         self.waiting.watch(job)
         self._turn_to(self.waiting)
@@ -239,7 +244,7 @@ class DataPanel(Panel):
     def _show_refusal(self, error: SfumatoError) -> None:
         self.show_error(error, Action(self.tr("Choose another file…"), self.choose), topic=TOPIC)
 
-    def _show_load_error(self, error: SfumatoError) -> None:
+    def show_load_error(self, error: SfumatoError) -> None:
         """Show why the file can't be read so, with the ways that would do."""
         ways = error.ways if isinstance(error, FileError) else ()
         actions = [

@@ -1,0 +1,110 @@
+"""Pictures of the window: every panel in its states, drawn without a screen."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication
+
+from app.engine.table import Table
+from app.project.store import ProjectFile
+from app.ui.application import make_application
+from app.ui.main_window import MainWindow
+from app.ui.panels import all_panels
+from app.ui.scenes import Stage, scenes_of, take_down
+from app.ui.theme import Appearance, themes
+
+LOOKS: Final = (Appearance.LIGHT, Appearance.DARK)
+USUAL_SIZE: Final = (1366, 768)
+
+
+def save_gallery(
+    folder: Path,
+    looks: Sequence[Appearance] = LOOKS,
+    only: Sequence[str] = (),
+    size: tuple[int, int] = USUAL_SIZE,
+) -> Iterator[Path]:
+    """Draw every panel in every of its states, and tell each picture as it is made.
+
+    Parameters
+    ----------
+    folder
+        Where the pictures go, as ``<look>-<place>-<panel>-<scene>.png``.
+    looks
+        The appearances to draw.
+    only
+        Names of panels, or ``panel-scene``; all when empty.
+    size
+        The window's width and height.
+    """
+    make_application(["sfumato"])
+    folder.mkdir(parents=True, exist_ok=True)
+    before = themes().appearance
+    try:
+        for panel in all_panels():
+            for scene in scenes_of(panel.name):
+                if only and not {panel.name, f"{panel.name}-{scene.name}"} & set(only):
+                    continue
+                with tempfile.TemporaryDirectory(prefix="sfumato-gallery-") as kept:
+                    stage = Stage(Path(kept), size)
+                    try:
+                        stage.panel(panel.name)
+                        scene.arrange(stage)
+                        name = f"{panel.order}-{panel.name}-{scene.name}"
+                        yield from _in_each_look(stage.window, folder, name, looks)
+                    finally:
+                        stage.close()
+    finally:
+        themes().set_appearance(before)
+
+
+def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Path, ...]:
+    """Draw every panel of an open project, light and dark.
+
+    Parameters
+    ----------
+    project
+        Stays open.
+    table
+        Its source table.
+    folder
+        Where the pictures go.
+
+    Returns
+    -------
+    tuple of Path
+        The pictures.
+    """
+    make_application(["sfumato"])
+    folder.mkdir(parents=True, exist_ok=True)
+    before = themes().appearance
+    stage = Stage(folder)
+    pictures: list[Path] = []
+    try:
+        stage.session.set_project(project)
+        stage.session.attach_table(table)
+        stage.settle()
+        for panel in all_panels():
+            stage.panel(panel.name)
+            stage.settle()
+            name = f"{panel.order}-{panel.name}"
+            pictures += _in_each_look(stage.window, folder, name, LOOKS)
+    finally:
+        take_down(stage.window)
+        themes().set_appearance(before)
+    return tuple(pictures)
+
+
+def _in_each_look(
+    window: MainWindow, folder: Path, name: str, looks: Sequence[Appearance]
+) -> Iterator[Path]:
+    for look in looks:
+        themes().set_appearance(look)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        path = folder / f"{look.value}-{name}.png"
+        window.grab().save(str(path))
+        yield path

@@ -1,0 +1,175 @@
+"""The states in which a panel is looked at: for pictures, and for whoever reviews them.
+
+A panel's package may have a module ``scenes`` that defines ``SCENES``; a panel without one is
+shown empty and filled. Each scene starts from a fresh window.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QEventLoop, Qt
+
+from app.engine.progress import Context, Silent
+from app.engine.table import Table
+from app.formats.reading import detect_options
+from app.jobs.job import Job
+from app.jobs.runner import JobRunner
+from app.project.model import Document
+from app.project.release import make_release
+from app.project.rules import apply_rules
+from app.project.secret import ScryptCost
+from app.project.source import read_source
+from app.project.store import SUFFIX, ProjectFile
+from app.ui import panels as panel_package
+from app.ui.main_window import MainWindow
+from app.ui.panels.base import Panel
+from app.ui.session import Session
+from app.ui.settings import MemoryStore
+from resources import resource_path
+
+SAMPLE: Final = "clinic"
+PATIENCE_MILLISECONDS: Final = 60_000
+QUICK: Final = ScryptCost(2**4)
+"""Pictures of made-up people need no protection from guessing."""
+
+
+class Stage:
+    """A window to arrange a scene in, with the sample and a project at hand.
+
+    Parameters
+    ----------
+    folder
+        Where projects and bundles of the scene go; thrown away later.
+    size
+        The window's width and height.
+    """
+
+    def __init__(self, folder: Path, size: tuple[int, int] = (1366, 768)) -> None:
+        self.folder = folder
+        self.session = Session(store=MemoryStore())
+        self.window = MainWindow(self.session)
+        self.window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+        self.window.resize(*size)
+        self.window.show()
+        self.settle()
+
+    def panel(self, name: str) -> Panel:
+        """Bring a panel into sight and return it."""
+        self.window.show_panel(name)
+        return self.window.panels[name]
+
+    def settle(self) -> None:
+        """Let every running job end and its result be shown."""
+        clock = QElapsedTimer()
+        clock.start()
+        for _ in range(3):
+            QCoreApplication.processEvents()
+        while self.session.runner.jobs and clock.elapsed() < PATIENCE_MILLISECONDS:
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+        for _ in range(3):
+            QCoreApplication.processEvents()
+
+    def hold(self, title: str, fraction: float, text: str, key: str | None = None) -> Job:
+        """Show a job that does not end by itself; it ends with the stage."""
+        job = self.session.runner.run(title, _until_cancelled, key=key)
+        job.set_progress(fraction, text)
+        return job
+
+    def open_sample(self, *, with_rules: bool = True) -> Table:
+        """Load the sample; with rules, it has a policy and three recipients."""
+        path = resource_path("samples", f"{SAMPLE}.csv")
+        table, source = read_source(path, detect_options(path), Silent())
+        document = Document(title=SAMPLE, source=source)
+        if with_rules:
+            text = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
+            document = apply_rules(text, table, document)
+        self.session.open_table("Open", table, document)
+        self.settle()
+        return table
+
+    def create_project(self, *, released: bool = False) -> ProjectFile:
+        """Save the work as a project; when `released`, every recipient has a bundle."""
+        path = self.folder / f"{SAMPLE}{SUFFIX}"
+        project = ProjectFile.create(path, "made-up people", self.session.document, cost=QUICK)
+        self.session.set_project(project, keep_state=True)
+        if released and self.session.table is not None:
+            for recipient in self.session.document.recipients:
+                make_release(
+                    project,
+                    self.session.table,
+                    recipient.name,
+                    self.folder / "bundles",
+                    "csv",
+                    Silent(),
+                )
+            self.session.ledger_changed.emit()
+        self.settle()
+        return project
+
+    def close(self) -> None:
+        """Take everything down."""
+        self.session.runner.shutdown()
+        self.session.close()
+        take_down(self.window)
+
+
+def take_down(window: MainWindow) -> None:
+    """Remove a window without the questions that a person who leaves is asked."""
+    runner: JobRunner = window.session.runner
+    runner.shutdown()
+    window.hide()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def _until_cancelled(context: Context) -> None:
+    never = threading.Event()
+    while True:
+        context.report(0.0, "")
+        never.wait(0.02)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One state of a panel.
+
+    Parameters
+    ----------
+    name
+        Part of the picture's file name.
+    arrange
+        Brings a fresh stage into the state.
+    """
+
+    name: str
+    arrange: Callable[[Stage], object]
+
+
+def scenes_of(panel: str) -> tuple[Scene, ...]:
+    """Return a panel's scenes, by its name."""
+    for info in pkgutil.iter_modules(panel_package.__path__):
+        package = f"{panel_package.__name__}.{info.name}"
+        shown = getattr(importlib.import_module(package), "PANEL", None)
+        if getattr(shown, "name", None) == panel and info.ispkg:
+            module = importlib.import_module(package)
+            names = {inner.name for inner in pkgutil.iter_modules(module.__path__)}
+            if "scenes" in names:
+                found: tuple[Scene, ...] = importlib.import_module(f"{package}.scenes").SCENES
+                return found
+    return (
+        Scene("empty", lambda stage: stage.panel(panel)),
+        Scene("filled", lambda stage: _filled(stage, panel)),
+    )
+
+
+def _filled(stage: Stage, panel: str) -> None:
+    stage.open_sample()
+    stage.create_project(released=True)
+    stage.panel(panel)
