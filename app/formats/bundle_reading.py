@@ -135,7 +135,7 @@ def _unpack(path: Path, folder: Path, context: Context) -> None:
             for name in (README_NAME, descriptor.data_name):
                 if name in entries:
                     _copy(archive, entries[name], folder / name, context)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise BundleError(
             "The zip file {path} is damaged.", "Ask for the bundle again.", path=path
         ) from error

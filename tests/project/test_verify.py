@@ -1,148 +1,38 @@
-"""Bundles held against their project: sound ones, and each way in which one can be off."""
+"""Sound bundles held against their project, and what about the project can be off."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
-from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
+from app.engine.columns import ColumnSpec, Domain, Role
 from app.engine.errors import Cancelled
-from app.engine.progress import Callback, Silent
+from app.engine.progress import Callback
 from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
+from app.project.model import Source
 from app.project.records import ReleaseState
-from app.project.release import make_release
 from app.project.store import ProjectFile
-from app.project.verify import VerificationReport, verify_bundle
-from tests.project.making import CHEAP, PASSPHRASE, noon
-
-ROWS = 900
-ILLNESSES = ("asthma", "cold", "flu", "gout")
-WORK = ("mine", "mill", "none")
-SECRETS = (*ILLNESSES, *WORK, "P0007")
-"""Values of the table: none of them may be in a finding."""
-
-
-def a_table(rows: int = ROWS) -> Table:
-    at = np.arange(rows)
-    frame = pd.DataFrame(
-        {
-            "person": [f"P{i:04d}" for i in at],
-            "age": 20 + at % 61,
-            "illness": pd.Categorical([ILLNESSES[(i % 13) % 4] for i in at]),
-            "zip": [f"{i % 97:05d}" for i in at],
-            "work": pd.Categorical([WORK[(i % 5) % 3] if i % 7 else None for i in at]),
-            "income": 1000.0 + (at * 37 % 501) / 3,
-        }
-    )
-    return Table(frame)
-
-
-def levels(illness: float, work: float = 0.5) -> dict[str, dict[str, float]]:
-    return {
-        "illness": {"retention_probability": illness},
-        "work": {"retention_probability": work},
-    }
-
-
-def a_document(**changes: object) -> Document:
-    document = Document(
-        title="Ward 7",
-        source=Source("/data/ward.csv", "ab" * 32, ROWS),
-        columns=(
-            ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
-            ColumnSpec(
-                "age",
-                Role.QUASI_IDENTIFIER,
-                Kind.NUMERIC,
-                binning=Binning((20.0, 40.0, 60.0, 81.0)),
-            ),
-            ColumnSpec("illness", Role.SENSITIVE, domain=Domain(ILLNESSES)),
-            ColumnSpec("zip", Role.QUASI_IDENTIFIER, Kind.TEXT),
-            ColumnSpec("work", Role.SENSITIVE, domain=Domain((*WORK, None))),
-            ColumnSpec("income", Role.INSENSITIVE, Kind.NUMERIC),
-        ),
-        policy=(PolicyEntry(("illness",), "uniform"), PolicyEntry(("work",), "uniform")),
-        recipients=(
-            Recipient("Clinic A", levels(0.6)),
-            Recipient("Institute B", levels(0.3)),
-            Recipient("Public C", levels(0.1)),
-            Recipient("Clinic D", levels(0.6)),
-        ),
-    )
-    return replace(document, **changes)
-
-
-def new_project(folder: Path, document: Document | None = None, name: str = "ward") -> ProjectFile:
-    path = folder / f"{name}.sfumato"
-    return ProjectFile.create(path, PASSPHRASE, document or a_document(), cost=CHEAP, clock=noon)
+from app.project.verify import verify_bundle
+from tests.project.making import PASSPHRASE, noon
+from tests.project.verifying import (
+    ILLNESSES,
+    ROWS,
+    a_document,
+    a_table,
+    failed,
+    new_project,
+    release,
+    verify,
+)
 
 
 @pytest.fixture
 def project(tmp_path):
     with new_project(tmp_path) as made:
         yield made
-
-
-def release(
-    project: ProjectFile,
-    folder: Path,
-    recipient: str = "Clinic A",
-    format_name: str = "csv",
-    table: Table | None = None,
-    as_zip: bool = False,
-) -> Path:
-    outcome = make_release(
-        project, table or a_table(), recipient, folder, format_name, Silent(), as_zip=as_zip
-    )
-    return outcome.path
-
-
-def verify(project: ProjectFile, path: Path, table: Table | None = None) -> VerificationReport:
-    report = verify_bundle(project, table or a_table(), path, Silent())
-    for check in report.checks:
-        assert check.finding
-        assert not any(secret in check.finding for secret in SECRETS), check
-    return report
-
-
-def failed(report: VerificationReport) -> dict[str, str]:
-    return {check.title: check.finding for check in report.failed}
-
-
-def edit(bundle: Path, change, vouch: bool = False) -> None:
-    """Change data.csv, line by line; with `vouch`, let datapackage.json agree with it."""
-    path = bundle / "data.csv"
-    header, *rows = path.read_bytes().decode().removesuffix("\r\n").split("\r\n")
-    path.write_bytes("".join(line + "\r\n" for line in [header, *change(rows)]).encode())
-    if vouch:
-        description = bundle / "datapackage.json"
-        package = json.loads(description.read_bytes())
-        facts = package["resources"][0]
-        facts["bytes"] = path.stat().st_size
-        facts["hash"] = f"sha256:{sha256(path.read_bytes()).hexdigest()}"
-        description.write_text(json.dumps(package))
-
-
-def swap(rows: list[str], number: int, old: str, new: str) -> list[str]:
-    """Replace a value in one row (counted from 1)."""
-    assert old in rows[number - 1]
-    return [
-        row.replace(old, new, 1) if at == number else row for at, row in enumerate(rows, start=1)
-    ]
-
-
-def other_illness(row: str) -> tuple[str, str]:
-    """The illness in a row, and another one."""
-    old = next(name for name in ILLNESSES if f'"{name}"' in row)
-    return f'"{old}"', f'"{ILLNESSES[ILLNESSES.index(old) - 1]}"'
 
 
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
@@ -216,146 +106,6 @@ def test_what_is_no_bundle_is_told(project, tmp_path):
     assert "is not a bundle" in failed(report)["Files"]
 
 
-def test_one_altered_value_is_found_by_its_row(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(rows, 8, *other_illness(rows[7])))
-    report = verify(project, path)
-    found = failed(report)
-    assert set(found) == {"Files", "Ledger", "illness: values"}
-    assert "Not as datapackage.json states: data.csv" in found["Files"]
-    assert "not as released: data.csv" in found["Ledger"]
-    assert found["illness: values"] == (
-        "They are not those that the key gives: 1 of 900 rows differs, first in row 8."
-    )
-    assert report.recipient == "Clinic A"
-
-
-def test_an_alteration_that_the_description_vouches_for_is_found_all_the_same(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(rows, 8, *other_illness(rows[7])), vouch=True)
-    found = failed(verify(project, path))
-    assert "Files" not in found
-    assert "not as released: data.csv, datapackage.json" in found["Ledger"]
-    assert "first in row 8" in found["illness: values"]
-
-
-def test_an_altered_readme_is_named_and_the_values_still_hold(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    with (path / "README.md").open("a", encoding="utf-8") as file:
-        file.write("more")
-    found = failed(verify(project, path))
-    assert set(found) == {"Files", "Ledger"}
-    assert "README.md" in found["Ledger"]
-
-
-def test_an_altered_unperturbed_column_is_named(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(swap(rows, 3, "00002", "99999"), 9, "00008", ""))
-    found = failed(verify(project, path))
-    assert set(found) == {"Files", "Ledger", "Unperturbed columns"}
-    assert "zip: 2 of 900 rows differ, first in row 3" in found["Unperturbed columns"]
-
-
-def test_true_values_instead_of_released_ones_are_found(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    truth = a_table().frame["illness"].astype(str)
-
-    def restore(rows: list[str]) -> list[str]:
-        return [
-            row.replace(other_illness(row)[0], f'"{true}"')
-            for row, true in zip(rows, truth, strict=True)
-        ]
-
-    edit(path, restore, vouch=True)
-    found = failed(verify(project, path))
-    assert "illness: Retained values" in found
-    assert "illness: values" in found
-
-
-def test_a_value_outside_the_domain_is_found(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(rows, 5, other_illness(rows[4])[0], '"plague"'))
-    found = failed(verify(project, path))
-    assert found["illness: domain"] == (
-        "illness has values outside its domain: 1 rows, first row 5."
-    )
-
-
-def test_records_cut_off_the_end_are_told(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: rows[:850])
-    report = verify(project, path)
-    found = failed(report)
-    assert set(found) == {"Files", "Ledger", "Records"}
-    assert found["Records"] == "It has 850 records of 900: 50 are missing at the end."
-    values = next(check for check in report.checks if check.title == "illness: values")
-    assert values.finding == "All 850 are those that the key gives."
-
-
-def test_records_taken_out_of_the_middle_are_told(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: rows[:100] + rows[110:])
-    found = failed(verify(project, path))
-    assert found["Records"] == (
-        "It has 890 records of 900: 10 are missing, and not only at the end."
-    )
-    assert found["illness: values"] == "They are those that the key gives, but in other places."
-
-
-def test_records_cut_off_and_altered_are_told(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(rows, 8, *other_illness(rows[7]))[:850])
-    found = failed(verify(project, path))
-    assert found["Records"] == (
-        "It has 850 records of 900: 50 are missing, and others were altered."
-    )
-    assert "1 of 850 rows differs, first in row 8" in found["illness: values"]
-
-
-def test_a_record_that_was_added_is_told(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: [*rows, rows[0]])
-    found = failed(verify(project, path))
-    assert found["Records"] == "It has 901 records, 1 more than the source table."
-
-
-def test_another_order_is_told_as_such(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    edit(path, lambda rows: rows[::-1], vouch=True)
-    found = failed(verify(project, path))
-    assert set(found) == {"Ledger", "Records", "illness: values", "work: values"}
-    assert "in another order" in found["Records"]
-    assert "in other places" in found["illness: values"]
-
-
-def test_a_bundle_of_another_project_is_told(project, tmp_path):
-    with new_project(tmp_path, name="other") as other:
-        path = release(other, tmp_path / "out")
-    report = verify(project, path)
-    found = failed(report)
-    assert "made from another project" in found["Ledger"]
-    assert report.release is None
-    assert report.recipient == ""
-    release(project, tmp_path / "out", "Institute B")
-    assert "made from another project" in failed(verify(project, path))["Ledger"]
-
-
-def test_a_bundle_of_another_table_is_told(project, tmp_path):
-    frame = pd.DataFrame({"colour": ["red", "blue"] * 40})
-    document = Document(
-        source=Source("/data/x.csv", "cd" * 32, 80),
-        columns=(ColumnSpec("colour", Role.SENSITIVE, domain=Domain(("red", "blue"))),),
-        policy=(PolicyEntry(("colour",), "uniform"),),
-        recipients=(Recipient("X", {"colour": {"retention_probability": 0.5}}),),
-    )
-    with new_project(tmp_path, document, "other") as other:
-        path = release(other, tmp_path / "out", "X", table=Table(frame))
-    found = failed(verify(project, path))
-    assert "made from another project" in found["Ledger"]
-    assert "not in the release: colour" in found["Columns"]
-    assert "missing: age, illness, zip, work, income" in found["Columns"]
-
-
 def test_a_release_that_only_a_copy_of_the_project_made_is_traced_by_the_key(project, tmp_path):
     project.close()
     shutil.copy(project.path, tmp_path / "copy.sfumato")
@@ -367,57 +117,6 @@ def test_a_release_that_only_a_copy_of_the_project_made_is_traced_by_the_key(pro
     assert set(found) == {"Ledger"}
     assert "those that Institute B would get" in found["Ledger"]
     assert report.recipient == "Institute B"
-
-
-def test_data_in_a_foreign_description_is_traced_by_its_values(project, tmp_path):
-    path = release(project, tmp_path / "out", "Institute B")
-    release(project, tmp_path / "out", "Clinic A")
-    description = path / "datapackage.json"
-    package = json.loads(description.read_bytes())
-    package["sfumato"]["release"] = "ff" * 8
-    description.write_text(json.dumps(package))
-    edit(path, lambda rows: swap(rows, 2, *other_illness(rows[1])), vouch=True)
-    report = verify(project, path)
-    assert "Its values are those of the release" in failed(report)["Ledger"]
-    assert report.recipient == "Institute B"
-
-
-def test_an_identifying_column_is_found(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    columns = tuple(
-        replace(spec, role=Role.IDENTIFYING) if spec.name == "zip" else spec
-        for spec in project.document.columns
-    )
-    project.save_document(replace(project.document, columns=columns))
-    found = failed(verify(project, path))
-    assert found["Identifying columns"] == "It has columns that identify a person: zip."
-
-
-def test_a_column_that_was_taken_out_is_named(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    data = pd.read_csv(path / "data.csv", dtype=str, keep_default_na=False)
-    data.drop(columns="illness").to_csv(path / "data.csv", index=False)
-    description = path / "datapackage.json"
-    package = json.loads(description.read_bytes())
-    schema = package["resources"][0]["schema"]
-    schema["fields"] = [field for field in schema["fields"] if field["name"] != "illness"]
-    description.write_text(json.dumps(package))
-    found = failed(verify(project, path))
-    assert "missing: illness" in found["Columns"]
-    assert found["illness: values"] == "It has no column illness."
-
-
-def test_columns_in_another_order_are_told(project, tmp_path):
-    path = release(project, tmp_path / "out")
-    data = pd.read_csv(path / "data.csv", dtype=str, keep_default_na=False)
-    data[data.columns[::-1]].to_csv(path / "data.csv", index=False)
-    description = path / "datapackage.json"
-    package = json.loads(description.read_bytes())
-    package["resources"][0]["schema"]["fields"].reverse()
-    description.write_text(json.dumps(package))
-    found = failed(verify(project, path))
-    assert set(found) == {"Files", "Ledger", "Columns"}
-    assert "in another order" in found["Columns"]
 
 
 def test_a_changed_domain_is_told_because_nothing_can_be_made_again(project, tmp_path):
