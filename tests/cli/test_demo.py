@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pandas as pd
+import pytest
 
 from app.commands.base import ExitCode
 from app.project.records import ReleaseState
@@ -46,3 +52,21 @@ def test_a_demo_never_mixes_with_what_is_there(line):
     assert line.run("demo", "--out", line.folder) == ExitCode.EXPECTED_ERROR
     assert "not empty" in line.remarks
     assert line.run("demo", "--out", line.folder / "ward.csv") == ExitCode.EXPECTED_ERROR
+
+
+@pytest.mark.slow
+def test_the_demo_draws_the_panels(line):
+    pytest.importorskip("PySide6")
+    out = line.folder / "demo"
+    ended = subprocess.run(
+        [sys.executable, "-m", "app", "demo", "--out", str(out)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.OK, ended.stderr
+    pictures = list((out / "pictures").glob("*.png"))
+    assert len(pictures) == 12
+    assert all(picture.stat().st_size > 10_000 for picture in pictures)
