@@ -85,6 +85,8 @@ class EntryPage(QWidget):
     removal_asked = Signal()
     stated = Signal(object)
     """A `Statement` for the chosen recipient."""
+    finished = Signal()
+    """A drag ended: the next statement is another edit."""
     level_asked = Signal()
     """The chosen recipient has no level and should get one."""
     settings_stated = Signal(object)
@@ -218,6 +220,7 @@ class EntryPage(QWidget):
         if mechanism not in self._editors:
             made = editor(self)
             made.stated.connect(self.stated)
+            made.finished.connect(self.finished)
             made.settings_stated.connect(self.settings_stated)
             self._editors[mechanism] = made
             place = self._level_card.body.indexOf(self._level_missing)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
@@ -17,11 +18,12 @@ from app.ui.panels.base import Panel, PanelState
 from app.ui.panels.policy import edits
 from app.ui.panels.policy.entry_list import EntryList, Item
 from app.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
+from app.ui.panels.policy.instead import Misfit, NothingSensitive, Unprotected
 from app.ui.panels.policy.standings import standings_of
 from app.ui.panels.policy.wording import tr
 from app.ui.session import Session
 from app.ui.theme import Space
-from app.ui.widgets.layout import EmptyState, ScrollPage, button
+from app.ui.widgets.layout import EmptyState, ScrollPage
 
 
 class PolicyPanel(Panel):
@@ -53,12 +55,12 @@ class PolicyPanel(Panel):
         self._refresh()
 
     def _build_pages(self) -> None:
-        self._nothing = self._build_nothing()
-        self._bare = self._build_bare()
-        self._waiting = EmptyState("clock", "", self.tr("The table is large; this takes a moment."))
-        self._misfit = self._build_misfit()
+        self.nothing = NothingSensitive(self)
+        self.unprotected = Unprotected(self)
+        self.waiting = EmptyState("clock", "", self.tr("The table is large; this takes a moment."))
+        self.misfit = Misfit(self)
         self.content = QStackedWidget(self)
-        for page in (self._scroll, self._bare, self._waiting, self._misfit):
+        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
             self.content.addWidget(page)
         work = QWidget(self)
         line = QHBoxLayout(work)
@@ -67,57 +69,24 @@ class PolicyPanel(Panel):
         line.addWidget(self.list)
         line.addWidget(self.content, 1)
         self._work = work
-        self.pages.addWidget(self._nothing)
+        self.pages.addWidget(self.nothing)
         self.pages.addWidget(work)
-
-    def _build_nothing(self) -> EmptyState:
-        empty = EmptyState(
-            "policy",
-            self.tr("Nothing is marked as sensitive yet"),
-            self.tr(
-                "A policy protects what nobody may learn about a person: a diagnosis, an income,"
-                " an occupation. Mark such a column as sensitive first."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Attributes"),
-                lambda: self.session.panel_requested.emit("attributes"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_bare(self) -> EmptyState:
-        empty = EmptyState("shield", "", "")
-        self.protect = empty.add_button(
-            button(self.tr("Protect it"), self._protect, "primary", "shield")
-        )
-        return empty
-
-    def _build_misfit(self) -> EmptyState:
-        empty = EmptyState("danger", "", "")
-        self._misfit_button = empty.add_button(
-            button(
-                self.tr("Go to Attributes"),
-                lambda: self.session.panel_requested.emit("attributes"),
-            )
-        )
-        self._drop_stale = empty.add_button(
-            button(self.tr("Take the protection away"), self._remove_entry)
-        )
-        return empty
 
     def _connect(self) -> None:
         session = self.session
         session.document_changed.connect(self._refresh)
         session.table_changed.connect(self._refresh)
         session.attribute_changed.connect(self._refresh)
+        for place in (self.nothing, self.misfit):
+            place.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
+        self.unprotected.protection_asked.connect(self._protect)
+        self.misfit.removal_asked.connect(self._remove_entry)
         self.list.entry_chosen.connect(self._choose_entry)
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.removal_asked.connect(self._remove_entry)
         page.stated.connect(self._state)
+        page.finished.connect(session.end_merge)
         page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
         page.noted.connect(self._note)
@@ -126,7 +95,8 @@ class PolicyPanel(Panel):
         page.ladder.drag_finished.connect(session.end_merge)
         card = page.recipients
         card.table.chosen.connect(self._choose_recipient)
-        card.model.renamed.connect(self._rename)
+        # Queued: the table must have closed its editor before its rows change.
+        card.model.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
         card.add_asked.connect(self._add_recipient)
         card.typical_asked.connect(self._add_typical)
         card.remove_asked.connect(self._remove_recipient)
@@ -165,7 +135,7 @@ class PolicyPanel(Panel):
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
         items = self._items(document)
-        self.pages.setCurrentWidget(self._work if items else self._nothing)
+        self.pages.setCurrentWidget(self._work if items else self.nothing)
         if items:
             keys = [item.key for item in items]
             if self._key not in keys:
@@ -200,45 +170,19 @@ class PolicyPanel(Panel):
         names = (name,) if entry is None else entry.attributes
         error = next(filter(None, map(self.session.attribute_error, names)), None)
         if entry is not None and entry in edits.stale_entries(document):
-            self._show_misfit(
-                self.tr("{attribute} is not sensitive any more").format(attribute=entry.key),
-                self.tr("Mark it as sensitive again, or take its protection away."),
-                stale=True,
-            )
+            self.misfit.show_stale(entry.key)
+            self.content.setCurrentWidget(self.misfit)
         elif error is not None:
-            self._show_misfit(*error_texts(error), stale=False)
+            self.misfit.show_problem(*error_texts(error))
+            self.content.setCurrentWidget(self.misfit)
+        elif any(self.session.attribute(each) is None for each in names):
+            self.waiting.heading.setText(self.tr("Reading {name}").format(name=self._key))
+            self.content.setCurrentWidget(self.waiting)
         elif entry is None:
-            self._show_bare(name)
-        elif (attributes := self._attributes_of(entry)) is None:
-            self._waiting.heading.setText(self.tr("Reading {name}").format(name=entry.key))
-            self.content.setCurrentWidget(self._waiting)
-        else:
+            self.unprotected.show_attribute(name, self._suitable(name))
+            self.content.setCurrentWidget(self.unprotected)
+        elif (attributes := self._attributes_of(entry)) is not None:
             self._show_controls(document, entry, attributes)
-
-    def _show_misfit(self, what: str, remedy: str, *, stale: bool) -> None:
-        self._misfit.heading.setText(what)
-        self._misfit.heading.setWordWrap(True)
-        self._misfit.text.setText(remedy)
-        self._drop_stale.setVisible(stale)
-        self.content.setCurrentWidget(self._misfit)
-
-    def _show_bare(self, attribute: str) -> None:
-        self._bare.heading.setText(
-            self.tr("{attribute} is not protected yet").format(attribute=attribute)
-        )
-        choices = self._suitable(attribute)
-        if choices:
-            first = mechanism_called(choices[0][0])
-            self._bare.text.setText(f"{tr(first.title)}: {tr(first.summary)}")
-        elif self.session.attribute(attribute) is not None:
-            self._bare.text.setText(
-                self.tr(
-                    "This version has no mechanism for numbers. Sort them into bins under"
-                    " Attributes; the bins' labels are then released."
-                )
-            )
-        self.protect.setEnabled(bool(choices))
-        self.content.setCurrentWidget(self._bare)
 
     def _suitable(self, attribute: str) -> tuple[tuple[str, str], ...]:
         encoded = self.session.attribute(attribute)
