@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
@@ -64,6 +65,7 @@ class PlotView(QWidget):
         self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         register_fonts(resource_path("fonts"))
         self._build: Build | None = None
+        self._stale = False
         self._figure: PlotFigure | None = None
         self._image: QImage | None = None
         self._region: HoverRegion | None = None
@@ -76,34 +78,53 @@ class PlotView(QWidget):
         self._redraw.setSingleShot(True)
         self._redraw.setInterval(REDRAW_MILLISECONDS)
         self._redraw.timeout.connect(self._render)
+        # Each plot takes a turn of its own, however many change at once and how often.
+        self._catch_up = QTimer(self)
+        self._catch_up.setSingleShot(True)
+        self._catch_up.setInterval(0)
+        self._catch_up.timeout.connect(self._rebuild)
         self._more = QToolButton(self)
         self._more.setIcon(themed_icon("more"))
         self._more.setToolTip(self.tr("Save or copy this plot"))
         self._more.setAccessibleName(self.tr("Save or copy this plot"))
         self._more.clicked.connect(self._open_menu)
         self._more.hide()
-        themes().changed.connect(self._rebuild)
+        themes().changed.connect(self._refresh)
 
     # ----- what is shown
 
     def show_plot(self, build: Build) -> None:
-        """Show the figure that `build` makes, now and after every change of theme."""
+        """Show the figure that `build` makes, now and after every change of theme.
+
+        A plot that is out of sight is built when it comes into sight: drawing takes a while, and
+        the window has to go on answering.
+        """
         self._build = build
-        self._rebuild()
+        self._refresh()
 
     def clear(self) -> None:
         """Show nothing."""
         self._build = self._figure = self._image = self._region = None
+        self._stale = False
         self._more.hide()
         self.setAccessibleName("")
         self.update()
 
     @property
     def figure(self) -> PlotFigure | None:
-        """The figure in sight."""
+        """The figure to be seen, as it is now."""
+        if self._stale:
+            self._rebuild()
         return self._figure
 
+    def _refresh(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._catch_up.start()
+
     def _rebuild(self) -> None:
+        self._stale = False
+        self._catch_up.stop()
         if self._build is None:
             return
         figure = self._build(themes().current.style)
@@ -169,6 +190,13 @@ class PlotView(QWidget):
         left, bottom, right, top = (edge / ratio for edge in region.box())
         drawn = self._image.height() / ratio if self._image is not None else self.height()
         return QRectF(QPointF(left, drawn - top), QPointF(right, drawn - bottom))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what changed while nobody saw the plot."""
+        super().showEvent(event)
+        if self._stale:
+            self._image = None  # what it showed before is not true any more
+            self._catch_up.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again once the size has settled."""
