@@ -43,7 +43,7 @@ class PreviewPanel(Panel):
         super().__init__(session, parent)
         self._preview: Preview | None = None
         self._error: SfumatoError | None = None
-        self._shown: tuple[Document, str, str] | None = None
+        self._shown: tuple[object, ...] | None = None
         self._seen: Document | None = None
         self.pages = QStackedWidget(self)
         self.empty = self._build_empty()
@@ -185,7 +185,7 @@ class PreviewPanel(Panel):
         if len(known) < len(columns) or table is None:
             self._wait(entry.key)
             return
-        wanted = (session.document, entry.key, recipient)
+        wanted = (session.document, entry.key, recipient, session.project)
         if wanted == self._shown and self._error is None:
             return
         question = Question(session.document, table, session.keys, entry, known, recipient)
@@ -196,7 +196,7 @@ class PreviewPanel(Panel):
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
             partial(compute_preview, question),
-            partial(self._show, question),
+            partial(self._show, question, session.project is not None),
             self._fail,
             key=JOB,
         )
@@ -224,10 +224,9 @@ class PreviewPanel(Panel):
         self.pages.setCurrentWidget(self.problem)
         self.state_changed.emit()
 
-    def _show(self, question: Question, preview: Preview) -> None:
+    def _show(self, question: Question, final: bool, preview: Preview) -> None:
         self._preview, self._error, self._seen = preview, None, question.document
         self.working.hide()
-        final = self.session.project is not None
         self.sample.show_sample(preview.sample, question.recipient, final=final)
         self.utility.show_preview(preview)
         if preview.matrix is not None:
