@@ -318,7 +318,7 @@ def test_text_in_another_encoding_is_told(folder):
 
 def test_a_file_without_rows_is_told(folder):
     change(folder, lambda text: text.split("\r\n")[0] + "\r\n")
-    assert "data.csv is empty" in refusal(folder, accept_altered=True)
+    assert "data.csv can't be read" in refusal(folder, accept_altered=True)
 
 
 def test_an_empty_file_is_told(folder):
