@@ -19,24 +19,26 @@ import numpy.typing as npt
 from app.engine.columns import Codes
 from app.engine.errors import LevelError
 from app.engine.ladder_cells import Rung, rung_at
-from app.engine.ladder_kernel import Kernel
+from app.engine.ladder_kernel import STRETCH, TILE, Kernel
 from app.engine.progress import Context
 from app.engine.randomness import AttributeKey
-
-STRETCH: Final = 1 << 16
-"""How many records are worked on at a time: few enough for the processor's caches."""
 
 LARGEST_DOMAIN: Final = 1 << 31
 """The largest number of values that a domain can have on a ladder."""
 
 
-def check_level(level: float) -> None:
-    """Raise `LevelError` where `level` is not a retention probability."""
+def check_level(level: float, above_zero: bool = False) -> None:
+    """Raise `LevelError` where `level` is not a retention probability, or is a forbidden 0."""
     if not 0.0 <= level <= 1.0:
         raise LevelError(
             "The retention probability {level} is not between 0 and 1.",
             "Choose a number from 0 (nothing is kept) to 1 (the original).",
             level=level,
+        )
+    if above_zero and level == 0.0:
+        raise LevelError(
+            "The ladder has no end above the retention probability 0.",
+            "Choose a number above 0.",
         )
 
 
@@ -49,6 +51,7 @@ def release_codes(
     context: Context,
     threads: int = 2,
     stretch: int = STRETCH,
+    tile: int = TILE,
 ) -> Codes:
     """Return an attribute's codes as they are released at one level.
 
@@ -72,8 +75,9 @@ def release_codes(
         Told of the progress from the calling thread; may stop the work.
     threads
         How many threads work at once. The release does not depend on it.
-    stretch
-        How many records a thread works on at a time. The release does not depend on it.
+    stretch, tile
+        How many records a thread takes at a time, and how many of them it works on at once.
+        The release does not depend on them.
 
     Returns
     -------
@@ -93,10 +97,12 @@ def release_codes(
         context.report(1.0, "Releasing")
         return codes.copy()
     out = np.empty_like(codes)
+    # Buffers are no larger than the table.
+    stretch = max(1, min(stretch, len(codes)))
+    tile = min(tile, stretch)
     work = _Work(codes, record_ids, out, rung_at(level) if level > 0.0 else None, stretch)
-    capacity = min(stretch, len(codes))
     kernels = [
-        Kernel(size, key.cipher(), capacity, codes.dtype)
+        Kernel(size, key.cipher(), codes.dtype, stretch, tile)
         for _ in range(max(1, min(threads, work.stretches)))
     ]
     work.run(kernels, context)
@@ -137,10 +143,7 @@ class _Work:
 
     def run(self, kernels: list[Kernel], context: Context) -> None:
         """Do all stretches, one thread for each kernel; the calling thread reports."""
-        if len(kernels) == 1:
-            self._take_turns(kernels[0], context)
-            return
-        with ThreadPoolExecutor(len(kernels) - 1, "release") as pool:
+        with ThreadPoolExecutor(len(kernels), "release") as pool:
             helpers = [pool.submit(self._take_turns, kernel, None) for kernel in kernels[1:]]
             try:
                 self._take_turns(kernels[0], context)
@@ -151,17 +154,32 @@ class _Work:
         context.report(1.0, "Releasing")
 
     def _take_turns(self, kernel: Kernel, context: Context | None) -> None:
-        while True:
-            with self._lock:
-                start = next(self._starts, None)
-            if start is None:
-                return
+        """Do one stretch after another, then the rows that they left."""
+        left = []
+        while (start := self._next_start()) is not None:
             part = slice(start, start + self._stretch)
-            kernel.release(self._rung, self._codes[part], self._record_ids[part], self._out[part])
+            codes, ids, out = self._codes[part], self._record_ids[part], self._out[part]
+            if self._rung is None:
+                kernel.release_bottom(codes, ids, out)
+            else:
+                left.append(start + kernel.release(self._rung, codes, ids, out))
             with self._lock:
                 self._done += 1
             if context is not None:
                 context.report(self._done / self.stretches, "Releasing")
+        if self._rung is not None and left:
+            self._finish(kernel, self._rung, np.concatenate(left))
+
+    def _finish(self, kernel: Kernel, rung: Rung, left: npt.NDArray[np.intp]) -> None:
+        for start in range(0, len(left), self._stretch):
+            rows = left[start : start + self._stretch]
+            out = np.empty(len(rows), dtype=self._out.dtype)
+            kernel.release(rung, self._codes[rows], self._record_ids[rows], out, thorough=True)
+            self._out[rows] = out
+
+    def _next_start(self) -> int | None:
+        with self._lock:
+            return next(self._starts, None)
 
     def _stop(self) -> None:
         """Let no further stretch begin."""

@@ -14,7 +14,8 @@ The draws. The axis is cut into cells ``[(3/4)^c, (3/4)^(c-1))``, c = 1, 2, …:
   most records need one block at whatever depth;
 * how many events a cell holds, and where, is asked only of the one cell that the level of a
   release lies in. The number is Poisson with mean ``ln(4/3)`` and not 0; the places are
-  independent and uniform in ``ln p``.
+  independent and uniform in ``ln p``. The word that tells the number also tells the place of
+  a single event, and of one of two: within the words that mean one number it is uniform.
 
 Places are compared as 64-bit integers with thresholds that depend on the level alone. These
 are computed with `decimal`, whose logarithm is correctly rounded, so the bytes of a release
@@ -120,13 +121,13 @@ class Rung:
         The level's place in the cell, from 0 (its lower end) to 2^64 (its upper end). Of
         several events, those at this place or above count.
     single
-        The same for an event that is alone in its cell, whose place and number are drawn by
-        one word: it counts unless its word is below this.
+        A word below this means one event, below the level.
     """
 
     cell: int
     place: int = 0
     single: int = 0
+    second: int = 0
 
     @property
     def inside(self) -> bool:
@@ -166,4 +167,6 @@ def rung_at(level: float) -> Rung:
     # In units of expected events, from the cell's lower end up to the level.
     height = _DIGITS.add(logarithm, _DIGITS.multiply(cell_length(), Decimal(cell)))
     place = _rounded_down(_DIGITS.divide(height, cell_length()))
-    return Rung(cell, place=place, single=_rounded_down(height, 3))
+    one, two = count_thresholds()[:2]
+    second = one + (two - one) * place // WORD
+    return Rung(cell, place=place, single=_rounded_down(height, 3), second=second)
