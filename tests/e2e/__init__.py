@@ -1,0 +1,1 @@
+"""The whole product, driven as a person drives it."""
