@@ -33,8 +33,9 @@ class Table:
         If the table has no rows or columns, or two columns share a name.
     """
 
-    frame: pd.DataFrame
-    value_labels: Mapping[str, Mapping[Value, str]] = field(default_factory=dict)
+    # The values are the secret: no report or log may show them by accident.
+    frame: pd.DataFrame = field(repr=False)
+    value_labels: Mapping[str, Mapping[Value, str]] = field(default_factory=dict, repr=False)
     column_labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
