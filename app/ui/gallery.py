@@ -103,7 +103,7 @@ def _in_each_look(
 ) -> Iterator[Path]:
     for look in looks:
         themes().set_appearance(look)
-        for _ in range(3):
+        for _ in range(12):  # layouts settle from the inside out
             QCoreApplication.processEvents()
         path = folder / f"{look.value}-{name}.png"
         window.grab().save(str(path))

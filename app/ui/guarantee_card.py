@@ -14,10 +14,12 @@ from app.ui.session import Session
 from app.ui.theme import Space, TextSize, font
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.icons import IconLabel, themed_icon
-from app.ui.widgets.layout import Rule, ScrollPage, column, label, row
+from app.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
 
 WIDE: Final = 288
 NARROW: Final = 44
+_FIGURES: Final = "guarantee/all-figures"
+_KNOWN: Final = ("γ", "ε")
 
 
 class GuaranteeCard(QFrame):
@@ -104,7 +106,10 @@ class GuaranteeCard(QFrame):
         names = {name for entry in session.document.policy for name in entry.attributes}
         encoded = {name: session.attribute(name) for name in sorted(names)}
         attributes = {name: item.attribute for name, item in encoded.items() if item is not None}
-        found = guarantee_of(session.document, attributes)
+        if session.table is None and session.document.columns:
+            found = Guarantee((), "", (self.tr("Open the project's table."),))
+        else:
+            found = guarantee_of(session.document, attributes)
         if found == self._shown:
             return
         self._shown = found
@@ -131,10 +136,10 @@ class GuaranteeCard(QFrame):
         content = QWidget()
         lines = QVBoxLayout(content)
         lines.setContentsMargins(0, 0, Space.TIGHT, 0)
-        lines.setSpacing(Space.BETWEEN)
+        lines.setSpacing(12)
         chosen = self._shown.for_recipient(str(self.recipient.value))
         for promise in chosen:
-            _add_promise(lines, promise, named=len(chosen) > 1)
+            self._add_promise(lines, promise, named=len(chosen) > 1)
         if self._shown.coalition:
             lines.addWidget(Rule())
             lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
@@ -145,7 +150,7 @@ class GuaranteeCard(QFrame):
         if self._shown.next_steps:
             if chosen:
                 lines.addWidget(Rule())
-            lines.addLayout(self._steps(self._shown.next_steps))
+            lines.addLayout(self._steps(self._shown.next_steps, promised=bool(chosen)))
         if self._content is not None:
             self._page.column.removeWidget(self._content)
             self._content.hide()
@@ -153,12 +158,34 @@ class GuaranteeCard(QFrame):
         self._content = content
         self._page.column.insertWidget(0, content)
 
+    def _add_promise(self, lines: QVBoxLayout, promise: EntryPromise, *, named: bool) -> None:
+        """Add one entry's sentence, its two best-known figures, and all of them on request."""
+        entry = column(spacing=Space.TIGHT)
+        if named:
+            entry.addWidget(label(promise.entry.key, "caption"))
+        entry.addWidget(label(promise.promise.sentence, wrap=True))
+        facts = promise.promise.facts
+        unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
+        if unfolded:
+            entry.addSpacing(Space.TIGHT)
+            entry.addLayout(_facts(facts))
+        words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
+        more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
+        brief = ",  ".join(f"{fact.symbol} = {fact.value:.3g}" for fact in _best_known(facts))
+        entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
+        lines.addLayout(entry)
+
+    def _fold_figures(self, unfolded: bool) -> None:
+        self._session.store.setValue(_FIGURES, int(unfolded))
+        self._fill()
+
     def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
         return column(label(title, "caption"), *(label(text, look, wrap=True) for text in texts))
 
-    def _steps(self, steps: Sequence[str]) -> QVBoxLayout:
+    def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
+        nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
         lines = column(
-            label(self.tr("Nothing is promised yet"), "strong"),
+            label(not_all if promised else nothing, "strong"),
             label(self.tr("Before a release can be made:"), "muted", wrap=True),
             spacing=Space.TIGHT,
         )
@@ -171,14 +198,10 @@ class GuaranteeCard(QFrame):
         return lines
 
 
-def _add_promise(lines: QVBoxLayout, promise: EntryPromise, *, named: bool) -> None:
-    """Add one entry's sentence and its figures."""
-    if named:
-        lines.addWidget(label(promise.entry.key, "caption"))
-    sentence = label(promise.promise.sentence, wrap=True)
-    sentence.setFont(font(TextSize.BODY))
-    lines.addWidget(sentence)
-    lines.addLayout(_facts(promise.promise.facts))
+def _best_known(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the figures that most custodians know, or the first ones."""
+    known = [fact for fact in facts if fact.symbol in _KNOWN]
+    return known or list(facts[:2])
 
 
 def _facts(facts: Sequence[Fact]) -> QGridLayout:

@@ -60,7 +60,18 @@ class History:
             return
         self._undo.append(Step(text, before, merge_key))
         del self._undo[:-STEPS_KEPT]
-        self._drop_old_tables(before)
+
+    def forget_old_tables(self, present: Table | None) -> None:
+        """Drop the steps that lead back beyond the table before the present one."""
+        earlier: Table | None = None
+        for place in range(len(self._undo) - 1, -1, -1):
+            table = self._undo[place].before.table
+            if table is None or table is present or table is earlier:
+                continue
+            if earlier is not None:
+                del self._undo[: place + 1]
+                return
+            earlier = table
 
     def end_merge(self) -> None:
         """Let the next edit be a step of its own, whatever its merge key."""
@@ -80,13 +91,6 @@ class History:
         """Forget every edit."""
         self._undo.clear()
         self._redo.clear()
-
-    def _drop_old_tables(self, newest: State) -> None:
-        kept = [step for step in self._undo if step.before.table is newest.table]
-        others = [step for step in self._undo if step.before.table is not newest.table]
-        if others:
-            previous = others[-1].before.table
-            self._undo[:] = [step for step in others if step.before.table is previous] + kept
 
 
 def _move(source: list[Step], target: list[Step], now: State) -> State | None:

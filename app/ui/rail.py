@@ -118,7 +118,8 @@ class StepButton(QAbstractButton):
             painter.drawRoundedRect(area, Space.RADIUS, Space.RADIUS)
 
     def _paint_texts(self, painter: QPainter) -> None:
-        style = current_theme().style
+        theme = current_theme()
+        style = theme.style
         width = self.width() - 44 - Space.INSIDE
         painter.setPen(QColor(style.text))
         painter.setFont(font(TextSize.BODY, strong=self.isChecked()))
@@ -127,7 +128,7 @@ class StepButton(QAbstractButton):
         state_icon, token = _STATE_ICONS[self._state]
         draw_icon(painter, state_icon, token, QRectF(44, 28, 14, 14))
         strong = self._state is PanelState.ATTENTION
-        painter.setPen(QColor(style.caution if strong else style.muted))
+        painter.setPen(QColor(style.caution if strong else theme.quiet))
         painter.setFont(font(TextSize.SMALL))
         painter.drawText(QRectF(62, 26, width - 18, 18), int(side), state_word(self._state))
 

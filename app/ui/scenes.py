@@ -16,6 +16,7 @@ from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QEventLoop, Qt
 
+from app.engine.profile import propose_columns
 from app.engine.progress import Context, Silent
 from app.engine.table import Table
 from app.formats.reading import detect_options
@@ -78,7 +79,14 @@ class Stage:
 
     def hold(self, title: str, fraction: float, text: str, key: str | None = None) -> Job:
         """Show a job that does not end by itself; it ends with the stage."""
-        job = self.session.runner.run(title, _until_cancelled, key=key)
+
+        def work(context: Context) -> None:
+            never = threading.Event()
+            while True:
+                context.report(fraction, text)
+                never.wait(0.02)
+
+        job = self.session.runner.run(title, work, key=key)
         job.set_progress(fraction, text)
         return job
 
@@ -86,7 +94,7 @@ class Stage:
         """Load the sample; with rules, it has a policy and three recipients."""
         path = resource_path("samples", f"{SAMPLE}.csv")
         table, source = read_source(path, detect_options(path), Silent())
-        document = Document(title=SAMPLE, source=source)
+        document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
         if with_rules:
             text = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
             document = apply_rules(text, table, document)
@@ -127,13 +135,6 @@ def take_down(window: MainWindow) -> None:
     window.hide()
     window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def _until_cancelled(context: Context) -> None:
-    never = threading.Event()
-    while True:
-        context.report(0.0, "")
-        never.wait(0.02)
 
 
 @dataclass(frozen=True)

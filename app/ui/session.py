@@ -167,6 +167,7 @@ class Session(QObject):
         if insight is not None:
             self._insights.remember(table, insight)
         self._history.push(text, self._state)
+        self._history.forget_old_tables(table)
         self._move_to(State(document, table))
 
     def attach_table(self, table: Table, document: Document | None = None) -> None:

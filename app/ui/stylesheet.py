@@ -36,6 +36,9 @@ QFrame[look="card"] {
 }
 QFrame[look="rule"] { background: $line; border: none; }
 QFrame[look="rail"] { background: $rail; border: none; border-right: 1px solid $line; }
+QFrame[look="rail"] QLabel[look="small"], QFrame[look="bar"] QLabel[look="small"] {
+  color: $quiet;
+}
 QFrame[look="aside"] { background: $background; border: none; border-left: 1px solid $line; }
 QFrame[look="bar"] { background: $rail; border: none; border-top: 1px solid $line; }
 QScrollArea, QScrollArea > QWidget > QWidget[look="page"] { background: transparent; border: none; }
@@ -251,6 +254,7 @@ def stylesheet(theme: Theme) -> str:
         on_accent=theme.on_accent,
         rail=theme.rail,
         hover=theme.hover,
+        quiet=theme.quiet,
         selected=theme.selected,
         field_line=theme.field_line,
         disabled=theme.disabled,

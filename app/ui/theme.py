@@ -89,6 +89,11 @@ class Theme:
         return mix(self.style.accent, self.style.surface, 0.22 if self.style.dark else 0.13)
 
     @cached_property
+    def quiet(self) -> str:
+        """Muted text where the ground is darker than the page: rails, selections, hovers."""
+        return mix(self.style.text, self.style.muted, 0.34)
+
+    @cached_property
     def field_line(self) -> str:
         """Around fields and buttons: stronger than a rule, weaker than text."""
         return mix(self.style.muted, self.style.surface, 0.5)

@@ -155,7 +155,8 @@ class ColumnsDelegate(QStyledItemDelegate):
         theme = current_theme()
         painter.save()
         area = QRectF(option.rect)
-        if option.state & QStyle.StateFlag.State_Selected:
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected:
             painter.fillRect(area, QColor(theme.selected))
         painter.fillRect(
             QRectF(area.left(), area.bottom() - 1, area.width(), 1), QColor(theme.style.line)
@@ -173,15 +174,14 @@ class ColumnsDelegate(QStyledItemDelegate):
             place = QRectF(inner.right() - 14, inner.center().y() - 8, 16, 16)
             draw_icon(painter, "info", "accent", place)
             inner.adjust(0, 0, -22, 0)
-        self._draw_text(painter, inner, index)
+        self._draw_text(painter, inner, index, selected)
         painter.restore()
 
-    def _draw_text(self, painter: QPainter, area: QRectF, index: Index) -> None:
-        style = current_theme().style
-        strong = index.column() == NAME
-        muted = index.column() == KIND
-        painter.setFont(font(TextSize.BODY, strong=strong))
-        painter.setPen(QColor(style.muted if muted else style.text))
+    def _draw_text(self, painter: QPainter, area: QRectF, index: Index, selected: bool) -> None:
+        theme = current_theme()
+        muted = theme.quiet if selected else theme.style.muted
+        painter.setFont(font(TextSize.BODY, strong=index.column() == NAME))
+        painter.setPen(QColor(muted if index.column() == KIND else theme.style.text))
         text = painter.fontMetrics().elidedText(
             str(index.data()), Qt.TextElideMode.ElideRight, int(area.width())
         )

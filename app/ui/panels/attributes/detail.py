@@ -44,7 +44,6 @@ class Detail(Card):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.title = ElidedLabel("", "heading")
         self.about = label("", "muted", wrap=True)
         self.role = ChoiceField(role_choices())

@@ -141,7 +141,7 @@ class RecordsDelegate(QStyledItemDelegate):
         bar = QRectF(area.right() - 8 - width, area.bottom() - 7, width, 3)
         painter.fillRect(bar, QColor(theme.style.blend(theme.style.original, 0.75)))
         count = index.data(COUNT_ROLE)
-        painter.setPen(QColor(theme.style.text if count else theme.style.muted))
+        painter.setPen(QColor(theme.style.text if count else theme.quiet))
         painter.setFont(font(TextSize.BODY, tabular=True))
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(area.adjusted(8, -2, -11, -2), int(side), str(index.data()))

@@ -17,12 +17,7 @@ def _panel(stage: Stage) -> AttributesPanel:
 
 def _proposed(stage: Stage) -> None:
     stage.open_sample(with_rules=False)
-    session = stage.session
-    insight = session.insight()
-    assert insight is not None
-    columns = tuple(proposal.spec for proposal in insight.proposals)
-    session.edit("Propose", replace(session.document, columns=columns))
-    _panel(stage).refresh()
+    _panel(stage)
     stage.settle()
 
 

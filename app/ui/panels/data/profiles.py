@@ -134,6 +134,7 @@ class ProfileDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.selected if chosen else theme.hover))
             painter.drawRoundedRect(area.adjusted(1, 1, -1, -1), 4, 4)
+        muted = theme.quiet if chosen or under else theme.style.muted
         inner = area.adjusted(12, 0, -12, 0)
         picture = QRectF(
             inner.right() - PICTURE.width(),
@@ -145,7 +146,7 @@ class ProfileDelegate(QStyledItemDelegate):
         side = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for text, top, size, strong, colour in (
             (profile.name, 9, TextSize.BODY, True, theme.style.text),
-            (describe(profile), 28, TextSize.SMALL, False, theme.style.muted),
+            (describe(profile), 28, TextSize.SMALL, False, muted),
         ):
             painter.setFont(font(size, strong=strong, tabular=True))
             painter.setPen(QColor(colour))

@@ -1,0 +1,108 @@
+"""The looks: readable in light and dark, following the person's choice at once."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from PySide6.QtGui import QFontInfo, QPalette
+from PySide6.QtWidgets import QLabel
+
+from app.plots.style import contrast
+from app.ui.theme import Appearance, Theme, current_theme, font, mix, themes
+from app.ui.widgets.icons import IconLabel, themed_icon
+
+READABLE = 4.5
+
+
+@pytest.fixture(params=[Appearance.LIGHT, Appearance.DARK])
+def theme(request, themed) -> Theme:
+    themes().set_appearance(request.param)
+    yield current_theme()
+    themes().set_appearance(Appearance.LIGHT)
+
+
+GROUNDS = ("background", "surface")
+INKS = ("text", "muted", "accent", "good", "caution", "danger")
+
+
+@pytest.mark.parametrize(("ink", "ground"), list(itertools.product(INKS, GROUNDS)))
+def test_text_can_be_read_on_the_page_and_on_cards(theme, ink, ground):
+    assert contrast(getattr(theme.style, ink), getattr(theme.style, ground)) >= READABLE
+
+
+@pytest.mark.parametrize("ink", INKS)
+def test_messages_can_be_read_on_their_tints(theme, ink):
+    ground = theme.tint(getattr(theme.style, ink))
+    assert contrast(theme.style.text, ground) >= READABLE
+
+
+def test_text_can_be_read_on_buttons_rails_and_selections(theme):
+    style = theme.style
+    pairs = [
+        (theme.on_accent, style.accent),
+        (theme.on_accent, theme.accent_hover),
+        (style.text, theme.rail),
+        (theme.quiet, theme.rail),
+        (style.caution, theme.rail),
+        (style.text, theme.hover),
+        (style.text, theme.selected),
+        (theme.quiet, theme.hover),
+        (theme.quiet, theme.selected),
+        (style.caution, theme.selected),
+    ]
+    weak = [(ink, ground) for ink, ground in pairs if contrast(ink, ground) < READABLE]
+    assert weak == []
+
+
+def test_fields_can_be_seen_on_cards(theme):
+    assert contrast(theme.field_line, theme.style.surface) >= 1.6
+
+
+def test_the_choice_of_appearance_takes_effect_at_once(themed):
+    heard = []
+    keeper = themes()
+    keeper.changed.connect(lambda: heard.append(current_theme().name))
+    keeper.set_appearance(Appearance.DARK)
+    window = themed.palette().color(QPalette.ColorRole.Window).name().upper()
+    assert window == current_theme().style.background
+    keeper.set_appearance(Appearance.LIGHT)
+    keeper.set_appearance(Appearance.LIGHT)
+    assert heard == ["dark", "light"]
+
+
+def test_the_bundled_font_is_used_in_its_four_sizes(themed):
+    made = font(16, strong=True)
+    assert QFontInfo(made).family() == "Inter"
+    assert made.pixelSize() == 16
+
+
+def test_figures_in_tables_have_equal_widths(themed, qtbot):
+    label = QLabel()
+    qtbot.addWidget(label)
+    label.setFont(font(tabular=True))
+    widths = {label.fontMetrics().horizontalAdvance(digit * 8) for digit in "0123456789"}
+    assert len(widths) == 1
+
+
+def test_icons_follow_the_theme_without_being_set_again(themed, qtbot):
+    icon = themed_icon("data", "text")
+    light = icon.pixmap(32, 32).toImage()
+    themes().set_appearance(Appearance.DARK)
+    dark = icon.pixmap(32, 32).toImage()
+    themes().set_appearance(Appearance.LIGHT)
+    assert light != dark
+    assert not dark.allGray() or dark != light
+
+
+def test_an_icon_that_is_not_shipped_is_left_out(themed, qtbot):
+    assert themed_icon("no-such-drawing").isNull()
+    label = IconLabel("no-such-drawing")
+    qtbot.addWidget(label)
+    assert label.pixmap().size().width() > 0
+
+
+def test_mixing_goes_from_one_colour_to_the_other(themed):
+    assert mix("#000000", "#FFFFFF", 0.0) == "#FFFFFF"
+    assert mix("#000000", "#FFFFFF", 1.0) == "#000000"
+    assert mix("#000000", "#FFFFFF", 0.5) == "#808080"
