@@ -52,12 +52,13 @@ def release_codes(
     threads: int = 2,
     stretch: int = STRETCH,
     tile: int = TILE,
+    top: Codes | None = None,
 ) -> Codes:
     """Return an attribute's codes as they are released at one level.
 
-    Each true code is kept with probability `level` and otherwise replaced by a code drawn
-    uniformly from the whole domain. At level 1 the release is the original; at level 0, the
-    limit of the ladder, it is uniform and independent of all other releases.
+    A true code is kept with probability `level`, otherwise replaced by a code drawn uniformly
+    from the whole domain. At level 1 the release is the original; at level 0, the limit of
+    the ladder, it is uniform and independent of all other releases.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ def release_codes(
         The attribute's key.
     context
         Told of the progress from the calling thread; may stop the work.
-    threads
-        How many threads work at once. The release does not depend on it.
-    stretch, tile
-        How many records a thread takes at a time, and how many of them it works on at once.
-        The release does not depend on them.
+    threads, stretch, tile
+        How many threads work at once, how many records one takes at a time, and how many of
+        them it works on at once. The release does not depend on them.
+    top
+        What the ladder begins with, where not the original (`app.engine.top_rung`).
 
     Returns
     -------
@@ -93,20 +94,18 @@ def release_codes(
     """
     check_level(level)
     _check_codes(codes, size, record_ids)
+    top = codes if top is None else top
     if level == 1.0:
         context.report(1.0, "Releasing")
-        return codes.copy()
-    out = np.empty_like(codes)
+        return top.copy()
     # Buffers are no larger than the table.
     stretch = max(1, min(stretch, len(codes)))
-    tile = min(tile, stretch)
-    work = _Work(codes, record_ids, out, rung_at(level) if level > 0.0 else None, stretch)
+    work = _Work(codes, record_ids, top, rung_at(level) if level > 0.0 else None, stretch)
     kernels = [
-        Kernel(size, key.cipher(), codes.dtype, stretch, tile)
+        Kernel(size, key.cipher(), codes.dtype, stretch, min(tile, stretch))
         for _ in range(max(1, min(threads, work.stretches)))
     ]
-    work.run(kernels, context)
-    return out
+    return work.run(kernels, context)
 
 
 def _check_codes(codes: Codes, size: int, record_ids: npt.NDArray[np.uint64]) -> None:
@@ -127,13 +126,14 @@ class _Work:
         self,
         codes: Codes,
         record_ids: npt.NDArray[np.uint64],
-        out: Codes,
+        top: Codes,
         rung: Rung | None,
         stretch: int,
     ) -> None:
         self._codes = codes
         self._record_ids = record_ids
-        self._out = out
+        self._top = top
+        self._out = np.empty_like(codes)
         self._rung = rung
         self._stretch = stretch
         self._starts: Iterator[int] = iter(range(0, len(codes), stretch))
@@ -141,7 +141,7 @@ class _Work:
         self._done = 0
         self.stretches = -(-len(codes) // stretch)
 
-    def run(self, kernels: list[Kernel], context: Context) -> None:
+    def run(self, kernels: list[Kernel], context: Context) -> Codes:
         """Do all stretches, one thread for each kernel; the calling thread reports."""
         with ThreadPoolExecutor(len(kernels), "release") as pool:
             helpers = [pool.submit(self._take_turns, kernel, None) for kernel in kernels[1:]]
@@ -152,6 +152,7 @@ class _Work:
             for helper in helpers:
                 helper.result()
         context.report(1.0, "Releasing")
+        return self._out
 
     def _take_turns(self, kernel: Kernel, context: Context | None) -> None:
         """Do one stretch after another, then the rows that they left."""
@@ -162,7 +163,8 @@ class _Work:
             if self._rung is None:
                 kernel.release_bottom(codes, ids, out)
             else:
-                left.append(start + kernel.release(self._rung, codes, ids, out))
+                top = self._top[part]
+                left.append(start + kernel.release(self._rung, codes, ids, top, out))
             with self._lock:
                 self._done += 1
             if context is not None:
@@ -174,7 +176,8 @@ class _Work:
         for start in range(0, len(left), self._stretch):
             rows = left[start : start + self._stretch]
             out = np.empty(len(rows), dtype=self._out.dtype)
-            kernel.release(rung, self._codes[rows], self._record_ids[rows], out, thorough=True)
+            codes, ids, top = self._codes[rows], self._record_ids[rows], self._top[rows]
+            kernel.release(rung, codes, ids, top, out, thorough=True)
             self._out[rows] = out
 
     def _next_start(self) -> int | None:

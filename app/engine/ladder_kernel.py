@@ -94,7 +94,13 @@ class Kernel:
         out[:] = self._fresh_values(codes, ids, streams)
 
     def release(
-        self, rung: Rung, codes: Codes, ids: Ids, out: Codes, thorough: bool = False
+        self,
+        rung: Rung,
+        codes: Codes,
+        ids: Ids,
+        top: Codes,
+        out: Codes,
+        thorough: bool = False,
     ) -> Rows:
         """Write into `out` what the records show at a rung.
 
@@ -104,8 +110,11 @@ class Kernel:
             The rung of a level between 0 and 1.
         codes, ids
             The records' true codes and identifiers, shape (k,), k up to the stretch.
+        top
+            What the records show where no event counts, shape (k,): the true codes, or what a
+            ladder begins with instead.
         out
-            Room for the released codes, shape (k,), not overlapping `codes`.
+            Room for the released codes, shape (k,), not overlapping `top`.
         thorough
             Whether records with three events or more in the level's cell are treated at once.
             There are 3 in 1,000, and it is faster to do those of many calls together.
@@ -132,7 +141,7 @@ class Kernel:
         unmoved = np.flatnonzero(rank == 0) if rung.above else apart.left
         # These rows show neither a group's word nor the original.
         rank[apart.rows] = 0
-        self._replace(codes, out)
+        self._replace(top, out)
         refused = self._refused(count, rung)
         streams = _value_streams(self._nearest_cells(refused, rung), np.uint32(LOWEST))
         rows = np.concatenate([refused, apart.rows])
@@ -141,7 +150,7 @@ class Kernel:
         if rung.above and len(unmoved):
             # No event of this group counts: the release at its upper end shows the same.
             shown = np.empty(len(unmoved), dtype=out.dtype)
-            self.release(rung.above, codes[unmoved], ids[unmoved], shown)
+            self.release(rung.above, codes[unmoved], ids[unmoved], top[unmoved], shown)
             out[unmoved] = shown
         return apart.left
 
@@ -213,15 +222,15 @@ class Kernel:
         np.right_shift(product, layout.bits, out=product)
         np.copyto(self._value[part], product, casting="unsafe")
 
-    def _replace(self, codes: Codes, out: Codes) -> None:
-        """Write the values that were found where an event counts, and the original elsewhere."""
-        count = len(codes)
+    def _replace(self, top: Codes, out: Codes) -> None:
+        """Write the values that were found where an event counts, and the top elsewhere."""
+        count = len(top)
         value, replaced = self._value[:count], self._replaced[:count]
         # Masks by arithmetic are several times faster than masked copies.
         np.greater(self._rank[:count], _NOT_MOVED, out=replaced)
-        np.bitwise_xor(value, codes, out=value)
+        np.bitwise_xor(value, top, out=value)
         np.multiply(value, replaced, out=value)
-        np.bitwise_xor(value, codes, out=out)
+        np.bitwise_xor(value, top, out=out)
 
     def _refused(self, count: int, rung: Rung) -> Rows:
         """Return the rows whose group has no word, or a refused one, for what they show."""

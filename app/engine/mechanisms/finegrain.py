@@ -1,0 +1,364 @@
+"""Per-value limits: as much of each value is kept as its own privacy limit allows.
+
+Chaytor, Wang and Brantingham, "Fine-Grain Perturbation for Privacy Preserving Data Publishing",
+2010, put on a ladder: the optimal profile p is the top, and a recipient's trust factor τ scales
+the whole of it. The level is s = τ·max p, the retention probability of the value that keeps
+most, from 0 (noise) to 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.errors import LevelError, PolicyError
+from app.engine.finegrain import Profile, solve, violations
+from app.engine.mechanisms.base import (
+    Check,
+    Fact,
+    LevelField,
+    LevelTerm,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+)
+from app.engine.mechanisms.categorical import (
+    LIMITS,
+    CategoricalMechanism,
+    at_most,
+    codes_of,
+    numbers_of,
+    unknown_statement,
+)
+from app.engine.privacy import check_retention, gamma_for_epsilon, gamma_for_rho
+from app.engine.privacy_limits import PrivacyLimits
+from app.engine.progress import Context
+from app.engine.retention_checks import check_against_table, check_between_releases
+from app.engine.retention_matrix import RetentionMatrix
+from app.engine.table import Attribute
+from app.engine.top_rung import ProfileTop, release_below
+
+Floats = npt.NDArray[np.float64]
+
+USUAL_THETA = 3.0
+"""The tolerance that a new policy starts with."""
+
+_TOLERATED = 1e-12
+"""How far a stored profile may exceed its limits, by rounding."""
+
+_TERMS = (
+    LevelTerm(
+        "trust_factor",
+        "Trust factor",
+        "How much of the profile is kept: 1 meets the limits exactly, less keeps less of every"
+        " value, more exceeds them.",
+        (LevelField("trust_factor", "τ", 0.0, 1000.0),),
+    ),
+    LevelTerm(
+        "retention",
+        "Highest retention probability",
+        "The retention probability of the value that keeps most.",
+        (LevelField("retention_probability", "max p", 0.0, 1.0),),
+    ),
+    LevelTerm(
+        "gamma",
+        "Odds factor",
+        "The most by which the release may multiply anyone's odds on any value.",
+        (LevelField("gamma", "γ", 1.001, 1e9),),
+    ),
+    LevelTerm(
+        "epsilon",
+        "Privacy loss",
+        "The logarithm of that factor (local differential privacy).",
+        (LevelField("epsilon", "ε", 0.001, 25.0),),
+    ),
+    LevelTerm(
+        "rho",
+        "Limits on belief",
+        "Whoever held any value to be at most ρ1 probable never comes to hold it more than ρ2"
+        " probable.",
+        (LevelField("rho1", "ρ1", 0.0, 1.0), LevelField("rho2", "ρ2", 0.0, 1.0)),
+    ),
+)
+
+
+class FineGrain(CategoricalMechanism):
+    """A retention probability for each value, the best within the limits of all values."""
+
+    name = "finegrain"
+    title = "Per-value limits"
+    summary = (
+        "You say how sensitive each value is. Each is kept as often as its own limit allows, and"
+        " otherwise replaced by one drawn evenly from the whole domain."
+    )
+    order = 20
+    terms = _TERMS
+
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return strict limits by the tolerance rule, with their profile."""
+        return self.complete_settings(attributes, PrivacyLimits(theta=USUAL_THETA).to_dict())
+
+    def complete_settings(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+        """Return the settings with the optimal profile for the attribute's frequencies.
+
+        A profile that is there already stays: releases of one ladder share it, and next
+        month's frequencies must not change it.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the limits are not valid for the attribute.
+        """
+        if "profile" in settings:
+            return settings
+        domain = self.domain_of(attributes)
+        limits = PrivacyLimits.from_dict(settings)
+        frequencies = attributes[0].frequencies
+        profile = solve(frequencies, limits.gammas(domain, frequencies), limits.mode)
+        if not profile.retention.max() > 0:
+            raise LevelError(
+                "The limits leave nothing of any value: every retention probability is 0.",
+                "Loosen the tightest limits.",
+            )
+        return {**limits.to_dict(), "profile": [float(p) for p in profile.retention]}
+
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` where the settings are not limits with a fitting profile."""
+        self.profile(attributes, settings)
+
+    def profile(self, attributes: Sequence[Attribute], settings: Settings) -> Floats:
+        """Return the profile p, shape (m,), that meets the limits at trust factor 1.
+
+        Raises
+        ------
+        PolicyError
+            If there is none, or it does not fit the domain.
+        """
+        domain = self.domain_of(attributes)
+        try:
+            kept = np.array(settings.get("profile", ()), dtype=np.float64)
+        except (TypeError, ValueError):
+            kept = np.zeros(0)
+        if kept.shape != (domain.size,):
+            raise PolicyError(
+                "The profile of {column} has {given} probabilities for {size} values.",
+                "Solve the limits again.",
+                column=attributes[0].name,
+                given=kept.size,
+                size=domain.size,
+            )
+        if not ((kept >= 0) & (kept <= 1)).all() or not kept.max() > 0:
+            raise PolicyError(
+                "The profile of {column} is not a list of probabilities above 0.",
+                "Solve the limits again.",
+                column=attributes[0].name,
+            )
+        return kept
+
+    def solved(self, attributes: Sequence[Attribute], settings: Settings) -> Profile:
+        """Return the stored profile beside the limits that it was solved for."""
+        domain = self.domain_of(attributes)
+        limits = PrivacyLimits.from_dict(settings)
+        gammas = limits.gammas(domain, attributes[0].frequencies)
+        return Profile(self.profile(attributes, settings), gammas, limits.mode)
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose trust factors that fall by halves from 1."""
+        return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
+
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the highest retention probability that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        kept = self.profile(attributes, settings)
+        match numbers_of(statement):
+            case {"trust_factor": factor, **rest} if not rest:
+                return self._level_of_factor(factor, kept)
+            case {"retention_probability": retention, **rest} if not rest:
+                return check_retention(retention)
+            case {"gamma": gamma, **rest} if not rest:
+                return largest_level(kept, gamma)
+            case {"epsilon": epsilon, **rest} if not rest:
+                return largest_level(kept, gamma_for_epsilon(epsilon))
+            case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
+                return largest_level(kept, gamma_for_rho(rho1, rho2))
+        raise unknown_statement(self, statement)
+
+    @staticmethod
+    def _level_of_factor(factor: float, kept: Floats) -> float:
+        top = float(kept.max())
+        if not 0 <= factor * top <= 1 + _TOLERATED:
+            raise LevelError(
+                "The trust factor {factor} is out of range.",
+                "Give a number from 0 to {highest}, at which the value that keeps most is always"
+                " kept.",
+                factor=factor,
+                highest=f"{1 / top:.4g}",
+            )
+        return min(factor * top, 1.0)
+
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term, ρ2 for a ρ1 of 0.1."""
+        kept = self.profile(attributes, settings)
+        terms = self.matrix_terms(self.matrix(level, attributes, settings))
+        return {
+            "trust_factor": {"trust_factor": level / float(kept.max())},
+            "retention": {"retention_probability": level},
+            **terms,
+        }
+
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest of the attribute's name, its domain and the profile's proportions."""
+        domain = self.domain_of(attributes)
+        kept = self.profile(attributes, settings)
+        shape = [float(share).hex() for share in kept / kept.max()]
+        parts = ["fine-grain ladder", 1, attributes[0].name, domain.fingerprint, shape]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request."""
+        domain = self.domain_of(request.attributes)
+        name = request.attributes[0].name
+        kept = self.profile(request.attributes, request.settings)
+        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
+        top = ProfileTop(kept / kept.max())
+        codes = release_below(
+            top, request.level, codes_of(request), request.record_ids, key, context
+        )
+        return {name: domain.decode(codes, name)}
+
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> RetentionMatrix:
+        """Return the fine-grain matrix of a level: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
+        kept = self.profile(attributes, settings)
+        return RetentionMatrix(kept / kept.max() * check_retention(level))
+
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        matrix = self.matrix(level, attributes, settings)
+        attribute = attributes[0]
+        domain = self.domain_of(attributes)
+        name = attribute.name
+        odds = matrix.worst_odds_ratios().up
+        most, least = int(odds.argmin()), int(odds.argmax())
+        if level == 0.0:
+            sentence = f"This release says nothing about anyone's {name}: all of it is random."
+        elif math.isinf(float(odds.max())):
+            sentence = (
+                f"This release can prove that somebody's {name} is {domain.names[least]}: it"
+                " promises nothing for that value."
+            )
+        else:
+            sentence = (
+                f"Whatever anyone believed about a person's {name}, this release multiplies the"
+                f" odds on {domain.names[most]} by at most {at_most(float(odds[most]))}, and on"
+                f" no value by more than {at_most(float(odds[least]))} ({domain.names[least]})."
+            )
+        facts = (*self._limit_facts(level, attributes, settings), *self.matrix_facts(matrix))
+        return Promise(sentence, facts, LIMITS)
+
+    def _limit_facts(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> tuple[Fact, ...]:
+        solved = self.solved(attributes, settings)
+        scaled = solved.retention / solved.retention.max() * level
+        excess = violations(scaled, solved.gammas, solved.mode)
+        return (
+            Fact(
+                "τ",
+                "Trust factor",
+                level / float(solved.retention.max()),
+                "1 meets the limits exactly; more exceeds them.",
+            ),
+            Fact(
+                "",
+                "Values whose limit is exceeded",
+                float((excess > _TOLERATED).sum()),
+                "Recomputed from this release's retention probabilities.",
+            ),
+        )
+
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return the retention probabilities and the domain, with the guide to estimate."""
+        domain = self.domain_of(attributes)
+        matrix = self.matrix(level, attributes, settings)
+        gamma = matrix.gamma
+        return PublishedFacts(
+            parameters={
+                "retention_probabilities": [float(p) for p in matrix.retention],
+                "domain_size": domain.size,
+                "domain": list(domain.values),
+                "odds_factor": gamma if math.isfinite(gamma) else None,
+            },
+            guide="finegrain" if int((matrix.retention == 0.0).sum()) < 2 else "finegrain-singular",
+            values={
+                "lowest_retention": f"{matrix.retention.min():.6g}",
+                "highest_retention": f"{matrix.retention.max():.6g}",
+                "domain_size": f"{domain.size:,}",
+            },
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, domain, retention, spread."""
+        domain = self.domain_of(request.attributes)
+        column = released.columns[request.attributes[0].name]
+        matrix = self.matrix(released.level, request.attributes, request.settings)
+        return check_against_table(domain, codes_of(request), column, matrix.retention)
+
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Sequence[Attribute],
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is a garbling of the other."""
+        self.check_settings(attributes, settings)
+        domain = self.domain_of(attributes)
+        name = attributes[0].name
+        if upper.level < lower.level:
+            upper, lower = lower, upper
+        return check_between_releases(
+            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
+        )
+
+
+MECHANISM = FineGrain()
+
+
+def largest_level(kept: Floats, gamma: float) -> float:
+    """Return the largest level whose matrix moves no odds by more than γ, by bisection.
+
+    The worst odds ratio grows with the level, and is computed from the matrix's entries.
+    """
+    proportions = kept / kept.max()
+    low, high = 0.0, 1.0
+    if RetentionMatrix(proportions).gamma <= gamma:
+        return high
+    while np.nextafter(low, 1.0) < high and high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if RetentionMatrix(proportions * middle).gamma <= gamma:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,183 @@
+"""Ladders whose most trusted release is not the original.
+
+Such a ladder begins with one keyed draw for each record, the top rung: a fine-grain profile or
+any perturbation matrix. What the top rung shows then goes down the uniform ladder, so a release
+at level s is the top rung, kept with probability s and otherwise replaced uniformly: every
+release is a garbling of every one above it. For a profile q that is
+P = diag(s·q) + (1/m)·1·(1 − s·q)ᵀ, the fine-grain matrix with every probability scaled by s.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.alias import CELL, alias_tables
+from app.engine.columns import Codes
+from app.engine.ladder import release_codes
+from app.engine.ladder_blocks import Blocks
+from app.engine.ladder_cells import ATTEMPTS, Draw, stream
+from app.engine.ladder_kernel import TILE
+from app.engine.progress import Context, Part
+from app.engine.randomness import AttributeKey
+from app.engine.retention_matrix import RetentionMatrix
+
+Rows = npt.NDArray[np.intp]
+Words = npt.NDArray[np.uint64]
+
+_TOP_CELL: Final = 0
+"""Streams of this cell are free: the ladder's own cells are numbered from 1."""
+
+_WORD: Final = 1 << 64
+
+_CELL_BITS: Final = CELL.bit_length() - 1
+
+
+class TopRung(ABC):
+    """What the most trusted release of a ladder does to values.
+
+    Parameters
+    ----------
+    size
+        The number of values in the domain, m.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    @abstractmethod
+    def _show(self, codes: Codes, words: Words, evenly: Words) -> Codes:
+        """Return what is shown for some records.
+
+        Parameters
+        ----------
+        codes
+            The true codes, shape (k,).
+        words
+            A fair word of 64 bits for each record.
+        evenly
+            A code drawn evenly from the domain for each record.
+        """
+
+    def show(
+        self,
+        codes: Codes,
+        record_ids: npt.NDArray[np.uint64],
+        key: AttributeKey,
+        context: Context,
+    ) -> Codes:
+        """Return the top rung's release: a pure function of key, record and true value."""
+        out = np.empty_like(codes)
+        blocks = Blocks(key.cipher(), min(TILE, len(codes)))
+        for start in range(0, len(codes), TILE):
+            context.report(start / len(codes), "Drawing the most trusted release")
+            part = slice(start, start + TILE)
+            blocks.fill(codes[part], record_ids[part])
+            words, evenly = self._draw(blocks, len(codes[part]))
+            out[part] = self._show(codes[part], words, evenly)
+        return out
+
+    def _draw(self, blocks: Blocks, count: int) -> tuple[Words, Words]:
+        first = blocks.draw(count, stream(Draw.VALUE, _TOP_CELL))
+        words: Words = first.view("<u8")[0::2].copy()
+        evenly = np.zeros(count, dtype=np.uint64)
+        left = np.arange(count)
+        for attempt in range(ATTEMPTS):
+            # A word of 32 bits times m leaves a remainder; the few that would favour some
+            # values are refused (Lemire, ACM TOMACS 29, 2019) and drawn again.
+            drawn = first if attempt == 0 else self._again(blocks, count, attempt)
+            product = drawn.view("<u4")[2::4][left] * np.uint64(self.size)
+            evenly[left] = product >> np.uint64(32)
+            low = product & np.uint64(0xFFFFFFFF)
+            left = left[low < np.uint64((1 << 32) % self.size)]
+            if not len(left):
+                break
+        return words, evenly
+
+    @staticmethod
+    def _again(blocks: Blocks, count: int, attempt: int) -> npt.NDArray[np.uint8]:
+        return blocks.draw(count, stream(Draw.VALUE, _TOP_CELL, attempt=attempt))
+
+
+class ProfileTop(TopRung):
+    """A value is kept with a probability of its own and otherwise replaced evenly.
+
+    Parameters
+    ----------
+    kept
+        The probabilities q, shape (m,), each in [0, 1].
+    """
+
+    def __init__(self, kept: npt.NDArray[np.float64]) -> None:
+        super().__init__(len(kept))
+        # 2^64·q rounded down, so that a value is never kept more often than promised.
+        self._thresholds = np.array(
+            [min(int(Fraction(share) * _WORD), _WORD - 1) for share in kept.tolist()],
+            dtype=np.uint64,
+        )
+        self._always = kept >= 1.0
+        self.kept = kept
+
+    def _show(self, codes: Codes, words: Words, evenly: Words) -> Codes:
+        keeps = (words < self._thresholds[codes]) | self._always[codes]
+        shown: Codes = np.where(keeps, codes, evenly.astype(codes.dtype))
+        return shown
+
+
+class MatrixTop(TopRung):
+    """Any perturbation matrix.
+
+    Parameters
+    ----------
+    entries
+        Pr[released | original], shape (m, m), each column a distribution.
+    """
+
+    def __init__(self, entries: npt.NDArray[np.float64]) -> None:
+        super().__init__(len(entries))
+        self._tables = alias_tables(entries)
+
+    def _show(self, codes: Codes, words: Words, evenly: Words) -> Codes:
+        cell = evenly.astype(np.intp)
+        own = (words >> np.uint64(64 - _CELL_BITS)) < self._tables.thresholds[cell, codes]
+        shown = np.where(own, cell, self._tables.aliases[cell, codes])
+        return shown.astype(codes.dtype)
+
+
+def release_below(
+    top: TopRung,
+    level: float,
+    codes: Codes,
+    record_ids: npt.NDArray[np.uint64],
+    key: AttributeKey,
+    context: Context,
+) -> Codes:
+    """Return the release at a level of the ladder below a top rung.
+
+    Parameters
+    ----------
+    top
+        The top rung.
+    level
+        The chance s that a record still shows what the top rung shows, from 0 to 1.
+    codes, record_ids, key, context
+        As for `app.engine.ladder.release_codes`.
+
+    Raises
+    ------
+    LevelError
+        If the level is not between 0 and 1.
+    """
+    shown = top.show(codes, record_ids, key, Part(context, 0.0, 0.5))
+    return release_codes(
+        codes, top.size, level, record_ids, key, Part(context, 0.5, 1.0), top=shown
+    )
+
+
+def scaled_profile(kept: npt.NDArray[np.float64], level: float) -> RetentionMatrix:
+    """Return the matrix of a release at a level below a profile."""
+    return RetentionMatrix(kept * level)
