@@ -264,9 +264,9 @@ class ReleasesPanel(Panel):
 
     def _release(self) -> None:
         """Release, once the work is safe in a project."""
-        if self.session.project is None or self.session.unsaved:
+        if self.session.project is None:
             self.session.save_requested.emit(self._start)
-        else:
+        elif self.session.save():
             self._start()
 
     def _start(self) -> None:

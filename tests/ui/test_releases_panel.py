@@ -1,0 +1,392 @@
+"""The Releases panel, through the widgets a person uses."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
+
+from app.engine.columns import Role
+from app.project.records import ReleaseState
+from app.project.store import ProjectFile
+from app.ui.messages import MessageKind
+from app.ui.panels.base import PanelState
+from app.ui.panels.releases import PANEL
+from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from app.ui.panels.releases.panel import dropped_bundle
+from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+class Chooser:
+    """Answers with what the test put into it."""
+
+    def __init__(self):
+        self.answer = None
+
+    def open_file(self, title, filters, folder=None):
+        return self.answer
+
+    def folder(self, title, folder=None):
+        return self.answer
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    session.chooser = Chooser()
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def ready(qtbot, panel, tmp_path):
+    """A saved project that is ready for releases into a folder of the test."""
+    open_clinic(panel.session, protected())
+    save_clinic(panel.session, tmp_path)
+    wait_for_jobs(qtbot, panel.session)
+    return panel
+
+
+def release(qtbot, panel):
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+
+
+def untick(panel, row):
+    model = panel.form.model
+    model.setData(model.index(row, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+
+
+def ledger(panel, column):
+    model = panel.ledger.model
+    return [model.index(row, column).data() for row in range(model.rowCount())]
+
+
+def texts(panel):
+    return [message.text for message in panel.messages.messages]
+
+
+# ----- before a release
+
+
+def test_what_is_missing_is_said_with_the_way_there(qtbot, panel):
+    assert panel.state() is PanelState.EMPTY
+    assert panel.empty.text.text() == "Open a table."
+    with qtbot.waitSignal(panel.session.panel_requested) as asked:
+        qtbot.mouseClick(panel.go_on, LEFT)
+    assert asked.args == ["data"]
+    open_clinic(panel.session, clinic_document())
+    assert "mechanism for disease" in panel.empty.text.text()
+    with qtbot.waitSignal(panel.session.panel_requested) as asked:
+        qtbot.mouseClick(panel.go_on, LEFT)
+    assert asked.args == ["policy"]
+
+
+def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
+    open_clinic(panel.session, protected())
+    panel.form.folder.setText(str(tmp_path / "out"))
+    assert panel.state() is PanelState.IN_PROGRESS
+    assert "save a project first" in panel.form._hint.text()
+
+    def save(then):
+        save_clinic(panel.session, tmp_path)
+        then()
+
+    panel.session.save_requested.connect(save)
+    release(qtbot, panel)
+    assert len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_a_folder_beside_the_project_is_proposed(ready, tmp_path):
+    assert ready.form.folder.text() == str(tmp_path / "releases")
+
+
+def test_a_folder_that_was_chosen_stays(ready, tmp_path):
+    ready.session.chooser.answer = tmp_path / "elsewhere"
+    ready.form.choose.click()
+    assert ready.form.folder.text() == str(tmp_path / "elsewhere")
+    ready.session.project_changed.emit()
+    assert ready.form.folder.text() == str(tmp_path / "elsewhere")
+
+
+def test_the_button_says_how_many_and_waits_for_a_recipient_and_a_folder(ready):
+    assert ready.primary.text() == "&Release to 3"
+    for row in range(3):
+        untick(ready, row)
+    assert not ready.primary.isEnabled()
+    assert "Tick at least one" in ready.form._hint.text()
+    ready.form.model.choose(["Public"])
+    assert ready.primary.isEnabled()
+    ready.form.folder.clear()
+    assert not ready.primary.isEnabled()
+    assert "Choose a folder" in ready.form._hint.text()
+
+
+# ----- releasing
+
+
+def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
+    untick(ready, 1)
+    release(qtbot, ready)
+    assert sorted(ledger(ready, RECIPIENT)) == ["Clinic A", "Public"]
+    assert set(ledger(ready, STATE)) == {"Released"}
+    assert "disease: p = 0.6" in ledger(ready, LEVELS)
+    names = sorted(path.name for path in (tmp_path / "releases").iterdir())
+    assert sorted(ledger(ready, BUNDLE)) == names
+    assert texts(ready)[0].startswith("2 releases are in")
+    assert ready.state() is PanelState.IN_PROGRESS
+
+
+def test_everybody_served_is_done(qtbot, ready):
+    release(qtbot, ready)
+    assert ready.state() is PanelState.DONE
+    model = ready.form.model
+    last = [model.index(row, 2).data() for row in range(3)]
+    assert all(text.endswith("same levels") for text in last)
+
+
+def test_a_level_that_changed_since_is_told(qtbot, ready):
+    release(qtbot, ready)
+    first = ready.session.document.recipients[0]
+    changed = replace(first, statements={"disease": {"retention_probability": 0.5}})
+    document = ready.session.document
+    ready.session.edit("x", replace(document, recipients=(changed, *document.recipients[1:])))
+    model = ready.form.model
+    assert model.index(0, 2).data().endswith("other levels")
+    assert model.index(1, 2).data().endswith("same levels")
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "sav", "dta"])
+def test_format_and_zip_are_chosen_and_remembered(qtbot, ready, tmp_path, format_name):
+    qtbot.mouseClick(ready.form.format.button_for(format_name), LEFT)
+    qtbot.mouseClick(ready.form.kind.button_for(True), LEFT)
+    ready.form.model.choose(["Public"])
+    release(qtbot, ready)
+    (path,) = (tmp_path / "releases").iterdir()
+    assert path.suffix == ".zip"
+    assert ready.session.project.releases[0].format_name == format_name
+    again = PANEL(ready.session)
+    qtbot.addWidget(again)
+    assert again.form.format.value == format_name
+    assert again.form.kind.value is True
+
+
+def test_a_release_that_is_there_already_is_refused_and_the_others_are_made(qtbot, ready):
+    ready.form.model.choose(["Clinic A"])
+    release(qtbot, ready)
+    ready.form.model.choose(["Clinic A", "Public"])
+    release(qtbot, ready)
+    assert sorted(ledger(ready, RECIPIENT)) == ["Clinic A", "Public"]
+    (refusal,) = [m for m in ready.messages.messages if m.kind is MessageKind.DANGER]
+    assert refusal.text.startswith("No release for Clinic A:")
+    assert "never overwrites" in refusal.text
+    assert "Choose another folder" in refusal.remedy
+
+
+def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
+    going, go_on = threading.Event(), threading.Event()
+
+    def slow(project, table, order, context):
+        going.set()
+        while True:
+            context.report(0.5, "Writing")
+            go_on.wait(0.01)
+
+    monkeypatch.setattr("app.ui.panels.releases.panel.make_all", slow)
+    qtbot.mouseClick(ready.primary, LEFT)
+    qtbot.waitUntil(going.is_set)
+    qtbot.waitUntil(lambda: ready.form._bar.value() == 500)
+    assert ready.form.progress.currentIndex() == 1
+    assert not ready.primary.isEnabled()
+    qtbot.mouseClick(ready.form.cancel, LEFT)
+    wait_for_jobs(qtbot, ready.session)
+    assert ready.form.progress.currentIndex() == 0
+    assert ready.primary.isEnabled()
+    assert texts(ready) == []
+    assert not (tmp_path / "releases").exists()
+
+
+def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_shown(qtbot, ready):
+    release(qtbot, ready)
+    document = ready.session.document
+    column = replace(document.column("disease"), role=Role.INSENSITIVE)
+    shown = replace(
+        document.with_column(column).with_column(
+            replace(document.column("ward"), role=Role.SENSITIVE)
+        ),
+        policy=(replace(document.policy[0], attributes=("ward",)),),
+        recipients=tuple(
+            replace(r, statements={"ward": {"retention_probability": 0.5}})
+            for r in document.recipients
+        ),
+    )
+    ready.session.edit("x", shown)
+    assert ready.form.conflict.isVisible()
+    assert "disease was perturbed" in ready.form._conflict_text.text()
+    assert not ready.primary.isEnabled()
+    qtbot.keyClicks(ready.form.reason, "the ethics board agreed")
+    assert ready.primary.isEnabled()
+    ready.form.model.choose(["Public"])
+    release(qtbot, ready)
+    kinds = [entry.kind for entry in ready.session.project.ledger.entries]
+    assert "override" in kinds
+
+
+def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
+    document, table = ready.session.document, ready.session.table
+    ready.session.set_project(None)
+    project = ProjectFile.open(tmp_path / "clinic.sfumato", "correct horse", read_only=True)
+    ready.session.set_project(project)
+    ready.session.attach_table(table)
+    wait_for_jobs(qtbot, ready.session)
+    assert ready.session.document == document
+    assert not ready.primary.isEnabled()
+    assert "reading only" in ready.form._hint.text()
+
+
+# ----- the ledger
+
+
+def test_the_ledger_s_seal_is_examined(qtbot, ready):
+    release(qtbot, ready)
+    assert ready.ledger.intact.word.text() == "Intact, 7 entries"
+
+
+def test_a_ledger_that_was_tampered_with_needs_attention(qtbot, ready):
+    release(qtbot, ready)
+    with ready.session.project.database.transaction() as connection:
+        connection.execute("DROP TRIGGER ledger_is_never_changed")
+        connection.execute("UPDATE ledger SET details = '{}' WHERE number = 1")
+    ready.session.ledger_changed.emit()
+    wait_for_jobs(qtbot, ready.session)
+    assert ready.state() is PanelState.ATTENTION
+    assert ready.ledger.intact.word.text() == "Not as it was written"
+    assert "Entry 1 of the ledger" in texts(ready)[0]
+
+
+def test_the_ledger_is_sorted_by_any_column(qtbot, ready):
+    release(qtbot, ready)
+    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.AscendingOrder)
+    assert ledger(ready, RECIPIENT) == ["Clinic A", "Institute", "Public"]
+    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.DescendingOrder)
+    assert ledger(ready, RECIPIENT) == ["Public", "Institute", "Clinic A"]
+
+
+def test_a_release_s_folder_is_shown(qtbot, ready, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    release(qtbot, ready)
+    assert not ready.ledger.show_folder.isEnabled()
+    ready.ledger.table.selectRow(0)
+    qtbot.mouseClick(ready.ledger.show_folder, LEFT)
+    assert opened == [str(tmp_path / "releases")]
+
+
+def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
+    release(qtbot, ready)
+    (tmp_path / "releases").rename(tmp_path / "moved")
+    ready.ledger.table.selectRow(0)
+    qtbot.mouseClick(ready.ledger.show_folder, LEFT)
+    assert "not at" in texts(ready)[0]
+
+
+@pytest.mark.parametrize("state", list(ReleaseState))
+def test_every_state_has_an_icon_and_a_word(qtbot, ready, state):
+    release(qtbot, ready)
+    record = replace(ready.session.project.releases[0], state=state)
+    ready.ledger.show_records([record])
+    index = ready.ledger.model.index(0, STATE)
+    assert index.data()
+    assert not index.data(Qt.ItemDataRole.DecorationRole).isNull()
+
+
+# ----- verifying
+
+
+def bundles(tmp_path):
+    return sorted((tmp_path / "releases").iterdir())
+
+
+def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path):
+    release(qtbot, ready)
+    ready.session.chooser.answer = bundles(tmp_path)[0] / "datapackage.json"
+    qtbot.mouseClick(ready.ledger.verify, LEFT)
+    wait_for_jobs(qtbot, ready.session)
+    report = ready.ledger.report
+    assert report.isVisible()
+    assert "is as it was released" in report.verdict.text()
+    assert report.about.text() == "Made for Clinic A."
+    assert all(text.startswith("Holds") for text in report.texts())
+    qtbot.mouseClick(report.back, LEFT)
+    assert ready.ledger.table.isVisible()
+
+
+def test_an_altered_bundle_fails_with_what_was_found_first(qtbot, ready, tmp_path):
+    release(qtbot, ready)
+    path = bundles(tmp_path)[0]
+    data = path / "data.csv"
+    data.write_text(data.read_text().replace("flu", "cancer", 3))
+    ready.verify(path)
+    wait_for_jobs(qtbot, ready.session)
+    report = ready.ledger.report
+    assert "does not hold up" in report.verdict.text()
+    assert report.texts()[0].startswith("Fails")
+    assert any("3 of 400" in text for text in report.texts())
+
+
+def test_a_foreign_folder_is_no_error_but_a_verdict(qtbot, ready, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    ready.verify(tmp_path / "foreign")
+    wait_for_jobs(qtbot, ready.session)
+    assert "does not hold up" in ready.ledger.report.verdict.text()
+    assert "could not be recognised" in ready.ledger.report.about.text()
+
+
+def mime(*paths):
+    made = QMimeData()
+    made.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return made
+
+
+def test_a_bundle_is_verified_by_dropping_it(qtbot, ready, tmp_path):
+    release(qtbot, ready)
+    data = mime(bundles(tmp_path)[0])
+    buttons, none = LEFT, Qt.KeyboardModifier.NoModifier
+    place = QPointF(100, 100)
+    enter = QDragEnterEvent(place.toPoint(), Qt.DropAction.CopyAction, data, buttons, none)
+    ready.dragEnterEvent(enter)
+    assert enter.isAccepted()
+    assert "verify" in ready._hint.text
+    ready.dropEvent(QDropEvent(place, Qt.DropAction.CopyAction, data, buttons, none))
+    wait_for_jobs(qtbot, ready.session)
+    assert ready.ledger.report.isVisible()
+
+
+def test_anything_else_is_left_to_the_window(ready, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a\n1\n")
+    assert dropped_bundle(mime(table)) is None
+    assert dropped_bundle(mime(tmp_path)) is None
+    assert dropped_bundle(mime(table, table)) is None
+    data = mime(table)
+    event = QDragEnterEvent(
+        QPointF(1, 1).toPoint(),
+        Qt.DropAction.CopyAction,
+        data,
+        LEFT,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    ready.dragEnterEvent(event)
+    assert not event.isAccepted()
+
+
+def test_verifying_without_a_project_says_what_it_takes(panel, tmp_path):
+    panel.verify(tmp_path)
+    assert "against a project" in texts(panel)[0]
