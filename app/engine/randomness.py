@@ -219,6 +219,7 @@ def canonical_text(key: object) -> str:
 
 
 def _canonical_texts(column: pd.Series) -> Iterable[str]:
+    """Return each key's canonical text."""
     if pd.api.types.is_integer_dtype(column.dtype):
         return map(str, column.tolist())
     return map(canonical_text, column.tolist())
@@ -227,7 +228,8 @@ def _canonical_texts(column: pd.Series) -> Iterable[str]:
 def _digests(texts: Iterable[str], hasher: hashlib.blake2b) -> Iterator[bytes]:
     for text in texts:
         one = hasher.copy()
-        one.update(text.encode())
+        # Text that was read with the wrong encoding can hold what UTF-8 has no bytes for.
+        one.update(text.encode(errors="surrogatepass"))
         yield one.digest()
 
 
@@ -244,10 +246,13 @@ def _refuse_missing(column: pd.Series) -> None:
 
 
 def _refuse_duplicates(column: pd.Series, ids: npt.NDArray[np.uint64]) -> None:
+    ordered = np.sort(ids)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return
     order = np.argsort(ids, kind="stable")
-    same = ids[order][1:] == ids[order][:-1]
+    repeated = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
     pairs = []
-    for place in np.flatnonzero(same):
+    for place in repeated:
         first, second = int(order[place]), int(order[place + 1])
         # Two keys can share a hash without being equal.
         if canonical_text(column.iloc[first]) == canonical_text(column.iloc[second]):
@@ -256,8 +261,9 @@ def _refuse_duplicates(column: pd.Series, ids: npt.NDArray[np.uint64]) -> None:
             break
     if pairs:
         raise TableError(
-            "The record key {column} is not unique: {pairs} share a key.",
+            "The record key {column} is not unique: {pairs} share a key{more}.",
             "Choose a column whose values are unique, or identify records by position.",
             column=column.name,
             pairs=", ".join(f"rows {first} and {second}" for first, second in sorted(pairs)),
+            more=", and there are more" if len(repeated) > len(pairs) else "",
         )

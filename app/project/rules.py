@@ -10,12 +10,20 @@ from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from app.engine.columns import (
+    Binning,
+    ColumnSpec,
+    Domain,
+    Kind,
+    MissingRule,
+    Role,
+    find_column,
+)
 from app.engine.errors import DomainError, SfumatoError
 from app.engine.mechanisms import all_mechanisms, mechanism_called
 from app.engine.mechanisms.base import Mechanism, Statement
 from app.engine.profile import propose_columns
-from app.engine.table import Table, proposed_domain
+from app.engine.table import Table, encode_column, proposed_domain
 from app.engine.values import Value
 from app.formats.options import ReadOptions
 from app.project.model import Document, PolicyEntry, Recipient
@@ -72,7 +80,7 @@ def apply_rules(text: str, table: Table, document: Document) -> Document:
         )
     _check_reading(rules.section("reading"))
     columns = _columns(rules, table)
-    policy = tuple(_entry(section, columns) for section in rules.sections("policy"))
+    policy = tuple(_entry(section, columns, table) for section in rules.sections("policy"))
     _refuse_repeated(rules, "policy", [name for entry in policy for name in entry.attributes])
     recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
     _refuse_repeated(rules, "recipients", [recipient.name for recipient in recipients])
@@ -235,7 +243,7 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
     return item, label
 
 
-def _entry(section: Section, columns: tuple[ColumnSpec, ...]) -> PolicyEntry:
+def _entry(section: Section, columns: tuple[ColumnSpec, ...], table: Table) -> PolicyEntry:
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     attributes = section.texts("attributes") or ()
     if not attributes:
@@ -260,7 +268,17 @@ def _entry(section: Section, columns: tuple[ColumnSpec, ...]) -> PolicyEntry:
         )
     settings = section.section("settings").plain()
     section.finish()
-    return PolicyEntry(attributes, name, settings)
+    mechanism = mechanism_called(name)
+    if not mechanism.completes_settings:
+        return PolicyEntry(attributes, name, settings)
+    try:
+        chosen = tuple(
+            encode_column(table, find_column(columns, attribute)).attribute
+            for attribute in attributes
+        )
+        return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings))
+    except SfumatoError as error:
+        raise section.explained("settings", error) from None
 
 
 def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:

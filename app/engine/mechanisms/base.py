@@ -168,6 +168,8 @@ class Mechanism(ABC):
     order: ClassVar[int]
     kinds: ClassVar[frozenset[Kind]]
     terms: ClassVar[tuple[LevelTerm, ...]]
+    completes_settings: ClassVar[bool] = False
+    """Whether `complete_settings` adds anything."""
 
     @abstractmethod
     def check_attributes(self, attributes: Sequence[Attribute]) -> None:
@@ -176,6 +178,20 @@ class Mechanism(ABC):
     @abstractmethod
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
         """Return the settings a new policy starts with."""
+
+    def complete_settings(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+        """Return the settings with what the table itself decides, once and for all.
+
+        Called where settings are stated, for instance in a rules file, and never again: what
+        it adds belongs to the ladder. Most mechanisms have nothing to add.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the settings can't be met for these attributes.
+        """
+        del attributes
+        return settings
 
     @abstractmethod
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:

@@ -102,6 +102,7 @@ class FineGrain(CategoricalMechanism):
     )
     order = 20
     terms = _TERMS
+    completes_settings = True
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
         """Return strict limits by the tolerance rule, with their profile."""

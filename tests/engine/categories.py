@@ -1,0 +1,40 @@
+"""A small categorical attribute for the tests of mechanisms."""
+
+import numpy as np
+
+from app.engine.columns import Domain, Kind
+from app.engine.mechanisms.base import Released, ReleaseRequest
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing, record_ids_by_position
+from app.engine.table import Attribute, EncodedColumn
+
+KEYS = KeyRing(bytes(range(32)))
+
+
+def column_of(counts, name="Disease", values=("SARS", "HIV", "H1N1", "cancer", None)):
+    """Return an encoded column in which each value occurs as often as `counts` says, mixed."""
+    codes = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
+    codes = codes[np.random.default_rng(3).permutation(len(codes))]
+    domain = Domain(tuple(values[: len(counts)]))
+    attribute = Attribute(name, Kind.CATEGORICAL, domain, np.array(counts, dtype=np.int64))
+    return EncodedColumn(attribute, codes)
+
+
+def request_for(column, settings, level, keys=KEYS):
+    ids = record_ids_by_position(len(column.values))
+    return ReleaseRequest((column,), settings, level, ids, keys)
+
+
+def released(mechanism, request):
+    return Released(request.level, mechanism.release(request, Silent()))
+
+
+def joint_of_chain(top, levels, size):
+    """Return Pr[X = x, Y1, Y2, …] for a uniform prior: a top rung, then garblings of it."""
+    joint = np.einsum("yx->xy", top) / size
+    previous = 1.0
+    for level in levels:
+        step = level / previous * np.eye(size) + (1 - level / previous) / size
+        joint = np.einsum("...y,zy->...yz", joint, step)
+        previous = level
+    return joint

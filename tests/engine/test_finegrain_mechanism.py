@@ -1,0 +1,184 @@
+"""Per-value limits on the ladder: the promise, the law, the coalition, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.errors import LevelError, PolicyError
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Released
+from app.engine.mechanisms.finegrain import largest_level
+from app.engine.privacy import gamma_for_rho, retention_for_gamma
+from app.engine.retention_matrix import RetentionMatrix
+from tests.engine.categories import column_of, joint_of_chain, released, request_for
+
+FINE = mechanism_called("finegrain")
+EXAMPLE = {
+    "mode": "published",
+    "limits": [
+        {"value": "SARS", "rho1": 1 / 10, "rho2": 1 / 7},
+        {"value": "HIV", "rho1": 1 / 10, "rho2": 1 / 4},
+        {"value": "H1N1", "rho1": 1 / 9, "rho2": 19 / 35},
+        {"value": "cancer", "rho1": 1 / 8, "rho2": 18 / 25},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def column():
+    return column_of([20_000, 20_000, 20_000, 20_000])
+
+
+@pytest.fixture(scope="module")
+def settings(column):
+    return FINE.complete_settings((column.attribute,), EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def strict(column):
+    return FINE.complete_settings((column.attribute,), {**EXAMPLE, "mode": "strict"})
+
+
+def test_the_papers_example_gives_the_matrix_of_figure_2b(column, settings):
+    level = FINE.level({"trust_factor": 1.0}, (column.attribute,), settings)
+    matrix = FINE.matrix(level, (column.attribute,), settings).dense()
+    expected = np.full((4, 4), 1 / 6)
+    expected[:, 0] = 1 / 4
+    expected[[1, 2, 3], [1, 2, 3]] = 1 / 2
+    assert matrix == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_trust_factor_scales_every_retention_probability(column, strict):
+    attributes = (column.attribute,)
+    whole = FINE.matrix(FINE.level({"trust_factor": 1.0}, attributes, strict), attributes, strict)
+    for factor in (0.1, 0.5, 3.0):
+        level = FINE.level({"trust_factor": factor}, attributes, strict)
+        scaled = FINE.matrix(level, attributes, strict)
+        assert scaled.retention == pytest.approx(factor * whole.retention, abs=1e-12)
+
+
+@pytest.mark.parametrize("factors", [(1.0, 0.5, 0.2), (5.9, 1.0, 0.3)])
+def test_a_coalition_knows_what_its_most_trusted_member_knows(column, strict, factors):
+    attributes = (column.attribute,)
+    levels = [FINE.level({"trust_factor": factor}, attributes, strict) for factor in factors]
+    profile = np.array(strict["profile"])
+    top = RetentionMatrix(profile / profile.max()).dense()
+    joint = joint_of_chain(top, levels, 4).sum(axis=1)  # without the top rung itself
+    together = joint / joint.sum(axis=0, keepdims=True)
+    best = joint.sum(axis=(2, 3))
+    alone = best / best.sum(axis=0, keepdims=True)
+    assert together == pytest.approx(np.broadcast_to(alone[:, :, None, None], together.shape))
+    for level, axes in zip(levels, [(2, 3), (1, 3), (1, 2)], strict=True):
+        law = (joint.sum(axis=axes) * 4).T
+        assert law == pytest.approx(FINE.matrix(level, attributes, strict).dense(), abs=1e-12)
+
+
+def test_released_records_follow_the_matrix_and_the_garbling(column, strict):
+    attributes = (column.attribute,)
+    made = [
+        released(FINE, request_for(column, strict, level)) for level in (1.0, 0.6, 0.1)
+    ]  # by trust factors 6, 3.6 and 0.6; each check fails less than once in a million releases
+    for release in made:
+        checks = FINE.check_release(request_for(column, strict, release.level), release)
+        assert all(check.holds for check in checks), checks
+    for upper, lower in ((made[0], made[1]), (made[1], made[2]), (made[2], made[0])):
+        checks = FINE.check_pair(upper, lower, attributes, strict)
+        assert all(check.holds for check in checks), checks
+
+
+def test_a_release_by_another_profile_is_found_out(column, settings, strict):
+    release = released(FINE, request_for(column, settings, 0.3))
+    other = Released(0.15, release.columns)
+    checks = FINE.check_release(request_for(column, strict, 0.15), other)
+    assert not all(check.holds for check in checks)
+
+
+def test_a_release_is_the_same_whenever_it_is_made(column, strict):
+    first = released(FINE, request_for(column, strict, 0.4))
+    released(FINE, request_for(column, strict, 0.9))
+    again = released(FINE, request_for(column, strict, 0.4))
+    pd.testing.assert_series_equal(first.columns["Disease"], again.columns["Disease"])
+
+
+def test_limits_of_a_recipient_are_met_by_the_largest_level(column, strict):
+    attributes = (column.attribute,)
+    for statement, gamma in (
+        ({"gamma": 1.3}, 1.3),
+        ({"epsilon": 0.2}, np.exp(0.2)),
+        ({"rho1": 0.1, "rho2": 0.15}, gamma_for_rho(0.1, 0.15)),
+    ):
+        level = FINE.level(statement, attributes, strict)
+        assert FINE.matrix(level, attributes, strict).gamma <= gamma
+        assert FINE.matrix(level * (1 + 1e-9), attributes, strict).gamma > gamma
+
+
+def test_a_profile_of_one_probability_has_the_uniform_ladders_matrix_to_the_last_bit():
+    column = column_of([100, 100, 100, 100])
+    limits = [{"value": v, "rho1": 0.1, "rho2": 0.4} for v in ("SARS", "HIV", "H1N1", "cancer")]
+    settings = FINE.complete_settings((column.attribute,), {"mode": "strict", "limits": limits})
+    level = FINE.level({"trust_factor": 1.0}, (column.attribute,), settings)
+    kept = retention_for_gamma(gamma_for_rho(0.1, 0.4), 4)
+    assert level == kept
+    ours = FINE.matrix(level, (column.attribute,), settings).dense()
+    uniform = mechanism_called("uniform")
+    assert np.array_equal(ours, uniform.matrix(kept, (column.attribute,), {}).dense())
+
+
+def test_the_promise_names_the_best_protected_value_and_the_worst(column, settings):
+    level = FINE.level({"trust_factor": 1.0}, (column.attribute,), settings)
+    promise = FINE.promise(level, (column.attribute,), settings)
+    assert "odds on SARS by at most 1.50" in promise.sentence
+    assert "on no value by more than 3 " in promise.sentence
+    assert {fact.symbol: fact.value for fact in promise.facts}["τ"] == pytest.approx(1)
+
+
+def test_more_trust_than_the_limits_allow_is_counted_in_the_promise(column, strict):
+    attributes = (column.attribute,)
+    level = FINE.level({"trust_factor": 2.0}, attributes, strict)
+    facts = {fact.title: fact.value for fact in FINE.promise(level, attributes, strict).facts}
+    assert facts["Values whose limit is exceeded"] > 0
+
+
+def test_next_months_frequencies_leave_a_stored_profile_as_it_is(strict):
+    later = column_of([10, 500, 20, 4000])
+    assert FINE.complete_settings((later.attribute,), strict) == strict
+
+
+def test_proportional_profiles_share_a_ladder_and_others_do_not(column, settings, strict):
+    attributes = (column.attribute,)
+    other = {**strict, "profile": [0.1, 0.2, 0.2, 0.2]}
+    assert FINE.ladder_identity(attributes, settings) == FINE.ladder_identity(attributes, strict)
+    assert FINE.ladder_identity(attributes, other) != FINE.ladder_identity(attributes, strict)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ({"trust_factor": -0.1}, "out of range"),
+        ({"trust_factor": 7.0}, "out of range"),
+        ({"retention_probability": 1.5}, "not between 0 and 1"),
+        ({"rho1": 0.5, "rho2": 0.1}, "don't fit together"),
+        ({"sigma": 1.0}, "can't be stated by sigma"),
+        ({}, "can't be stated by nothing"),
+    ],
+)
+def test_statements_out_of_range_are_refused(column, strict, statement, said):
+    with pytest.raises(LevelError, match=said):
+        FINE.level(statement, (column.attribute,), strict)
+
+
+@pytest.mark.parametrize(
+    "profile", [[], [0.1, 0.2], [0.1, 0.2, 0.3, 1.1], [0, 0, 0, 0], "much", [None] * 4]
+)
+def test_settings_without_a_fitting_profile_are_refused(column, profile):
+    with pytest.raises(PolicyError, match="profile"):
+        FINE.check_settings((column.attribute,), {"mode": "strict", "profile": profile})
+
+
+def test_a_domain_of_one_value_is_refused():
+    with pytest.raises(PolicyError, match="single value"):
+        FINE.default_settings((column_of([10]).attribute,))
+
+
+def test_the_largest_level_for_loose_limits_is_the_top():
+    assert largest_level(np.array([0.2, 0.1]), 1e12) == pytest.approx(1.0, abs=1e-9)
