@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -51,10 +52,22 @@ class ArrowColumn:
     def block(self, rows: slice) -> pa.Array:
         """Return some rows as an Arrow array of `type`; missing values are null."""
         if self.categories is None:
-            return _array(self.series.iloc[rows], self.type)
+            return self._array(self.series.iloc[rows])
         codes: npt.NDArray[Any] = self.series.iloc[rows].cat.codes.to_numpy()
-        distinct = _array(pd.Series(self.categories), self.type)
+        distinct = self._array(pd.Series(self.categories))
         return distinct.take(pa.array(codes, mask=codes < 0))
+
+    def _array(self, values: pd.Series) -> pa.Array:
+        array = None
+        # What the libraries raise may quote values, so it goes no further.
+        with suppress(pa.ArrowException, UnicodeError, OverflowError, TypeError):
+            found = pa.array(values, from_pandas=True)
+            if isinstance(found, pa.ChunkedArray):
+                found = found.combine_chunks()
+            array = found.cast(self.type)
+        if array is None:
+            raise _unsupported(self.name)
+        return array
 
 
 def _type_of(values: pd.Series | pd.Index, name: str) -> pa.DataType:
@@ -72,15 +85,12 @@ def _type_of(values: pd.Series | pd.Index, name: str) -> pa.DataType:
         return pa.timestamp("ns" if dtype == np.dtype("M8[ns]") else "us")
     if isinstance(dtype, pd.StringDtype) or pd.api.types.infer_dtype(values) in _TEXTS:
         return pa.string()
-    raise UnsupportedColumn(
+    raise _unsupported(name)
+
+
+def _unsupported(name: str) -> UnsupportedColumn:
+    return UnsupportedColumn(
         "Column {column} holds something that is neither number, text, date nor yes/no.",
         "Drop the column, or turn it into text in the source table.",
         column=name,
     )
-
-
-def _array(values: pd.Series, target: pa.DataType) -> pa.Array:
-    array = pa.array(values, from_pandas=True)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    return array.cast(target)

@@ -66,7 +66,7 @@ class GatheredColumn:
             return
         if self.kind is None:
             self.kind = self._guess(texts)
-        if self.kind is ColumnType.TEXT:
+        if self.kind == ColumnType.TEXT:
             self._add_texts(texts, start)
         else:
             self._add_values(texts, start)
@@ -109,7 +109,7 @@ class GatheredColumn:
             if parsed.code >= 0:
                 return ColumnType.TEXT
             if len(parsed.bad) < RARE * len(sample):
-                decimal = kind is ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
+                decimal = kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
                 return ColumnType.NUMBER if decimal else kind
             most = min(most, len(parsed.bad))
         self.mixed = most < len(sample) / 2
@@ -140,7 +140,7 @@ class GatheredColumn:
 
     def _widen(self, parsed: Parsed) -> bool:
         """Make what was gathered fit the block; False where a whole number would be altered."""
-        if self.kind is ColumnType.INTEGER and pa.types.is_floating(parsed.values.type):
+        if self.kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type):
             if self._numbers is not None:
                 whole = self._numbers.values.filled
                 if len(whole) and (whole.max() > EXACT or whole.min() < -EXACT):

@@ -101,9 +101,9 @@ def parse(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
         as timestamps in microseconds, or nanoseconds where the texts are that fine.
     """
     texts = trimmed(texts)
-    if kind is ColumnType.BOOLEAN:
+    if kind == ColumnType.BOOLEAN:
         return _booleans(texts, rules)
-    if kind is ColumnType.DATE:
+    if kind == ColumnType.DATE:
         return _dates(texts, rules)
     return _numbers(texts, kind, rules)
 
@@ -116,7 +116,7 @@ def _booleans(texts: pa.Array, rules: Rules) -> Parsed:
 
 
 def _dates(texts: pa.Array, rules: Rules) -> Parsed:
-    if rules.date_order is not DateOrder.YEAR_FIRST:
+    if rules.date_order != DateOrder.YEAR_FIRST:
         texts = _rearranged(texts, rules.date_order)
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
     unit = pa.timestamp("ns" if longest > _MICROSECONDS else "us")
@@ -135,7 +135,7 @@ def _dates(texts: pa.Array, rules: Rules) -> Parsed:
 
 def _rearranged(texts: pa.Array, order: DateOrder) -> pa.Array:
     """Return dates such as 1.2.2020 as ISO 8601 has them; other texts as they are."""
-    first, second = ("d", "m") if order is DateOrder.DAY_FIRST else ("m", "d")
+    first, second = ("d", "m") if order == DateOrder.DAY_FIRST else ("m", "d")
     pattern = (
         rf"^(?P<{first}>[0-9]{{1,2}})[./-](?P<{second}>[0-9]{{1,2}})[./-](?P<y>[0-9]{{4}})"
         r"(?P<time>[ T][0-9:.]+)?$"
@@ -153,7 +153,7 @@ def _numbers(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
         return Parsed(texts, _NONE, code)
     if holds_byte(texts, b"+"):
         texts = pc.replace_substring_regex(texts, r"^\+", "")
-    if kind is ColumnType.INTEGER:
+    if kind == ColumnType.INTEGER:
         parsed = _whole_numbers(texts, rules)
     else:
         parsed = _decimal_numbers(texts, rules)

@@ -86,12 +86,12 @@ def _has_type(series: pd.Series, kind: ColumnType) -> bool:
         values = series.cat.categories
     dtype = values.dtype
     is_bool = pd.api.types.is_bool_dtype(dtype)
-    if kind is ColumnType.BOOLEAN:
+    if kind == ColumnType.BOOLEAN:
         return is_bool
-    if kind is ColumnType.INTEGER:
+    if kind == ColumnType.INTEGER:
         return pd.api.types.is_integer_dtype(dtype)
-    if kind is ColumnType.NUMBER:
+    if kind == ColumnType.NUMBER:
         return pd.api.types.is_float_dtype(dtype)
-    if kind is ColumnType.DATE:
+    if kind == ColumnType.DATE:
         return pd.api.types.is_datetime64_any_dtype(dtype)
     return isinstance(dtype, pd.StringDtype) or pd.api.types.is_object_dtype(dtype)

@@ -65,11 +65,11 @@ def settle(
             if column.given_up or not (column.fixed or column.bad_is_rare):
                 column.give_up()
                 notes.append(_text_note(column, row_number))
-            elif choice is BadValues.REFUSE:
+            elif choice == BadValues.REFUSE:
                 raise _bad_value(column, options, row_number)
-            elif choice is BadValues.TEXT:
+            elif choice == BadValues.TEXT:
                 column.give_up()
-            elif choice is BadValues.SKIP:
+            elif choice == BadValues.SKIP:
                 dropped[bad] = True
             else:
                 notes.append(_missing_note(column))

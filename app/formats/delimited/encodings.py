@@ -146,7 +146,7 @@ class Utf8Stream:
     def take_record(self, delimiter: str, quote: str) -> bytes:
         """Return the next record: a line, or several where a quotation mark is open."""
         record = self.take_line()
-        while quote and _is_open(record, delimiter, quote):
+        while quote and is_open(record, delimiter, quote):
             line = self.take_line()
             if not line or len(record) > _LONGEST_RECORD:
                 raise OpenQuote(
@@ -182,12 +182,15 @@ class Utf8Stream:
         return text
 
     def _transcoded(self, raw: bytes) -> bytes:
+        at = 0
+        # What Python raises holds the text, so it goes no further.
         try:
             return self._decoder.decode(raw, final=not raw).encode()
         except UnicodeError as error:
-            at = error.start if isinstance(error, UnicodeDecodeError) else 0
-            line = self._lines + raw[:at].count(b"\n")
-            raise not_in_encoding(self._name, self._encoding, line) from None
+            if isinstance(error, UnicodeDecodeError):
+                at = error.start
+        line = self._lines + raw[:at].count(b"\n")
+        raise not_in_encoding(self._name, self._encoding, line)
 
     def _line_of(self, position: int, text: bytes, length: int) -> int:
         """Return the line of a position in the piece read last; UTF-8 is counted anew."""
@@ -202,7 +205,7 @@ class Utf8Stream:
         return line
 
 
-def _is_open(record: bytes, delimiter: str, quote: str) -> bool:
+def is_open(record: bytes, delimiter: str, quote: str) -> bool:
     """Whether a quoted field of a record does not end in it."""
     before, mark = re.escape(delimiter.encode()), re.escape(quote.encode())
     closed = rb"(^|%b)%b(?:[^%b]|%b%b)*%b" % (before, mark, mark, mark, mark, mark)

@@ -17,6 +17,7 @@ from app.formats.columns.rows import number_in_file
 from app.formats.delimited.encodings import (
     Utf8Stream,
     empty_file,
+    is_open,
     line_that_is_not_utf8,
     not_in_encoding,
 )
@@ -34,6 +35,10 @@ from app.formats.options import RaggedRows, ReadOptions
 
 BLOCK_SIZES: Final = (2 << 20, 32 << 20, 512 << 20)
 """Bytes read at once; the larger ones are for files with records that don't fit."""
+
+
+_NOTHING: Final = "Empty CSV file"
+"""What Arrow says where no record follows."""
 
 
 class RecordTooLong(Exception):
@@ -60,7 +65,7 @@ class Records:
         self._path = path
         self._options = options
         self._block_size = block_size
-        self._skips = options.ragged_rows is RaggedRows.SKIP
+        self._skips = options.ragged_rows == RaggedRows.SKIP
         self._ragged: list[int] = []
         self._refused: FileError | None = None
         self._kept = 0
@@ -119,6 +124,7 @@ class Records:
             If a record does not fit into a block.
         """
         last: pa.RecordBatch | None = None
+        complaint = ""
         try:
             with opening(self._path), self._reader() as reader:
                 for block in reader:
@@ -127,9 +133,13 @@ class Records:
                         self._kept += block.num_rows
                         yield block if columns is None else block.select(columns)
         except pa.ArrowInvalid as error:
-            raise self._meaning(str(error)) from None
+            complaint = str(error)  # Quotes values, so it is looked at and goes no further.
         if self._refused is not None:
             raise self._refused
+        if complaint:
+            if _NOTHING in complaint:
+                return
+            raise self._meaning(complaint)
         self._check_end(last)
 
     def _reader(self) -> pa.csv.CSVStreamingReader:
@@ -177,11 +187,10 @@ class Records:
         raise empty_file(self._path.name)
 
     def _fields(self, record: bytes) -> list[str]:
-        try:
-            text = record.decode()
-        except UnicodeDecodeError as error:
-            line = 1 + self._options.skip_lines + record[: error.start].count(b"\n")
-            raise not_in_encoding(self._path.name, "utf-8", line) from None
+        text = record.decode(errors="replace")
+        if text.encode() != record:
+            line = 1 + self._options.skip_lines
+            raise not_in_encoding(self._path.name, "utf-8", line)
         quote = self._options.quote
         reader = csv.reader(
             [text.rstrip("\r\n")],
@@ -201,8 +210,9 @@ class Records:
 
     def _handle_ragged(self, row: pa.csv.InvalidRow) -> str:
         """Note a row with another number of fields; Arrow calls this."""
-        quote = self._options.quote
-        if quote and row.text.endswith(("\n", "\r")) and row.text.count(quote) % 2:
+        options = self._options
+        quoted = bool(options.quote) and not options.escape
+        if quoted and is_open(row.text.encode(), options.delimiter, options.quote):
             self._refused = self._open_quote(row.number)
             return "error"
         if self._skips:
@@ -251,15 +261,11 @@ class Records:
 
     def _meaning(self, message: str) -> Exception:
         """Return what Arrow's complaint means, without the values it may quote."""
-        if self._refused is not None:
-            return self._refused
         if "straddling" in message:
             return RecordTooLong()
         if "UTF8" in message or "utf8" in message:
             line = line_that_is_not_utf8(self._path)
             return not_in_encoding(self._path.name, "utf-8", line)
-        if "Empty CSV" in message:
-            return empty_file(self._path.name)
         return DamagedFile(
             "{file} can't be read as a table.",
             "Check the delimiter, the quotation mark and the encoding.",

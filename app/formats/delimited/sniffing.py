@@ -19,6 +19,7 @@ _MOSTLY: Final = 0.8
 _NUMBER_LIKE: Final = re.compile(r"[-+]?[\d.,'\u2019 \u00a0\u202f]*\d([eE][-+]?\d+)?")
 _DATE: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2\d{4}([ T]\d{1,2}:\d{2}(:\d{2})?)?")
 _ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}([ T].*)?")
+_YEAR: Final = re.compile(r"(19|20)\d\d")
 _TRUTH: Final = frozenset({"true", "false"})
 
 
@@ -86,7 +87,7 @@ def sniff(text: str, quote: str = '"') -> Manner:
     delimiter = _delimiter(text, quote)
     records = _records(text, delimiter, quote)
     width = max((len(record) for record in records), default=0)
-    body = [record for record in records[1:] if len(record) == width] or records
+    body = [record for record in records[1:] if len(record) == width] or records[1:]
     columns = [[row[i].strip() for row in body if len(row) > i] for i in range(width)]
     filled = [[cell for cell in column if cell] for column in columns]
     marks = _marks(filled, delimiter)
@@ -173,16 +174,27 @@ def _has_header(first: Sequence[str], columns: Records, marks: Marks) -> bool:
     """Whether the first record holds names rather than values."""
     names = [cell.strip() for cell in first]
     typed = [_typed_share(column, marks) >= _MOSTLY for column in columns]
-    pairs = [(name, is_typed) for name, is_typed in zip(names, typed, strict=False) if name]
-    if any(is_typed and not _is_typed(name, marks) for name, is_typed in pairs):
+    named_typed = [
+        (name, column)
+        for name, column, is_typed in zip(names, columns, typed, strict=False)
+        if name and is_typed
+    ]
+    if any(_can_be_name(name, column, marks) for name, column in named_typed):
         return True
-    if any(is_typed for _, is_typed in pairs):
+    if named_typed:
         return False
     if any(_is_typed(name, marks) for name in names):
         return False
     named = [name for name in names if name]
     below = any(name in column for name, column in zip(names, columns, strict=False) if name)
     return len(set(named)) == len(named) and not below
+
+
+def _can_be_name(name: str, column: Sequence[str], marks: Marks) -> bool:
+    """Whether the first field of a column of values is none: a text, or a year among others."""
+    if _YEAR.fullmatch(name):
+        return sum(bool(_YEAR.fullmatch(cell)) for cell in column) < len(column) / 2
+    return not _is_typed(name, marks)
 
 
 def _typed_share(column: Sequence[str], marks: Marks) -> float:

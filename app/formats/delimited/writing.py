@@ -42,7 +42,7 @@ def write_delimited(table: Table, path: Path, context: Context) -> WriteResult:
         pa.csv.CSVWriter(sink, schema, write_options=options) as writer,
     ):
         for start in range(0, table.rows, _ROWS):
-            context.report(start / table.rows, f"Writing {path.name}")
+            context.report(start / table.rows, "Writing the file")
             rows = slice(start, start + _ROWS)
             blocks = [column.block(rows) for column in columns]
             writer.write_batch(pa.record_batch(blocks, schema=schema))

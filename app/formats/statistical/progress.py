@@ -10,6 +10,8 @@ import pandas as pd
 from app.engine.progress import Context
 
 _EVERY_BYTES: Final = 1 << 18
+_CALL_BYTES: Final = 64
+"""What a call weighs beside the bytes it reads, so that many short ones are reported too."""
 _EVERY_ROWS: Final = 2_000
 
 
@@ -36,7 +38,8 @@ class WatchedFile:
         self._size = max(size, 1)
         self._context = context
         self._text = text
-        self._next_report = 0
+        self._farthest = 0
+        self._unreported = _EVERY_BYTES
         self.raised: Exception | None = None
 
     def read(self, size: int = -1) -> bytes:
@@ -45,9 +48,11 @@ class WatchedFile:
             return b""
         try:
             piece = self._file.read(size)
-            if self._file.tell() >= self._next_report:
-                self._next_report = self._file.tell() + _EVERY_BYTES
-                self._context.report(min(1.0, self._file.tell() / self._size), self._text)
+            self._farthest = max(self._farthest, self._file.tell())
+            self._unreported += len(piece) + _CALL_BYTES
+            if self._unreported >= _EVERY_BYTES:
+                self._unreported = 0
+                self._context.report(min(1.0, self._farthest / self._size), self._text)
         except Exception as error:
             self.raised = error
             return b""

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyreadstat import PyreadstatError, ReadstatError
 
 from app.engine.columns import Value
-from app.engine.progress import Context, Part
+from app.engine.progress import Context, Part, Silent
 from app.engine.table import Table
 from app.formats.base import ReadResult
 from app.formats.columns.buffers import Buffer, series_of
@@ -112,6 +112,15 @@ def read_statistical(
     return ReadResult(Table(pd.DataFrame(frame, copy=False), labels, texts))
 
 
+def holds_rows(path: Path, package: Package, rows: int) -> bool:
+    """Whether a file that was just written holds so many rows, down to the last."""
+    try:
+        data, _ = _call(path, package, ReadOptions(), Silent(), row_offset=rows - 1, row_limit=1)
+    except DamagedFile:
+        return False
+    return all(len(values) == 1 for values in data.values())
+
+
 def _described(
     path: Path,
     package: Package,
@@ -119,7 +128,7 @@ def _described(
     context: Context,
     label_sets: Mapping[str, Mapping[Any, str]],
 ) -> _Description:
-    _, found = _call(path, package, options, context, metadataonly=True)
+    _, found = _call(path, package, options, Part(context, 0.0, 0.0), metadataonly=True)
     # A format may state a width after its name, which itself never ends in a digit.
     chosen = {name: text.rstrip("0123456789.") for name, text in found.variable_to_label.items()}
     elsewhere = {name: label_sets[key] for name, key in chosen.items() if key in label_sets}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +21,13 @@ from app.engine.table import Table
 from app.formats.base import Note, WriteResult
 from app.formats.columns.arrow import ArrowColumn
 from app.formats.errors import BeyondFormat, grouped
-from app.formats.statistical.package import Moments, WriteRules
+from app.formats.statistical.package import Moments, Package, WriteRules
 from app.formats.statistical.progress import watched
+from app.formats.statistical.reading import holds_rows
 
 _EXACT: Final = 2**53
 _LARGEST: Final = 8.9e307
 """From here on Stata takes numbers for missing values."""
-_NO_ROOM: Final = 1 << 16
-"""A disk with fewer free bytes than this is full: the library writes in larger pieces."""
 _TRUTH_LABELS: Final = {0: "false", 1: "true"}
 
 WriteFunction = Callable[..., None]
@@ -48,10 +46,9 @@ class _Written:
 def write_statistical(
     table: Table,
     path: Path,
-    title: str,
     write_data: WriteFunction,
     rules: WriteRules,
-    moments: Moments,
+    package: Package,
     context: Context,
 ) -> WriteResult:
     """Write a table as a file of a statistical package.
@@ -64,23 +61,24 @@ def write_statistical(
     ----------
     table, path, context
         What to write, and where.
-    title
-        The package's name.
     write_data
         The library's function.
-    rules, moments
+    rules, package
         What the package's files can hold, and how they store dates.
 
     Raises
     ------
+    OSError
+        If the disk does not take the whole file.
     BeyondFormat
         If a column holds values that the files can't hold exactly.
     """
+    title = package.title
     names = rules.names.fit(table.columns)
     notes = [_renamed(name, new, title) for name, new in names.items() if name != new]
     columns = {}
     for name in table.columns:
-        maker = _Maker(ArrowColumn(name, table.frame[name]), title, rules, moments)
+        maker = _Maker(ArrowColumn(name, table.frame[name]), title, rules, package.moments)
         column = maker.make(table.value_labels.get(name, {}))
         label = table.column_labels.get(name) or (name if names[name] != name else None)
         column.label = maker.cut(label, rules.longest_label) if label else None
@@ -90,7 +88,7 @@ def write_statistical(
     failure = ""
     try:
         write_data(
-            watched(frame, context, f"Writing {path.name}"),
+            watched(frame, context, "Writing the file"),
             path,
             column_labels=[column.label for column in columns.values()],
             variable_value_labels={
@@ -100,23 +98,23 @@ def write_statistical(
         )
     except (ReadstatError, PyreadstatError) as error:
         failure = str(error)  # May quote values: it is looked at, and not passed on.
-    if failure:
-        raise _failure(failure, path, title)
+    if failure and "write" not in failure.lower():
+        raise BeyondFormat(
+            "The table can't be written as a {title} file.",
+            "Write it as CSV or Parquet.",
+            title=title,
+        )
+    # The library does not always notice when the disk takes no more.
+    if failure or not holds_rows(path, package, table.rows):
+        raise not_whole()
     context.report(1.0, "Finishing the file")
     return WriteResult(names, tuple(notes))
 
 
-def _failure(message: str, path: Path, title: str) -> Exception:
-    if "write" in message.lower():
-        # The library does not say why the system refused; `written_whole` names the file.
-        full = shutil.disk_usage(path.parent).free < _NO_ROOM
-        code = errno.ENOSPC if full else errno.EIO
-        return OSError(code, os.strerror(code))
-    return BeyondFormat(
-        "The table can't be written as a {title} file.",
-        "Write it as CSV or Parquet.",
-        title=title,
-    )
+def not_whole() -> OSError:
+    """Return the error for a file of which a part is missing after it was written."""
+    # The library does not say why; a disk that takes a file's beginning only is a full one.
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _renamed(name: str, new: str, title: str) -> Note:

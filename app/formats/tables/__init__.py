@@ -65,8 +65,9 @@ def format_of(path: Path) -> TableFormat:
         head = file.read(_HEAD_BYTES)
     readable = [item for item in all_formats().values() if item.can_read]
     by_name = [item for item in readable if path.suffix.lower() in item.extensions]
-    others = [item for item in readable if not (by_name and item.last_resort)]
-    for item in (*by_name, *others):
+    known_by_bytes = [item for item in (*by_name, *readable) if not item.last_resort]
+    last_resorts = [item for item in (by_name or readable) if item.last_resort]
+    for item in (*known_by_bytes, *last_resorts):
         if item.recognises(path, head):
             return item
     if head.startswith(_OLD_WORKBOOK):

@@ -34,10 +34,10 @@ class _Delimited(TableFormat):
         """Take anything for text that holds no control characters."""
         if head.startswith(_WIDE):
             return True
-        odd = head[1::2] if head[1::2].count(0) > head[0::2].count(0) else head[0::2]
-        if head and odd.count(0) > len(head) / 4:  # UTF-16 without a byte-order mark.
+        if _CONTROLS.isdisjoint(head):
             return True
-        return not _CONTROLS.intersection(head)
+        zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
+        return zeros[0] == 0 and zeros[1] > len(head) / 4  # UTF-16 without a byte-order mark.
 
     def detect(self, path: Path) -> ReadOptions:
         return detect_delimited(path)

@@ -24,7 +24,7 @@ from app.formats.errors import DamagedFile, EmptyFile
 from app.formats.options import ReadOptions
 
 _ROWS: Final = 1 << 17
-_GROUP: Final = 1 << 20
+_GROUP: Final = 1 << 17
 _LABELS: Final = b"sfumato"
 """Where labels stand in the file's own metadata, which other tools pass over."""
 
@@ -60,7 +60,7 @@ class _Parquet(TableFormat):
         schema = schema.with_metadata(_metadata(table))
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for start in range(0, table.rows, _GROUP):
-                context.report(start / table.rows, f"Writing {path.name}")
+                context.report(start / table.rows, "Writing the file")
                 rows = slice(start, start + _GROUP)
                 arrays = [column.block(rows) for column in columns]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

@@ -84,9 +84,7 @@ class _Spss(TableFormat):
         return _RULES.names.fit(columns)
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:
-        result = write_statistical(
-            table, path, self.title, _write_data, _RULES, _PACKAGE.moments, context
-        )
+        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
         with path.open("r+b") as file:
             file.seek(_TIME_AT)
             file.write(_TIME)

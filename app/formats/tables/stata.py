@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from app.formats.columns.retyping import with_fixed_types
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Moments, NameRules, Package, WriteRules
 from app.formats.statistical.reading import read_statistical
-from app.formats.statistical.writing import write_statistical
+from app.formats.statistical.writing import not_whole, write_statistical
 
 _OLD_VERSIONS: Final = frozenset(range(104, 116))
 
@@ -59,6 +60,9 @@ _RULES: Final = WriteRules(
 )
 _TIME: Final = b"01 Jan 1970 00:00"
 _TIME_MARK: Final = b"<timestamp>\x11"
+_MAP_MARK: Final = b"<map>"
+_END_IN_MAP: Final = 13 * 8
+"""Where in the file's map of itself its end stands, after the starts of its parts."""
 _HEAD_BYTES: Final = 4096
 
 
@@ -89,10 +93,8 @@ class _Stata(TableFormat):
         return _RULES.names.fit(columns)
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:
-        result = write_statistical(
-            table, path, self.title, _write_data, _RULES, _PACKAGE.moments, context
-        )
-        _set_time(path)
+        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
+        _finish(path)
         return result
 
 
@@ -100,14 +102,22 @@ def _write_data(frame: Any, path: Path, **described: Any) -> None:
     pyreadstat.write_dta(frame, path, version=14, **described)
 
 
-def _set_time(path: Path) -> None:
-    """Set the time of writing to one that is always the same, so that the bytes are."""
+def _finish(path: Path) -> None:
+    """Set the time of writing to one that is always the same, so that the bytes are.
+
+    Raises
+    ------
+    OSError
+        If the file is not as long as its map of itself says.
+    """
     with path.open("r+b") as file:
         head = file.read(_HEAD_BYTES)
-        at = head.find(_TIME_MARK)
-        if at >= 0:
-            file.seek(at + len(_TIME_MARK))
-            file.write(_TIME)
+        time_at = head.find(_TIME_MARK) + len(_TIME_MARK)
+        end_at = head.find(_MAP_MARK) + len(_MAP_MARK) + _END_IN_MAP
+        if int.from_bytes(head[end_at : end_at + 8], "little") != file.seek(0, os.SEEK_END):
+            raise not_whole()
+        file.seek(time_at)
+        file.write(_TIME)
 
 
 FORMAT: Final = _Stata()

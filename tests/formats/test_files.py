@@ -1,0 +1,192 @@
+"""Files appear whole or not at all; disks and folders that refuse are told."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.errors import Cancelled
+from app.engine.progress import Silent
+from app.engine.table import Table
+from app.formats.errors import CannotOpen, CannotWrite, DiskFull
+from app.formats.files import written_whole
+from app.formats.reading import detect_options, digest_of, read_table
+from app.formats.writing import writable_formats, write_table
+from tests.formats.reading import Watch, reports_of, write
+
+ROWS = 200_000
+WRITABLE = list(writable_formats())
+
+
+@pytest.fixture(scope="module")
+def table():
+    numbers = np.arange(ROWS)
+    return Table(
+        pd.DataFrame(
+            {
+                "id": numbers,
+                "share": numbers / 7,
+                "ward": pd.Categorical.from_codes(numbers % 3, ["A", "B", "C"]),
+            }
+        )
+    )
+
+
+def test_a_digest_is_that_of_all_bytes(tmp_path):
+    content = os.urandom(9_000_000)
+    (tmp_path / "file").write_bytes(content)
+    fractions = reports_of(lambda watch: digest_of(tmp_path / "file", watch))
+    assert digest_of(tmp_path / "file", Silent()) == hashlib.sha256(content).hexdigest()
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+
+
+def test_a_digest_can_be_stopped(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(9_000_000))
+    with pytest.raises(Cancelled):
+        digest_of(tmp_path / "file", Watch(stop_at=2))
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_writing_and_reading_report_their_progress(tmp_path, table, name):
+    path = tmp_path / f"table.{name}"
+    written = reports_of(lambda watch: write_table(table, path, name, watch))
+    options = detect_options(path)
+    read = reports_of(lambda watch: read_table(path, options, watch))
+    for fractions in (written, read):
+        assert len(fractions) >= 3
+        assert fractions == sorted(fractions)
+        assert 0 <= fractions[0] <= fractions[-1] <= 1
+        assert fractions[-1] > 0.9
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_writing_that_is_stopped_leaves_nothing(tmp_path, table, name):
+    path = tmp_path / f"table.{name}"
+    for stop_at in (1, 2):
+        with pytest.raises(Cancelled):
+            write_table(table, path, name, Watch(stop_at))
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_what_stood_there_before_is_kept_when_writing_is_stopped(tmp_path, table, name):
+    path = tmp_path / f"table.{name}"
+    path.write_bytes(b"before")
+    with pytest.raises(Cancelled):
+        write_table(table, path, name, Watch(stop_at=2))
+    assert path.read_bytes() == b"before"
+    write_table(table, path, name, Silent())
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+    assert len(read_table(path, detect_options(path), Silent()).frame) == ROWS
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("stop_at", [1, 3])
+def test_reading_can_be_stopped(tmp_path, table, name, stop_at):
+    path = tmp_path / f"table.{name}"
+    write_table(table, path, name, Silent())
+    options = detect_options(path)
+    with pytest.raises(Cancelled):
+        read_table(path, options, Watch(stop_at))
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_the_same_table_gives_the_same_bytes(tmp_path, table, name, monkeypatch):
+    first = tmp_path / "first" / f"a.{name}"
+    second = tmp_path / "second" / f"b.{name}"
+    for path in (first, second):
+        path.parent.mkdir()
+        write_table(table, path, name, Silent())
+        monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_file_gets_the_usual_permissions(tmp_path, table):
+    usual = tmp_path / "usual"
+    usual.touch()
+    for name in WRITABLE:
+        path = tmp_path / f"table.{name}"
+        write_table(table, path, name, Silent())
+        assert stat.S_IMODE(path.stat().st_mode) & ~stat.S_IMODE(usual.stat().st_mode) == 0
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [
+        (errno.ENOSPC, DiskFull, "The disk is full"),
+        (errno.EDQUOT, DiskFull, "The disk is full"),
+        (errno.EROFS, CannotWrite, "may not write to the folder"),
+        (errno.EIO, CannotWrite, "can't be written"),
+    ],
+)
+def test_a_disk_that_refuses_is_told_and_nothing_is_left(
+    tmp_path, table, name, code, error, words, monkeypatch
+):
+    def refuse(_handle):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(error, match=words):
+        write_table(table, tmp_path / f"table.{name}", name, Silent())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")  # noqa: PTH110
+@pytest.mark.parametrize("name", WRITABLE)
+def test_a_disk_that_fills_up_while_writing_is_told(tmp_path, table, name, monkeypatch):
+    monkeypatch.setattr("app.formats.files.secrets.token_hex", lambda _: "full")
+    unfinished = tmp_path / f".table.{name}.full.part"
+    unfinished.symlink_to("/dev/full")
+    with pytest.raises(CannotWrite, match="disk is full"):
+        write_table(table, tmp_path / f"table.{name}", name, Silent())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_takes_nothing_is_told(tmp_path, table, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(CannotWrite, match="may not write to the folder"):
+        write_table(table, tmp_path / "table.csv", "csv", Silent())
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path, table):
+    with pytest.raises(CannotWrite, match="There is no folder"):
+        write_table(table, tmp_path / "nowhere" / "table.csv", "csv", Silent())
+
+
+def test_a_file_does_not_take_the_place_of_a_folder(tmp_path, table):
+    (tmp_path / "table.csv").mkdir()
+    with pytest.raises(CannotWrite, match="is a folder"):
+        write_table(table, tmp_path / "table.csv", "csv", Silent())
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    path = write(pd.DataFrame({"a": [1]}), tmp_path / "table.csv")
+
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(type(path), "open", refuse)
+    with pytest.raises(CannotOpen, match="You may not read"):
+        detect_options(path)
+    with pytest.raises(CannotOpen, match="You may not read"):
+        digest_of(path, Silent())
+
+
+def test_nothing_is_left_after_an_error_of_any_kind(tmp_path):
+    def fail():
+        with written_whole(tmp_path / "file") as unfinished:
+            unfinished.write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
