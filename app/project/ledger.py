@@ -137,9 +137,9 @@ class Ledger:
             try:
                 plain = json.loads(details, parse_constant=_refuse_constant)
             except ValueError:
-                raise _tampered(number) from None
+                raise tampered_at(number) from None
             if not isinstance(plain, dict):
-                raise _tampered(number)
+                raise tampered_at(number)
             found.append(Entry(number, kind, recorded_at, plain, previous, digest, seal))
         return tuple(found)
 
@@ -159,14 +159,14 @@ class Ledger:
                 count, entry.kind, entry.recorded_at, dict(entry.details), previous
             )
             if not _same(entry, expected):
-                raise _tampered(count)
+                raise tampered_at(count)
             previous = entry.digest
         number, digest, seal = self._end()
         if count < max(number, 1):
-            raise _tampered(count + 1)
+            raise tampered_at(count + 1)
         whole = count == number and digest == previous
         if not whole or not hmac.compare_digest(seal, self._end_seal(number, digest)):
-            raise _tampered(count)
+            raise tampered_at(count)
 
     def _end(self) -> tuple[int, str, str]:
         found = self._database.rows("SELECT number, digest, seal FROM ledger_end")
@@ -206,7 +206,8 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _tampered(number: int) -> LedgerTampered:
+def tampered_at(number: int) -> LedgerTampered:
+    """Return the error that says which entry is not as Sfumato wrote it."""
     return LedgerTampered(
         "Entry {number} of the ledger was changed or removed outside Sfumato.",
         "Use a copy of the project from before the change. Until then you can open the project"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from app.project.ledger import Entry, EntryKind
+from app.project.ledger import Entry, EntryKind, tampered_at
 from app.project.model import Source
 from app.project.plan import EntryPlan
 
@@ -99,11 +99,20 @@ class ReleaseRecord:
 
 
 def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
-    """Return the releases that entries tell of, oldest first."""
+    """Return the releases that entries tell of, oldest first.
+
+    Raises
+    ------
+    LedgerTampered
+        If an entry does not even hold what a release's entry holds.
+    """
     found: dict[int, ReleaseRecord] = {}
     for entry in entries:
         if entry.kind == EntryKind.RELEASE_PREPARED:
-            found[entry.number] = _record(entry)
+            try:
+                found[entry.number] = _record(entry)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise tampered_at(entry.number) from None
         elif entry.kind in _END_STATES:
             prepared = entry.details.get("prepared")
             if prepared in found:

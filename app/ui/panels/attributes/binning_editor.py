@@ -13,7 +13,7 @@ from app.engine.profile import BinWidths, NumberSummary
 from app.ui.messages import error_texts
 from app.ui.panels.attributes.histogram import Histogram
 from app.ui.theme import Space
-from app.ui.widgets.fields import NumberField, Segments
+from app.ui.widgets.fields import ChoiceField, NumberField
 from app.ui.widgets.layout import column, label, row
 from app.ui.widgets.tables import show_value
 
@@ -59,12 +59,13 @@ class BinningEditor(QWidget):
         self.count.spin.setAccessibleName(self.tr("About how many bins"))
         self.count.set_value(USUAL_BINS)
         self.count.value_changed.connect(lambda _value: self._suggest())
-        self.widths = Segments(
+        self.widths = ChoiceField(
             (
-                (BinWidths.QUANTILE, self.tr("Equal counts")),
-                (BinWidths.EQUAL, self.tr("Equal widths")),
+                (BinWidths.QUANTILE, self.tr("of equal counts")),
+                (BinWidths.EQUAL, self.tr("of equal widths")),
             )
         )
+        self.widths.setAccessibleName(self.tr("How the bins divide the numbers"))
         self.widths.chosen.connect(lambda _value: self._suggest())
         self.edges = QLineEdit()
         self.edges.setAccessibleName(self.tr("Edges of the bins"))

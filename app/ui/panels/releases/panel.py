@@ -26,6 +26,7 @@ from app.ui.panels.releases.candidates import candidates_of
 from app.ui.panels.releases.ledger_card import LedgerCard
 from app.ui.panels.releases.making import Made, make_all
 from app.ui.panels.releases.order_card import OrderCard
+from app.ui.records import releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, ScrollPage, button
@@ -119,7 +120,7 @@ class ReleasesPanel(Panel):
 
     def state(self) -> PanelState:
         """Return whether everybody has a release."""
-        records = self.session.project.releases if self.session.project is not None else ()
+        records = releases_of(self.session)
         if self._tampering is not None or any(
             record.state in (ReleaseState.UNTRACED, ReleaseState.PREPARED) for record in records
         ):
@@ -149,7 +150,7 @@ class ReleasesPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
-        records = session.project.releases if session.project is not None else ()
+        records = releases_of(session)
         columns = {
             name: column.attribute
             for entry in session.document.policy
@@ -226,7 +227,7 @@ class ReleasesPanel(Panel):
         """Show the releases and examine the chain that holds them together."""
         project = self.session.project
         self._tampering = project.tampering if project is not None else None
-        self.ledger.show_records(project.releases if project is not None else ())
+        self.ledger.show_records(releases_of(self.session))
         self.ledger.verify.setEnabled(project is not None and self.session.table is not None)
         self.ledger.show_intact("", "muted", "")
         if project is not None:

@@ -22,6 +22,7 @@ from app.ui.panels.audit.pages.base import AuditPage
 from app.ui.panels.audit.weighing import count_entries, weigh
 from app.ui.panels.audit.wording import coalition_sentence
 from app.ui.panels.base import PanelState
+from app.ui.records import releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
@@ -174,7 +175,7 @@ class CoalitionPage(AuditPage):
     def _refresh(self, _changed: object = None) -> None:
         entries = self._entries()
         self.entry.set_choices([(key, key) for key in entries])
-        records = self.session.project.releases if self.session.project is not None else ()
+        records = releases_of(self.session)
         anything_released = any(record.counts for record in records)
         self.basis.setVisible(anything_released)
         self._holdings = ()

@@ -1,0 +1,196 @@
+"""The Audit panel, through the widgets a person uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.engine.progress import Silent
+from app.project.release import make_release
+from app.ui.panels.audit import PANEL
+from app.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
+from app.ui.panels.audit.pages import all_pages
+from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.wording import listed
+from app.ui.panels.base import PanelState
+from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def page(panel):
+    return panel.pages[0]
+
+
+@pytest.fixture
+def filled(qtbot, page):
+    open_clinic(page.session, protected())
+    wait_for_jobs(qtbot, page.session)
+    return page
+
+
+def cells(page, column):
+    return [page.model.index(row, column).data() for row in range(page.model.rowCount())]
+
+
+def tick(qtbot, page, *names):
+    page.model.tick_all(False)
+    for row, name in enumerate(cells(page, NAME)):
+        if name in names:
+            index = page.model.index(row, NAME)
+            page.model.setData(index, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    wait_for_jobs(qtbot, page.session)
+
+
+def sentence(page):
+    return page.sentence.text().replace("\u202f", " ")
+
+
+def released(qtbot, page, tmp_path, *names):
+    project = save_clinic(page.session, tmp_path)
+    for name in names:
+        make_release(project, page.session.table, name, tmp_path / "out", "csv", Silent())
+    page.session.ledger_changed.emit()
+    wait_for_jobs(qtbot, page.session)
+    return project
+
+
+def test_without_recipients_it_points_to_the_policy(qtbot, panel, page):
+    assert panel.state() is PanelState.EMPTY
+    assert page.pages.currentWidget() is page.empty
+    open_clinic(panel.session, protected({}))
+    assert page.pages.currentWidget() is page.empty
+    open_clinic(panel.session, clinic_document())
+    assert panel.state() is PanelState.EMPTY
+
+
+def test_everybody_is_listed_with_what_they_would_hold(filled):
+    assert cells(filled, NAME) == ["Clinic A", "Institute", "Public"]
+    assert cells(filled, LEVEL) == ["p = 0.6", "p = 0.3", "p = 0.1"]
+    assert cells(filled, ODDS) == ["7", "2.71", "1.44"]
+    assert cells(filled, EPSILON) == ["1.95", "0.999", "0.368"]
+    assert filled.table.isColumnHidden(SINCE)
+
+
+def test_together_they_learn_no_more_than_the_most_trusted(qtbot, panel, filled):
+    assert sentence(filled).startswith(
+        "Clinic A, Institute and Public together learn no more about disease than Clinic A alone."
+    )
+    assert "The best guess is right for 7" in sentence(filled)
+    assert filled.bars.figure.headline.startswith("Three recipients who pool independent")
+    assert panel.state() is PanelState.DONE
+
+
+def test_another_coalition_has_another_best_member(qtbot, filled):
+    tick(qtbot, filled, "Institute", "Public")
+    assert sentence(filled).startswith("Institute and Public together learn no more")
+    assert "Institute alone" in sentence(filled)
+    assert filled.bars.figure.headline.startswith("Two recipients")
+    assert filled.ladder.figure.headline == (
+        "Together, these 2 recipients learn what Institute learns alone"
+    )
+
+
+def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
+    tick(qtbot, filled, "Public")
+    assert sentence(filled).startswith("Public alone knows disease at p = 0.1.")
+    tick(qtbot, filled)
+    assert sentence(filled) == "Tick recipients to see what they learn together."
+    assert not filled.bars.isVisible()
+
+
+def test_equal_levels_are_called_equal(qtbot, page):
+    open_clinic(page.session, protected({"A": 0.5, "B": 0.5}))
+    wait_for_jobs(qtbot, page.session)
+    assert sentence(page).startswith("A and B hold the same values of disease")
+
+
+def test_whoever_holds_the_original_knows_it(qtbot, page):
+    open_clinic(page.session, protected({"A": 1.0, "B": 0.5}))
+    wait_for_jobs(qtbot, page.session)
+    assert sentence(page) == "A holds the true disease."
+
+
+def test_a_recipient_without_a_sound_level_is_left_out(qtbot, filled):
+    document = filled.session.document
+    wrong = replace(document.recipients[0], statements={"disease": {"rho1": 0.5, "rho2": 0.1}})
+    filled.session.edit("x", replace(document, recipients=(wrong, *document.recipients[1:])))
+    wait_for_jobs(qtbot, filled.session)
+    assert cells(filled, NAME) == ["Institute", "Public"]
+
+
+def test_ticks_outlive_a_change_of_the_policy(qtbot, filled):
+    tick(qtbot, filled, "Public")
+    document = filled.session.document
+    filled.session.edit("x", replace(document, title="Another"))
+    wait_for_jobs(qtbot, filled.session)
+    assert [holding.recipient for holding in filled.model.coalition] == ["Public"]
+
+
+def test_what_was_released_counts_rather_than_what_is_planned(qtbot, filled, tmp_path):
+    released(qtbot, filled, tmp_path, "Public", "Institute")
+    assert filled.basis.isVisible()
+    assert cells(filled, NAME) == ["Institute", "Public"]
+    assert not filled.table.isColumnHidden(SINCE)
+    assert all(since[:4].isdigit() for since in cells(filled, SINCE))
+    qtbot.mouseClick(filled.basis.button_for("planned"), LEFT)
+    assert cells(filled, NAME) == ["Clinic A", "Institute", "Public"]
+    assert set(cells(filled, SINCE)) == {"planned"}
+
+
+def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp_path):
+    project = released(qtbot, filled, tmp_path, "Public")
+    document = filled.session.document
+    last = replace(document.recipients[-1], statements={"disease": {"retention_probability": 0.05}})
+    filled.session.edit("x", replace(document, recipients=(*document.recipients[:-1], last)))
+    filled.session.save()
+    make_release(project, filled.session.table, "Public", tmp_path / "out", "csv", Silent())
+    filled.session.ledger_changed.emit()
+    wait_for_jobs(qtbot, filled.session)
+    assert cells(filled, LEVEL) == ["p = 0.1"]
+
+
+def test_the_ledger_s_seal_is_told(qtbot, panel, filled, tmp_path):
+    project = released(qtbot, filled, tmp_path, "Public")
+    assert filled.ledger.word.text() == "Ledger intact, 3 entries"
+    with project.database.transaction() as connection:
+        connection.execute("DROP TRIGGER ledger_is_never_changed")
+        connection.execute("UPDATE ledger SET details = '{}' WHERE number = 2")
+    filled.session.ledger_changed.emit()
+    wait_for_jobs(qtbot, filled.session)
+    assert filled.ledger.word.text() == "Ledger not as it was written"
+    assert panel.state() is PanelState.ATTENTION
+    assert "Entry 2" in panel.messages.messages[0].text
+
+
+def test_nothing_is_weighed_while_nobody_looks(qtbot, panel, filled):
+    panel.hide()
+    tick(qtbot, filled, "Public")
+    assert panel.state() is PanelState.IN_PROGRESS
+    panel.show()
+    wait_for_jobs(qtbot, filled.session)
+    assert panel.state() is PanelState.DONE
+
+
+def test_pages_are_found_and_one_page_needs_no_tabs(panel):
+    assert all(issubclass(found, AuditPage) for found in all_pages())
+    assert [found.order for found in all_pages()] == sorted(found.order for found in all_pages())
+    assert panel.tabs.tabBar().isVisible() == (len(all_pages()) > 1)
+
+
+def test_many_names_are_counted():
+    assert listed(["A"]) == "A"
+    assert listed(["A", "B", "C"]) == "A, B and C"
+    assert listed(["A", "B", "C", "D"]) == "These 4 recipients"
