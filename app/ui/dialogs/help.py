@@ -20,12 +20,18 @@ from resources import resource_path
 
 
 def help_pages() -> tuple[Path, ...]:
-    """Return the shipped pages in the order of their names, the index first."""
+    """Return the shipped pages: the index, then in the order in which it leads to them."""
     try:
         folder = resource_path("help")
+        index = resource_path("help", "index.md").read_text(encoding="utf-8")
     except FileNotFoundError:
         return ()
-    return tuple(sorted(folder.glob("*.md"), key=lambda path: (path.stem != "index", path.stem)))
+
+    def place(page: Path) -> tuple[bool, int, str]:
+        found = index.find(f"({page.name})")
+        return (page.stem != "index", found if found >= 0 else len(index), page.stem)
+
+    return tuple(sorted(folder.glob("*.md"), key=place))
 
 
 def _title_of(page: Path) -> str:

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from app.commands import all_commands
+from app.commands.base import ExitCode
+from app.ui.dialogs.help import help_pages
+from app.ui.panels import all_panels
+from resources import resource_path
+
+LINK = re.compile(r"\]\(([^)]+)\)")
+PAGES = sorted(path.name for path in resource_path("help").glob("*.md"))
+
+
+def page(name: str) -> str:
+    return resource_path("help", name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_one_title_and_its_links_lead_somewhere(name):
+    text = page(name)
+    assert text.startswith("# ")
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+    assert [link for link in LINK.findall(text) if link not in PAGES] == []
+
+
+def test_every_panel_has_its_page_and_the_index_leads_there_in_order():
+    links = LINK.findall(page("index.md"))
+    names = [f"{panel.name}.md" for panel in all_panels()]
+    assert links[: len(names)] == names
+
+
+def test_the_list_of_pages_follows_the_index():
+    stems = [path.stem for path in help_pages()]
+    assert stems[: len(all_panels()) + 1] == ["index", *(panel.name for panel in all_panels())]
+    assert sorted(f"{stem}.md" for stem in stems) == PAGES
+
+
+def test_every_page_can_be_reached_from_the_index():
+    reached, waiting = set(), ["index.md"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += LINK.findall(page(name))
+    # Mechanisms bring their pages along; nothing has to list them.
+    assert {name for name in PAGES if not name.startswith("mechanism-")} <= reached
+
+
+def test_the_page_on_the_command_line_knows_every_command_and_exit_code():
+    text = page("command-line.md")
+    assert [c.name for c in all_commands() if f"`sfumato {c.name} " not in text] == []
+    stated = [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
+    assert stated == [code.value for code in ExitCode]
