@@ -10,7 +10,7 @@ import pandas as pd
 
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import ReleaseRequest
+from app.engine.mechanisms.base import ReleaseRequest, Settings
 from app.engine.progress import Silent
 from app.engine.randomness import KeyRing, record_ids_by_position
 from app.engine.table import Attribute, Table, encode_column
@@ -79,13 +79,17 @@ def truth(rows: int = ROWS) -> Table:
 
 
 def perturbed(
-    table: Table, spec: ColumnSpec, level: float
+    table: Table,
+    spec: ColumnSpec,
+    level: float,
+    by: str = "uniform",
+    settings: Settings | None = None,
 ) -> tuple[pd.Series, Perturbation, Attribute]:
-    """Release one column by uniform retention."""
-    mechanism = mechanism_called("uniform")
+    """Release one column by a mechanism."""
+    mechanism, settings = mechanism_called(by), settings or {}
     column = encode_column(table, spec)
     request = ReleaseRequest(
-        (column,), {}, level, record_ids_by_position(table.rows), KeyRing(SECRET)
+        (column,), settings, level, record_ids_by_position(table.rows), KeyRing(SECRET)
     )
     released = mechanism.release(request, Silent())[spec.name]
     attributes = (column.attribute,)
@@ -94,8 +98,8 @@ def perturbed(
         mechanism=mechanism.name,
         title=mechanism.title,
         summary=mechanism.summary,
-        published=mechanism.published(level, attributes, {}),
-        promise=mechanism.promise(level, attributes, {}),
+        published=mechanism.published(level, attributes, settings),
+        promise=mechanism.promise(level, attributes, settings),
     )
     return released, facts, column.attribute
 
