@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QEvent, QSize, QUrl
+from PySide6.QtGui import QDesktopServices, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ui.theme import current_theme
+from app.ui.theme import Space, current_theme
+from app.ui.widgets.prose import set_prose
 from resources import resource_path
 
 
@@ -52,8 +53,10 @@ class HelpDialog(QDialog):
         self.pages = help_pages()
         self.list = QListWidget(self)
         self.list.setFixedWidth(240)
+        self.list.setAccessibleName(self.tr("Pages"))
         for page in self.pages:
-            self.list.addItem(QListWidgetItem(_title_of(page)))
+            item = QListWidgetItem(_title_of(page), self.list)
+            item.setSizeHint(QSize(0, Space.FIELD))
         self.text = QTextBrowser(self)
         self.text.setOpenLinks(False)
         self.text.anchorClicked.connect(self._follow)
@@ -80,12 +83,10 @@ class HelpDialog(QDialog):
         style = current_theme().style
         page = self.pages[line]
         document = self.text.document()
-        document.setDocumentMargin(24)
-        document.setDefaultStyleSheet(
-            f"a {{ color: {style.accent}; }} code {{ color: {style.accent}; }}"
-        )
         self.text.setSearchPaths([str(page.parent)])
-        self.text.setMarkdown(page.read_text(encoding="utf-8"))
+        set_prose(document, page.read_text(encoding="utf-8"), style)
+        document.setDocumentMargin(24)
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _follow(self, url: QUrl) -> None:
         if url.isRelative():

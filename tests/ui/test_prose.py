@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
+from PySide6.QtWidgets import QApplication
+
+from app.ui.theme import current_theme
+from app.ui.widgets.prose import set_prose
+
+TEXT = """\
+# Title
+
+First paragraph.
+
+## Part
+
+- one
+- two
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+@pytest.fixture
+def page(themed: QApplication) -> QTextDocument:
+    made = QTextDocument()
+    set_prose(made, TEXT, current_theme().style)
+    return made
+
+
+def blocks(page: QTextDocument) -> dict[str, QTextCursor]:
+    found, block = {}, page.begin()
+    while block.isValid():
+        found[block.text()] = QTextCursor(block)
+        block = block.next()
+    return found
+
+
+def steps(cursor: QTextCursor) -> int:
+    cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+    shape = cursor.charFormat()
+    return int(shape.property(shape.Property.FontSizeAdjustment.value) or 0)
+
+
+def test_headings_are_larger_by_level(page):
+    found = blocks(page)
+    assert steps(found["Title"]) > steps(found["Part"]) > steps(found["First paragraph."]) == 0
+
+
+def test_paragraphs_and_lists_have_room_below(page):
+    found = blocks(page)
+    below = {text: cursor.blockFormat().bottomMargin() for text, cursor in found.items()}
+    assert below["First paragraph."] == below["two"] > below["one"] > 0
+
+
+def test_tables_have_thin_rules_of_the_theme(page):
+    (table,) = [f for f in page.rootFrame().childFrames() if isinstance(f, QTextTable)]
+    assert table.format().border() == 1
+    assert table.format().borderBrush().color().name() == current_theme().style.line.lower()
