@@ -1,12 +1,11 @@
-"""The Policy panel, through the widgets a person uses."""
+"""The Policy panel, through the widgets a person uses: attributes, mechanisms, recipients."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QPoint, Qt
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.project.model import PolicyEntry, Recipient
@@ -17,6 +16,7 @@ from app.ui.panels.policy.editors import all_editors
 from app.ui.panels.policy.editors.base import LevelEditor
 from app.ui.theme import Appearance, themes
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
+from tests.ui.policy_steps import editor_of, names, statement, type_name
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -34,31 +34,6 @@ def panel(qtbot, session):
 def filled(panel):
     open_clinic(panel.session, protected())
     return panel
-
-
-def statement(panel, name="Clinic A", key="disease"):
-    return panel.session.document.recipient(name).statements[key]
-
-
-def names(panel):
-    return [recipient.name for recipient in panel.session.document.recipients]
-
-
-def type_name(qtbot, panel, text):
-    editor = panel.page.recipients.table.findChild(QLineEdit)
-    editor.selectAll()
-    qtbot.keyClicks(editor, text)
-    qtbot.keyClick(editor, Qt.Key.Key_Return)
-    for _ in range(3):  # the table closes its editor, then asks for the name
-        QCoreApplication.processEvents()
-
-
-def editor_of(panel):
-    return panel.page.editor
-
-
-def page_of_term(panel):
-    return editor_of(panel)._pages.currentWidget()
 
 
 # ----- from nothing to a policy
@@ -81,6 +56,18 @@ def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbo
     assert panel.page.isVisible()
     panel.session.undo()
     assert panel.session.document.policy == ()
+
+
+def test_where_several_mechanisms_suit_each_is_offered(qtbot, panel, monkeypatch):
+    both = (("uniform", "Uniform retention"), ("uniform", "Another"))
+    monkeypatch.setattr("app.ui.panels.policy.panel.suitable", lambda _attributes: both)
+    open_clinic(panel.session, clinic_document())
+    assert not panel.unprotected.protect.isVisible()
+    first, second = panel.unprotected.cards
+    assert second.text() == "Another"
+    assert "retention probability" in first.sentence
+    qtbot.mouseClick(second, LEFT)
+    assert panel.session.document.policy == (PolicyEntry(("disease",), "uniform"),)
 
 
 def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
@@ -138,146 +125,6 @@ def test_a_note_is_kept(qtbot, filled):
     assert filled.session.document.recipient("Clinic A").note == "contract 17"
 
 
-# ----- levels
-
-
-def test_a_preset_states_a_level_in_plain_words(qtbot, filled):
-    cards = editor_of(filled)._presets.cards
-    assert "can rise to 25" in cards[2].sentence
-    qtbot.mouseClick(cards[2], LEFT)
-    assert statement(filled) == {"rho1": 0.1, "rho2": 0.25}
-    qtbot.mouseClick(cards[2], LEFT)
-    assert cards[2].isChecked()
-
-
-def test_every_term_shows_the_same_level(filled):
-    tiles = editor_of(filled)._terms
-    shown = {name: tiles.tile(name).text() for name in ("retention", "epsilon", "gamma", "rho")}
-    assert shown == {
-        "retention": "p = 0.6",
-        "epsilon": "ε = 1.95",
-        "gamma": "γ = 7",
-        "rho": "ρ 0.1 → 0.438",
-    }
-
-
-def test_a_level_can_be_stated_in_another_term(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("gamma"), LEFT)
-    assert statement(filled)["gamma"] == pytest.approx(7.0)
-    field = page_of_term(filled)._fields["gamma"].field.spin
-    field.setValue(9.0)
-    assert statement(filled) == {"gamma": 9.0}
-    assert editor_of(filled)._terms.tile("retention").text() == "p = 0.667"
-
-
-def test_stating_the_term_in_sight_again_changes_nothing(qtbot, filled):
-    before = filled.session.document
-    qtbot.mouseClick(editor_of(filled)._terms.tile("retention"), LEFT)
-    assert filled.session.document is before
-
-
-def test_dragging_the_slider_is_one_edit(qtbot, filled):
-    slider = page_of_term(filled)._fields["retention_probability"].slider
-    slider.setSliderDown(True)
-    for position in (500, 400, 300):
-        slider.setSliderPosition(position)
-    slider.setSliderDown(False)
-    assert statement(filled) == {"retention_probability": 0.3}
-    assert filled.session.undo_text == "Change the trust in Clinic A"
-    filled.session.undo()
-    assert statement(filled) == {"retention_probability": 0.6}
-
-
-def test_two_drags_are_two_edits(filled):
-    slider = page_of_term(filled)._fields["retention_probability"].slider
-    for position in (500, 300):
-        slider.setSliderDown(True)
-        slider.setSliderPosition(position)
-        slider.setSliderDown(False)
-    filled.session.undo()
-    assert statement(filled) == {"retention_probability": 0.5}
-
-
-def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("rho"), LEFT)
-    before = statement(filled)
-    fields = page_of_term(filled)._fields
-    fields["rho2"].spin.setValue(0.05)
-    assert "ρ1 smaller than ρ2" in editor_of(filled).problem
-    assert fields["rho2"].spin.property("invalid")
-    assert statement(filled) == before
-    fields["rho2"].spin.setValue(0.5)
-    assert editor_of(filled).problem == ""
-    assert not fields["rho2"].spin.property("invalid")
-    assert statement(filled) == {"rho1": 0.1, "rho2": 0.5}
-
-
-def test_the_meaning_is_computed_from_the_matrix(filled):
-    texts = [line.text() for line in editor_of(filled)._meaning._lines]
-    assert "at most 7" in texts[0]
-    assert texts[1].startswith("70")
-    assert "From 400 records" in texts[2]
-
-
-def test_a_recipient_is_chosen_in_the_table_or_on_the_ladder(qtbot, filled):
-    filled.page.recipients.table.selectRow(2)
-    assert "Public" in filled.page._level_title.text()
-    ladder = filled.page.ladder
-    place = QPoint(60, round(ladder.y_of(0.3)))
-    qtbot.mouseClick(ladder, LEFT, pos=place)
-    assert "Institute" in filled.page._level_title.text()
-    assert filled.page.recipients.table.currentIndex().row() == 1
-
-
-def test_dragging_a_rung_is_one_edit(qtbot, filled):
-    ladder = filled.page.ladder
-    start = QPoint(60, round(ladder.y_of(0.6)))
-    qtbot.mousePress(ladder, LEFT, pos=start)
-    for trust in (0.7, 0.75, 0.8):
-        qtbot.mouseMove(ladder, QPoint(60, round(ladder.y_of(trust))))
-    qtbot.mouseRelease(ladder, LEFT, pos=QPoint(60, round(ladder.y_of(0.8))))
-    assert statement(filled)["retention_probability"] == pytest.approx(0.8, abs=0.01)
-    filled.session.undo()
-    assert statement(filled) == {"retention_probability": 0.6}
-
-
-def test_a_dragged_rung_keeps_its_term(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("epsilon"), LEFT)
-    filled.page.ladder.dragged.emit("Clinic A", 0.5)
-    assert list(statement(filled)) == ["epsilon"]
-    assert editor_of(filled)._terms.tile("retention").text() == "p = 0.5"
-
-
-def test_the_ladder_answers_to_the_keyboard(qtbot, filled):
-    ladder = filled.page.ladder
-    ladder.setFocus()
-    qtbot.keyClick(ladder, Qt.Key.Key_Down)
-    assert "Institute" in filled.page._level_title.text()
-    qtbot.keyClick(ladder, Qt.Key.Key_Plus)
-    assert statement(filled, "Institute")["retention_probability"] > 0.3
-    qtbot.keyClick(ladder, Qt.Key.Key_Minus)
-    assert statement(filled, "Institute")["retention_probability"] == pytest.approx(0.3, abs=2e-3)
-
-
-def test_the_ladder_can_be_logarithmic(filled):
-    ladder = filled.page.ladder
-    linear = ladder.y_of(0.1)
-    ladder.set_logarithmic(True)
-    assert ladder.y_of(0.1) < linear
-    assert ladder.trust_at(ladder.y_of(0.05)) == pytest.approx(0.05)
-    assert "Public: p = 0.1" in ladder.accessibleDescription()
-
-
-def test_a_missing_level_is_offered(qtbot, filled):
-    document = filled.session.document
-    bare = replace(document.recipients[0], statements={})
-    filled.session.edit("x", replace(document, recipients=(bare, *document.recipients[1:])))
-    assert filled.state() is PanelState.IN_PROGRESS
-    qtbot.mouseClick(filled.page._level_missing, LEFT)
-    assert statement(filled) == {"rho1": 0.1, "rho2": 0.25}
-    assert filled.state() is PanelState.DONE
-
-
 # ----- several attributes, and things that don't fit
 
 
@@ -323,7 +170,7 @@ def test_an_attribute_that_does_not_fit_its_domain_needs_attention(filled):
     column = replace(document.column("disease"), domain=Domain(("flu", "none")))
     filled.session.edit("x", document.with_column(column))
     assert filled.state() is PanelState.ATTENTION
-    assert "outside its domain" in filled.misfit.heading.text()
+    assert "outside its domain" in filled.misfit.text.text()
 
 
 def test_a_level_that_can_t_be_met_needs_attention(filled):

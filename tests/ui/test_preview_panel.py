@@ -180,7 +180,7 @@ def test_a_level_that_can_t_be_met_is_said_with_what_to_do(qtbot, filled):
     filled.session.edit("x", replace(document, recipients=(wrong, *document.recipients[1:])))
     wait_for_jobs(qtbot, filled.session)
     assert filled.pages.currentWidget() is filled.problem
-    assert "don't fit together" in filled.problem.heading.text()
+    assert "don't fit together" in filled.problem.text.text()
     assert filled.state() is PanelState.ATTENTION
     filled.session.undo()
     wait_for_jobs(qtbot, filled.session)
@@ -192,7 +192,7 @@ def test_rows_outside_the_domain_are_said_with_what_to_do(filled):
     column = replace(document.column("disease"), domain=Domain(("flu", "none")))
     filled.session.edit("x", document.with_column(column))
     assert filled.pages.currentWidget() is filled.problem
-    assert "outside its domain" in filled.problem.heading.text()
+    assert "outside its domain" in filled.problem.text.text()
 
 
 def test_a_failure_does_not_leave_the_person_waiting(qtbot, panel, monkeypatch):
@@ -203,7 +203,7 @@ def test_a_failure_does_not_leave_the_person_waiting(qtbot, panel, monkeypatch):
     open_clinic(panel.session, protected())
     wait_for_jobs(qtbot, panel.session)
     assert panel.pages.currentWidget() is panel.problem
-    assert panel.problem.heading.text() == "The preview failed."
+    assert panel.problem.text.text().startswith("The preview failed.")
 
 
 def test_where_nothing_can_be_estimated_it_says_so(qtbot, panel):

@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.ui.panels.audit.holdings import Holding
@@ -22,6 +23,8 @@ from app.ui.wording import local_time, number
 Index = QModelIndex | QPersistentModelIndex
 NAME, LEVEL, ODDS, EPSILON, SINCE = range(5)
 MOST_ROWS_SHOWN: Final = 8
+WIDE: Final = 480
+"""From this width on, the dates are shown."""
 
 
 class HoldersModel(QAbstractTableModel):
@@ -38,11 +41,6 @@ class HoldersModel(QAbstractTableModel):
     def coalition(self) -> tuple[Holding, ...]:
         """What the ticked recipients hold, the most trusted first."""
         return tuple(h for h in self._holdings if h.recipient not in self._left_out)
-
-    @property
-    def anything_released(self) -> bool:
-        """Whether a release was made to anybody."""
-        return any(holding.recorded_at is not None for holding in self._holdings)
 
     def show_holdings(self, holdings: Sequence[Holding]) -> None:
         """Show who holds what."""
@@ -70,8 +68,10 @@ class HoldersModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what is shown of a cell."""
         holding, column = self._holdings[index.row()], index.column()
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        if role == Qt.ItemDataRole.DisplayRole:
             return self._text(holding, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{holding.recipient}: {self._text(holding, SINCE)}"
         if role == Qt.ItemDataRole.CheckStateRole and column == NAME:
             left_out = holding.recipient in self._left_out
             return Qt.CheckState.Unchecked if left_out else Qt.CheckState.Checked
@@ -117,13 +117,13 @@ class HoldersModel(QAbstractTableModel):
             }.get(section)
         if role != Qt.ItemDataRole.DisplayRole:
             return None
-        return (self.tr("Recipient"), self.tr("Level"), "γ", "ε", self.tr("Since"))[section]
+        return (self.tr("Recipient"), self.tr("Level"), "γ", "ε", self.tr("Held"))[section]
 
     def _text(self, holding: Holding, column: int) -> str:
         matrix = holding.matrix
         since = self.tr("planned")
         if holding.recorded_at is not None:
-            since = local_time(holding.recorded_at)[:10]
+            since = self.tr("since {day}").format(day=local_time(holding.recorded_at)[:10])
         return (
             holding.recipient,
             holding.text,
@@ -154,10 +154,12 @@ class HoldersTable(TableView):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(44)
 
-    def fit(self) -> None:
-        """Take the height that the lines need, up to a few; leave out what says nothing."""
-        model = self.model()
-        lines = min(max(model.rowCount(), 2), MOST_ROWS_SHOWN)
+    def fit_rows(self) -> None:
+        """Take the height that the lines need, up to a few."""
+        lines = min(max(self.model().rowCount(), 2), MOST_ROWS_SHOWN)
         self.setMinimumHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
-        if isinstance(model, HoldersModel):
-            self.setColumnHidden(SINCE, not model.anything_released)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the dates to the tips where names would not have room beside them."""
+        super().resizeEvent(event)
+        self.setColumnHidden(SINCE, self.width() < WIDE)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.mechanisms import mechanism_called
+from app.ui.panels.policy.editors.cards import ChoiceCard
 from app.ui.panels.policy.wording import tr
-from app.ui.widgets.layout import EmptyState, button
+from app.ui.theme import Space
+from app.ui.widgets.layout import EmptyState, button, row
+
+CARDS_WIDTH: Final = 420
 
 
 class NothingSensitive(EmptyState):
@@ -33,30 +39,68 @@ class NothingSensitive(EmptyState):
 
 
 class Unprotected(EmptyState):
-    """A sensitive attribute has no mechanism yet."""
+    """A sensitive attribute has no mechanism yet: those that suit are offered."""
 
-    protection_asked = Signal()
+    mechanism_chosen = Signal(str)
+    """The person wants this mechanism, by its name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("shield", "", "", parent)
+        self._mechanisms: tuple[tuple[str, str], ...] = ()
         self.protect = self.add_button(
-            button(tr("Protect it"), self.protection_asked.emit, "primary", "shield")
+            button(tr("Protect it"), self._choose_first, "primary", "shield")
         )
+        self.cards: tuple[ChoiceCard, ...] = ()
+        self._choices = QWidget(self)
+        self._choices.setFixedWidth(CARDS_WIDTH)
+        self._list = QVBoxLayout(self._choices)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(Space.INSIDE)
+        self._column.insertLayout(self._column.count() - 1, row(None, self._choices, None))
 
     def show_attribute(self, attribute: str, mechanisms: Sequence[tuple[str, str]]) -> None:
-        """Propose the first of the mechanisms that suit, given as (name, title)."""
+        """Offer the mechanisms that suit, given as (name, title)."""
         self.heading.setText(tr("{attribute} is not protected yet", attribute=attribute))
+        several = len(mechanisms) > 1
+        self.protect.setVisible(not several)
         self.protect.setEnabled(bool(mechanisms))
+        self._choices.setVisible(several)
+        self.text.setText(self._explanation(mechanisms))
+        if several and tuple(mechanisms) != self._mechanisms:
+            self._show_cards(mechanisms)
+        self._mechanisms = tuple(mechanisms)
+
+    def _explanation(self, mechanisms: Sequence[tuple[str, str]]) -> str:
+        if len(mechanisms) > 1:
+            return tr("How should its values be hidden? You can change this later.")
         if mechanisms:
             name, title = mechanisms[0]
-            self.text.setText(f"{title}: {tr(mechanism_called(name).summary)}")
-        else:
-            self.text.setText(
-                tr(
-                    "This version has no mechanism for numbers. Sort them into bins under"
-                    " Attributes; the bins' labels are then released."
-                )
-            )
+            return f"{title}: {tr(mechanism_called(name).summary)}"
+        return tr(
+            "This version has no mechanism for numbers. Sort them into bins under Attributes; the"
+            " bins' labels are then released."
+        )
+
+    def _show_cards(self, mechanisms: Sequence[tuple[str, str]]) -> None:
+        for card in self.cards:
+            self._list.removeWidget(card)
+            card.deleteLater()
+        self.cards = tuple(self._card(name, title) for name, title in mechanisms)
+        for card in self.cards:
+            self._list.addWidget(card)
+
+    def _card(self, name: str, title: str) -> ChoiceCard:
+        card = ChoiceCard(title, self._choices)
+        card.setCheckable(False)
+        card.show_sentence(tr(mechanism_called(name).summary))
+        card.clicked.connect(partial(self._choose, name))
+        return card
+
+    def _choose(self, name: str, _checked: bool = False) -> None:
+        self.mechanism_chosen.emit(name)
+
+    def _choose_first(self) -> None:
+        self.mechanism_chosen.emit(self._mechanisms[0][0])
 
 
 class Misfit(EmptyState):
@@ -67,7 +111,6 @@ class Misfit(EmptyState):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("danger", "", "", parent)
-        self.heading.setWordWrap(True)
         self.add_button(button(tr("Go to Attributes"), self.attributes_asked.emit))
         self.drop = self.add_button(button(tr("Take the protection away"), self.removal_asked.emit))
 
@@ -77,9 +120,12 @@ class Misfit(EmptyState):
         self._show(what, tr("Mark it as sensitive again, or take its protection away."))
         self.drop.show()
 
-    def show_problem(self, what: str, remedy: str) -> None:
+    def show_problem(self, attribute: str, what: str, remedy: str) -> None:
         """Say why a column does not fit its specification."""
-        self._show(what, remedy)
+        self._show(
+            tr("{attribute} does not fit its domain", attribute=attribute),
+            f"{what}\n{remedy}".strip(),
+        )
         self.drop.hide()
 
     def _show(self, what: str, remedy: str) -> None:

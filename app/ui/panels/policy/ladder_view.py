@@ -25,8 +25,8 @@ from app.ui.theme import TextSize, font, themes
 
 TOP: Final = 20.0
 FOOT: Final = 20.0
-RAILS: Final = (40.0, 92.0)
-LABELS: Final = 120.0
+RAILS: Final = (38.0, 78.0)
+LABELS: Final = 102.0
 LABEL_HEIGHT: Final = 38.0
 REACH: Final = 8.0
 """How close to a rung the pointer takes hold of it."""

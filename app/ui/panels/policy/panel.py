@@ -79,9 +79,9 @@ class PolicyPanel(Panel):
         session.attribute_changed.connect(self._refresh)
         for place in (self.nothing, self.misfit):
             place.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
-        self.unprotected.protection_asked.connect(self._protect)
+        self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
         self.misfit.removal_asked.connect(self._remove_entry)
-        self.list.entry_chosen.connect(self._choose_entry)
+        self.list.entry_chosen.connect(self.choose)
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.removal_asked.connect(self._remove_entry)
@@ -159,7 +159,7 @@ class PolicyPanel(Panel):
                 title = tr(mechanism_called(entry.mechanism).title)
                 items.append(Item(entry.key, title, "step-done", "good"))
         items += [
-            Item(entry.key, self.tr("Not sensitive any more"), "step-attention", "caution")
+            Item(entry.key, self.tr("Not sensitive now"), "step-attention", "caution")
             for entry in edits.stale_entries(document)
         ]
         return items
@@ -173,7 +173,7 @@ class PolicyPanel(Panel):
             self.misfit.show_stale(entry.key)
             self.content.setCurrentWidget(self.misfit)
         elif error is not None:
-            self.misfit.show_problem(*error_texts(error))
+            self.misfit.show_problem(name, *error_texts(error))
             self.content.setCurrentWidget(self.misfit)
         elif any(self.session.attribute(each) is None for each in names):
             self.waiting.heading.setText(self.tr("Reading {name}").format(name=self._key))
@@ -219,7 +219,8 @@ class PolicyPanel(Panel):
 
     # ----- what the person does
 
-    def _choose_entry(self, key: str) -> None:
+    def choose(self, key: str) -> None:
+        """Bring an entry into sight, by its key, or an attribute that nothing protects."""
         self._key = key
         self._refresh()
 
@@ -227,11 +228,6 @@ class PolicyPanel(Panel):
         self._recipient = name
         self.session.end_merge()
         self._refresh()
-
-    def _protect(self) -> None:
-        choices = self._suitable(self._key)
-        if choices:
-            self._choose_mechanism(choices[0][0])
 
     def _choose_mechanism(self, mechanism: str) -> None:
         entry = self._entry()
@@ -253,11 +249,19 @@ class PolicyPanel(Panel):
 
     def _state(self, statement: Statement) -> None:
         """Take a level of the chosen recipient over; a drag is one edit."""
+        self.state_level(self._recipient, self._key, statement)
+
+    def state_level(self, recipient: str, key: str, statement: Statement) -> None:
+        """State a recipient's level for an entry; statements in a row are one edit."""
         self.session.edit(
-            self.tr("Change the trust in {name}").format(name=self._recipient),
-            edits.with_statement(self.session.document, self._recipient, self._key, statement),
-            merge_key=("level", self._recipient, self._key),
+            self.tr("Change the trust in {name}").format(name=recipient),
+            edits.with_statement(self.session.document, recipient, key, statement),
+            merge_key=("level", recipient, key),
         )
+
+    def scroll_to(self, widget: QWidget) -> None:
+        """Bring a part of the page into sight."""
+        self._scroll.ensureWidgetVisible(widget)
 
     def _set_settings(self, settings: Settings) -> None:
         """Take the settings of the mechanism over; a drag is one edit."""

@@ -81,8 +81,7 @@ class PreviewPanel(Panel):
         return empty
 
     def _build_problem(self) -> EmptyState:
-        empty = EmptyState("danger", "", "")
-        empty.heading.setWordWrap(True)
+        empty = EmptyState("danger", self.tr("This can't be previewed yet"), "")
         empty.add_button(
             button(self.tr("Go to Policy"), lambda: self.session.panel_requested.emit("policy"))
         )
@@ -183,7 +182,7 @@ class PreviewPanel(Panel):
         known = {name: column for name, column in columns.items() if column is not None}
         table = session.table
         if len(known) < len(columns) or table is None:
-            self._wait(entry.key)
+            self.show_waiting(entry.key)
             return
         wanted = (session.document, entry.key, recipient, session.project)
         if wanted == self._shown and self._error is None:
@@ -191,7 +190,7 @@ class PreviewPanel(Panel):
         question = Question(session.document, table, session.keys, entry, known, recipient)
         self._shown = wanted
         if self._preview is None or table.rows > QUICK_ROWS:
-            self._wait(recipient)
+            self.show_waiting(recipient)
         self.working.show()
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
@@ -204,7 +203,8 @@ class PreviewPanel(Panel):
 
     # ----- what is shown
 
-    def _wait(self, name: str) -> None:
+    def show_waiting(self, name: str) -> None:
+        """Say that a view is being worked out."""
         self.waiting.heading.setText(self.tr("Working out what {name} shows").format(name=name))
         self.pages.setCurrentWidget(self.waiting)
 
@@ -217,9 +217,7 @@ class PreviewPanel(Panel):
 
     def _fail(self, error: SfumatoError) -> None:
         self._error, self._shown = error, None
-        what, remedy = error_texts(error)
-        self.problem.heading.setText(what)
-        self.problem.text.setText(remedy)
+        self.problem.text.setText("\n".join(error_texts(error)))
         self.working.hide()
         self.pages.setCurrentWidget(self.problem)
         self.state_changed.emit()

@@ -188,7 +188,7 @@ class CoalitionPage(AuditPage):
                 else planned(self.session.document, entry, attributes)
             )
         self.model.show_holdings(self._holdings)
-        self.table.fit()
+        self.table.fit_rows()
         self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
         self._weigh()
 
@@ -231,7 +231,8 @@ class CoalitionPage(AuditPage):
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
         self.sentence.setText(coalition_sentence(entry.key, coalition))
-        self.bars.setVisible(bool(coalition))
+        if not coalition:
+            self.bars.clear()
         if coalition and self.isVisible() and attributes[0].counts is not None:
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
@@ -256,15 +257,16 @@ class CoalitionPage(AuditPage):
         if tuple(coalition) != self.model.coalition:
             return
         self._weighed = True
-        self.bars.setVisible(data is not None)
-        if data is not None:
+        if data is None:
+            self.bars.clear()
+        else:
             self.bars.show_plot(partial(build_collusion_bars, data))
             entry = str(self.entry.value)
             self.sentence.setText(coalition_sentence(entry, coalition, data))
         self.state_changed.emit()
 
     def _fail(self, error: SfumatoError) -> None:
-        self.bars.hide()
+        self.bars.clear()
         self.tell(Message.of_error(error, topic="coalition"))
 
 

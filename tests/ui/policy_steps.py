@@ -1,0 +1,31 @@
+"""What the tests of the Policy panel do again and again."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QLineEdit
+
+
+def statement(panel, name="Clinic A", key="disease"):
+    return panel.session.document.recipient(name).statements[key]
+
+
+def names(panel):
+    return [recipient.name for recipient in panel.session.document.recipients]
+
+
+def type_name(qtbot, panel, text):
+    editor = panel.page.recipients.table.findChild(QLineEdit)
+    editor.selectAll()
+    qtbot.keyClicks(editor, text)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    for _ in range(3):  # the table closes its editor, then asks for the name
+        QCoreApplication.processEvents()
+
+
+def editor_of(panel):
+    return panel.page.editor
+
+
+def page_of_term(panel):
+    return editor_of(panel)._pages.currentWidget()
