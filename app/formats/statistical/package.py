@@ -43,8 +43,8 @@ class Moments:
     def decode(self, numbers: npt.NDArray[np.float64], shown: str) -> npt.NDArray[Any] | None:
         """Return a package's numbers as moments, or None where the format is not of dates.
 
-        Fractions of a second are rounded to hundred-thousandths: a number of seconds since
-        1582 holds no more digits.
+        Fractions of a second are rounded to ten-thousandths: a number of seconds since 1582
+        holds no more digits up to the year 9999.
         """
         if self.is_date(shown):
             seconds = np.floor(numbers * self.seconds_per_date / _DAY) * _DAY
@@ -58,7 +58,7 @@ class Moments:
             return None
         known = np.abs(seconds) < _FARTHEST  # Also false where the number is missing.
         whole = np.where(known, seconds, 0).astype(np.int64)
-        parts = np.round(np.where(known, fractions, 0) * 1e5).astype(np.int64) * 10
+        parts = np.round(np.where(known, fractions, 0) * 1e4).astype(np.int64) * 100
         moments: npt.NDArray[np.datetime64] = self.origin.astype("datetime64[us]") + (
             whole * 1_000_000 + parts
         )

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from app.engine.table import Table
+from app.formats.errors import BadHeader, BadOptions, BadValue, EmptyFile, UnsupportedColumn
+from app.formats.options import BadValues, ColumnType
+from tests.formats.reading import plain, read, write
+
+
+def arrow_file(folder, **columns):
+    path = folder / "table.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "read_as"),
+    [
+        (pa.array([1, 2], pa.int8()), "int64", [1, 2]),
+        (pa.array([1, None], pa.uint16()), "Int64", [1, None]),
+        (pa.array([2**64 - 1, 1], pa.uint64()), "uint64", [2**64 - 1, 1]),
+        (pa.array([0.5, None], pa.float32()), "float64", [0.5, None]),
+        (pa.array([True, None]), "boolean", [True, None]),
+        (pa.array(["a", "b"], pa.large_string()), "str", ["a", "b"]),
+        (pa.array(["a", "a"]).dictionary_encode(), "category", ["a", "a"]),
+        (pa.array([None, None], pa.null()), "str", [None, None]),
+        (pa.array([dt.time(10, 30)]), "str", ["10:30:00.000000"]),
+        (
+            pa.array([decimal.Decimal("1.25"), None], pa.decimal128(9, 2)),
+            "float64",
+            [1.25, None],
+        ),
+        (
+            pa.array([decimal.Decimal("1234567890123456789.25")], pa.decimal128(30, 2)),
+            "str",
+            ["1234567890123456789.25"],
+        ),
+        (
+            pa.array([dt.date(2024, 2, 29), None]),
+            "datetime64[us]",
+            [pd.Timestamp("2024-02-29"), None],
+        ),
+        (
+            pa.array([np.datetime64("2024-02-29T10:30:00.000000001")]),
+            "datetime64[ns]",
+            [pd.Timestamp("2024-02-29T10:30:00.000000001")],
+        ),
+    ],
+)
+def test_every_type_is_read_exactly(tmp_path, values, dtype, read_as):
+    series = read(arrow_file(tmp_path, x=values)).table.frame["x"]
+    found = "category" if isinstance(series.dtype, pd.CategoricalDtype) else str(series.dtype)
+    assert found == dtype
+    assert plain(series) == read_as
+
+
+def test_moments_with_a_time_zone_are_kept_as_texts(tmp_path):
+    values = pa.array([dt.datetime(2024, 1, 1, 10)], pa.timestamp("s", "UTC"))
+    assert plain(read(arrow_file(tmp_path, x=values)).table.frame["x"]) == [
+        "2024-01-01 10:00:00.000Z"
+    ]
+
+
+@pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}], [b"a", b"b"]])
+def test_lists_records_and_bytes_are_refused_by_their_column(tmp_path, values):
+    with pytest.raises(UnsupportedColumn, match="Column odd holds values of the type"):
+        read(arrow_file(tmp_path, fine=[1, 2], odd=values))
+
+
+def test_two_columns_of_one_name_are_told(tmp_path):
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), path)
+    with pytest.raises(BadHeader, match="Columns 1 and 2 are both called a"):
+        read(path)
+
+
+def test_a_file_without_records_is_told(tmp_path):
+    with pytest.raises(EmptyFile, match="has no records"):
+        read(arrow_file(tmp_path, x=pa.array([], pa.int64())))
+
+
+def test_ordered_categories_keep_their_order_and_those_without_a_row(tmp_path):
+    ordered = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    column = pd.Series(["high", None, "low"], dtype=ordered)
+    path = write(pd.DataFrame({"bin": column}), tmp_path / "table.parquet")
+    pd.testing.assert_series_equal(read(path).table.frame["bin"], column, check_names=False)
+
+
+def test_categories_that_no_row_has_are_not_written(tmp_path):
+    frame = pd.DataFrame({"ward": pd.Categorical(["A", "B"], ["A", "B", "Quicksilver"])})
+    path = write(frame, tmp_path / "table.parquet")
+    assert b"Quicksilver" not in path.read_bytes()
+
+
+def test_labels_are_kept(tmp_path):
+    frame = pd.DataFrame({"sex": [1, 2], "ward": ["A", "B"]})
+    table = Table(frame, {"sex": {1: "männlich", 2: "weiblich"}}, {"ward": "Station"})
+    back = read(write(table, tmp_path / "table.parquet")).table
+    assert back.value_labels == table.value_labels
+    assert back.column_labels == table.column_labels
+
+
+@pytest.mark.parametrize("labels", [b"{", b"[]", b'{"value_labels": 5}', b'{"column_labels": []}'])
+def test_labels_that_make_no_sense_are_passed_over(tmp_path, labels):
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({b"sfumato": labels}), path)
+    assert read(path).table.value_labels == {}
+
+
+def test_pandas_reads_the_types_that_were_written(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([1, None], dtype="Int64"),
+            "b": pd.array([True, None], dtype="boolean"),
+            "c": pd.Categorical(["x", "y"]),
+            "d": pd.Series(pd.array(["2024-01-01", None], dtype="datetime64[us]")),
+            "s": pd.Series(["007", None], dtype="str"),
+        }
+    )
+    pd.testing.assert_frame_equal(pd.read_parquet(write(frame, tmp_path / "t.parquet")), frame)
+
+
+def test_a_fixed_type_is_used(tmp_path):
+    path = arrow_file(tmp_path, code=[7, 8, None], text=["1", "2", "3"], day=["2024-01-01"] * 3)
+    types = {"code": ColumnType.TEXT, "text": ColumnType.INTEGER, "day": ColumnType.DATE}
+    frame = read(path, column_types=types).table.frame
+    assert plain(frame["code"]) == ["7", "8", None]
+    assert plain(frame["text"]) == [1, 2, 3]
+    assert str(frame["day"].dtype) == "datetime64[us]"
+
+
+def test_a_value_that_does_not_have_the_fixed_type_is_told_or_let_go_of(tmp_path):
+    path = arrow_file(tmp_path, x=["1", "Quicksilver", "3"], y=[1, 2, 3])
+    types = {"x": ColumnType.INTEGER}
+    with pytest.raises(BadValue, match="Row 2, column x"):
+        read(path, column_types=types)
+    skipped = read(path, column_types=types, bad_values=BadValues.SKIP)
+    assert (plain(skipped.table.frame["y"]), skipped.skipped_rows) == ([1, 3], 1)
+    missing = read(path, column_types=types, bad_values=BadValues.MISSING)
+    assert plain(missing.table.frame["x"]) == [1, None, 3]
+    text = read(path, column_types=types, bad_values=BadValues.TEXT)
+    assert plain(text.table.frame["x"]) == ["1", "Quicksilver", "3"]
+
+
+def test_a_type_fixed_for_a_column_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(BadOptions, match="column ward is fixed"):
+        read(arrow_file(tmp_path, x=[1]), column_types={"ward": ColumnType.TEXT})
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "read_as"),
+    [
+        ([1.0, 2.5, None], ColumnType.TEXT, ["1", "2.5", None]),
+        ([1.0, 2.0, None], ColumnType.INTEGER, [1, 2, None]),
+        ([True, False, None], ColumnType.TEXT, ["true", "false", None]),
+        ([0, 1, None], ColumnType.BOOLEAN, [False, True, None]),
+        ([dt.date(2024, 1, 2), None], ColumnType.TEXT, ["2024-01-02", None]),
+        ([dt.datetime(2024, 1, 2, 3, 4, 5), None], ColumnType.TEXT, ["2024-01-02T03:04:05", None]),
+    ],
+)
+def test_values_become_other_types_without_loss(tmp_path, values, kind, read_as):
+    path = arrow_file(tmp_path, x=values)
+    assert plain(read(path, column_types={"x": kind}).table.frame["x"]) == read_as

@@ -1,0 +1,302 @@
+"""SPSS and Stata files: codes in the rows, labels beside them, nothing lost unsaid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.progress import Silent
+from app.engine.table import Table
+from app.formats.errors import BeyondFormat
+from app.formats.options import ColumnType
+from app.formats.tables.spss import FORMAT as SPSS
+from app.formats.tables.stata import FORMAT as STATA
+from app.formats.writing import write_table
+from tests.formats.reading import plain, read, write
+
+BOTH = pytest.mark.parametrize("ending", ["sav", "dta"])
+
+
+def back(folder, ending, series, labels=None, name="x"):
+    """Write one column and read it again."""
+    table = Table(pd.DataFrame({name: series}), {name: labels} if labels else {})
+    return read(write(table, folder / f"table.{ending}")).table
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "series",
+    [
+        pd.Series([1, -2, 2**31, -(2**53)]),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.Series([2_147_483_620, 1]),
+        pd.Series([1.0, 2.0, 3.0]),
+        pd.Series([0.1, np.nan, -1e300, 1 / 3]),
+        pd.Series([True, False]),
+        pd.Series([True, None, False], dtype="boolean"),
+        pd.Series(["a", None, "ü" * 900, "007"], dtype="str"),
+        pd.Series(["a", "b", "a", None], dtype="category"),
+        pd.Series(pd.array(["2024-02-29", None, "1583-01-01"], dtype="datetime64[us]")),
+        pd.Series(pd.array(["2024-02-29T10:30:00.123", "1850-01-01"], dtype="datetime64[us]")),
+    ],
+    ids=str,
+)
+def test_a_column_comes_back_with_its_type_and_values(tmp_path, ending, series):
+    found = back(tmp_path, ending, series).frame["x"]
+    pd.testing.assert_series_equal(found, series, check_names=False)
+
+
+@BOTH
+def test_categories_of_numbers_come_back_as_numbers(tmp_path, ending):
+    found = back(tmp_path, ending, pd.Series(pd.Categorical([3, 1, None]))).frame["x"]
+    assert plain(found) == [3, 1, None]
+
+
+@BOTH
+def test_whole_numbers_keep_their_labels_and_stay_codes(tmp_path, ending):
+    labels = {1: "männlich", 2: "weiblich", 9: "unbekannt"}
+    table = back(tmp_path, ending, pd.Series([1, 2, 1]), labels)
+    assert plain(table.frame["x"]) == [1, 2, 1]
+    assert table.value_labels == {"x": labels}
+
+
+def test_texts_and_decimals_keep_their_labels_in_spss_only(tmp_path):
+    for series, labels in (
+        (pd.Series(["m", "f"]), {"m": "male", "f": "female"}),
+        (pd.Series([0.5, 1.0]), {0.5: "half", 1.0: "whole"}),
+    ):
+        table = Table(pd.DataFrame({"x": series}), {"x": labels})
+        write_table(table, tmp_path / "t.sav", "sav", Silent())
+        assert read(tmp_path / "t.sav").table.value_labels == {"x": labels}
+        result = write_table(table, tmp_path / "t.dta", "dta", Silent())
+        assert read(tmp_path / "t.dta").table.value_labels == {}
+        assert "labels of column x are left out: Stata" in result.notes[0].text
+
+
+@BOTH
+def test_labels_of_columns_are_kept_and_cut_where_too_long(tmp_path, ending):
+    table = Table(pd.DataFrame({"a": [1], "b": [2]}), {}, {"a": "Größe in cm", "b": "é" * 300})
+    result = write_table(table, tmp_path / f"t.{ending}", ending, Silent())
+    labels = read(tmp_path / f"t.{ending}").table.column_labels
+    assert labels["a"] == "Größe in cm"
+    assert ("é" * 300).startswith(labels["b"])
+    assert len(labels["b"]) >= 40
+    assert "label of column b is cut" in result.notes[0].text
+
+
+@BOTH
+def test_names_that_are_not_allowed_are_changed_and_said(tmp_path, ending):
+    frame = pd.DataFrame([[1, 2, 3, 4, 5]], columns=["marital-status", "2nd", "größe", "if", "by"])
+    result = write_table(Table(frame), tmp_path / f"t.{ending}", ending, Silent())
+    table = read(tmp_path / f"t.{ending}").table
+    assert tuple(result.names.values()) == table.columns
+    assert result.names["marital-status"] == "marital_status"
+    assert result.names["größe"] == "größe"
+    assert table.column_labels["marital_status"] == "marital-status"
+    assert any("marital-status is called marital_status" in n.text for n in result.notes)
+
+
+@pytest.mark.parametrize("chosen", [SPSS, STATA], ids=["sav", "dta"])
+@given(names=st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=6, unique=True))
+@settings(deadline=None, max_examples=80)
+def test_names_in_a_file_are_allowed_and_distinct(chosen, names):
+    fitted = chosen.names_in_file(tuple(names))
+    assert list(fitted) == names
+    new = list(fitted.values())
+    assert len({name.lower() if chosen is SPSS else name for name in new}) == len(new)
+    for name in new:
+        assert name[0].isalpha()
+        assert all(character.isalnum() or character in "._" for character in name)
+        assert len(name.encode()) <= (64 if chosen is SPSS else 32)
+    assert set(chosen.names_in_file(tuple(new)).values()) == set(new)
+
+
+@BOTH
+@given(
+    names=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    )
+)
+@settings(deadline=None, max_examples=25)
+def test_the_library_takes_every_name_made(tmp_path_factory, ending, names):
+    path = tmp_path_factory.mktemp("names") / f"t.{ending}"
+    frame = pd.DataFrame([range(len(names))], columns=names)
+    result = write_table(Table(frame), path, ending, Silent())
+    assert read(path).table.columns == tuple(result.names.values())
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        (pd.Series([2**53 + 1]), "whole numbers beyond"),
+        (pd.Series([-(2**60), 1]), "whole numbers beyond"),
+        (pd.Series([1.0, np.inf]), "infinite"),
+        (pd.Series([1.7e308, 1.0]), "very large numbers"),
+        (pd.Series(["a\0Quicksilver"]), "NUL"),
+        (pd.Series(["Quicksilver" * 9000]), "texts of more than"),
+        (pd.Series(pd.array(["2024-01-01T10:00:00.0005"], dtype="datetime64[us]")), "finer than"),
+    ],
+)
+def test_what_would_be_lost_is_refused_by_its_column(tmp_path, ending, series, words):
+    with pytest.raises(BeyondFormat, match=f"Column x holds .*{words}") as caught:
+        back(tmp_path, ending, series)
+    assert "Quicksilver" not in str(caught.value) + repr(caught.value.details)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_blanks_at_the_end_of_a_text_are_refused_by_spss_and_kept_by_stata(tmp_path):
+    series = pd.Series(["a ", " b"])
+    with pytest.raises(BeyondFormat, match="texts that end in blanks, which SPSS"):
+        back(tmp_path, "sav", series)
+    assert plain(back(tmp_path, "dta", series).frame["x"]) == ["a ", " b"]
+
+
+@BOTH
+def test_empty_texts_become_missing_and_it_is_said(tmp_path, ending):
+    table = Table(pd.DataFrame({"x": ["a", "", "b"]}))
+    result = write_table(table, tmp_path / f"t.{ending}", ending, Silent())
+    assert plain(read(tmp_path / f"t.{ending}").table.frame["x"]) == ["a", None, "b"]
+    assert "empty texts become missing" in result.notes[0].text
+
+
+@BOTH
+def test_a_column_without_any_value_comes_back_missing(tmp_path, ending):
+    series = pd.Series([None, None], dtype="str")
+    assert plain(back(tmp_path, ending, series).frame["x"]) == [None, None]
+    numbers = pd.Series([None, None], dtype="Int64")
+    assert plain(back(tmp_path, ending, numbers).frame["x"]) == [None, None]
+
+
+@BOTH
+def test_a_fixed_type_is_used(tmp_path, ending):
+    path = write(pd.DataFrame({"code": [7, 8]}), tmp_path / f"t.{ending}")
+    frame = read(path, column_types={"code": ColumnType.TEXT}).table.frame
+    assert plain(frame["code"]) == ["7", "8"]
+
+
+def spss_with_missing_codes(folder):
+    path = folder / "t.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"income": [10.0, 97.0, 99.0, None], "ward": ["A", "X", "B", ""]}),
+        path,
+        variable_value_labels={"income": {10.0: "ten", 97.0: "refused", 99.0: "unknown"}},
+        missing_ranges={"income": [{"lo": 98, "hi": 99}, 97], "ward": ["X"]},
+        variable_format={"income": "F8.0"},
+    )
+    return path
+
+
+def test_codes_that_spss_declares_missing_are_missing_and_their_labels_go(tmp_path):
+    table = read(spss_with_missing_codes(tmp_path)).table
+    assert plain(table.frame["income"]) == [10, None, None, None]
+    assert plain(table.frame["ward"]) == ["A", None, "B", None]
+    assert table.value_labels == {"income": {10: "ten"}}
+
+
+def test_codes_that_spss_declares_missing_can_be_kept(tmp_path):
+    table = read(spss_with_missing_codes(tmp_path), keep_user_missing=True).table
+    assert plain(table.frame["income"]) == [10, 97, 99, None]
+    assert plain(table.frame["ward"]) == ["A", "X", "B", None]
+    assert table.value_labels == {"income": {10: "ten", 97: "refused", 99: "unknown"}}
+
+
+def test_tagged_missing_values_of_stata_are_missing(tmp_path):
+    path = tmp_path / "t.dta"
+    pyreadstat.write_dta(
+        pd.DataFrame({"x": [1, "a", 2], "y": [1, 2, 3]}),
+        path,
+        missing_user_values={"x": ["a"]},
+        variable_value_labels={"x": {1: "one", "a": "refused"}},
+    )
+    table = read(path).table
+    assert plain(table.frame["x"]) == [1, None, 2]
+    assert table.value_labels == {"x": {1: "one"}}
+
+
+@pytest.mark.parametrize(
+    ("shown", "dtype"),
+    [("F8.2", "int64"), ("F8.0", "int64"), ("F8.1", "float64"), ("F12.2", "float64")],
+)
+def test_whole_numbers_in_spss_are_whole_where_nothing_says_otherwise(tmp_path, shown, dtype):
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(pd.DataFrame({"x": [1.0, 2.0]}), path, variable_format={"x": shown})
+    assert str(read(path).table.frame["x"].dtype) == dtype
+
+
+@pytest.mark.parametrize(
+    ("shown", "number", "moment"),
+    [
+        ("ADATE10", 13_928_544_000.0, "2024-02-29"),
+        ("EDATE10", 13_928_544_000.0, "2024-02-29"),
+        ("SDATE10", 13_928_544_000.0, "2024-02-29"),
+        ("DATETIME20", 13_928_544_000.0 + 37_800.25, "2024-02-29T10:30:00.25"),
+        ("YMDHMS16", -1.0, "1582-10-13T23:59:59"),
+    ],
+)
+def test_dates_of_spss_are_dates_in_every_format(tmp_path, shown, number, moment):
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"x": [number, np.nan, 1e300]}), path, variable_format={"x": shown}
+    )
+    series = read(path).table.frame["x"]
+    assert series[0] == pd.Timestamp(moment)
+    assert series[1:].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("shown", "number", "moment"),
+    [
+        ("%td", 23435, "2024-02-29"),
+        ("%d", -1, "1959-12-31"),
+        ("%tdCCYY-NN-DD", 0, "1960-01-01"),
+        ("%tc", 2_024_821_800_123, "2024-02-29T10:30:00.123"),
+        ("%tcCCYY", -1, "1959-12-31T23:59:59.999"),
+    ],
+)
+def test_dates_of_stata_are_dates_in_every_format(tmp_path, shown, number, moment):
+    path = tmp_path / "t.dta"
+    pyreadstat.write_dta(
+        pd.DataFrame({"x": [float(number), np.nan]}), path, variable_format={"x": shown}
+    )
+    assert read(path).table.frame["x"][0] == pd.Timestamp(moment)
+
+
+@pytest.mark.parametrize("version", [8, 10, 12, 13, 14, 15])
+def test_every_version_of_stata_files_is_read(tmp_path, version):
+    path = tmp_path / "t.dta"
+    pyreadstat.write_dta(pd.DataFrame({"x": [1, 2], "t": ["a", "b"]}), path, version=version)
+    assert plain(read(path).table.frame["t"]) == ["a", "b"]
+
+
+def test_pandas_reads_what_is_written_for_stata(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "f": [0.5, np.nan], "t": ["ü", "x"]})
+    frame["d"] = pd.Series(pd.array(["2024-02-29", None], dtype="datetime64[us]"))
+    found = pd.read_stata(write(frame, tmp_path / "t.dta"))
+    assert found["n"].tolist() == [1, 2]
+    assert found["t"].tolist() == ["ü", "x"]
+    assert found["d"][0] == pd.Timestamp("2024-02-29")
+
+
+def test_compressed_spss_files_are_read(tmp_path):
+    path = tmp_path / "t.zsav"
+    pyreadstat.write_sav(pd.DataFrame({"x": [1.0, 2.0]}), path, compress=True)
+    assert plain(read(path).table.frame["x"]) == [1, 2]
+
+
+@BOTH
+def test_a_file_is_read_in_pieces_as_in_one(tmp_path, ending, monkeypatch):
+    rows = 1000
+    frame = pd.DataFrame({"i": np.arange(rows), "t": [f"t{i % 7}" for i in range(rows)]})
+    path = write(frame, tmp_path / f"t.{ending}")
+    whole = read(path).table.frame
+    monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 70)
+    pd.testing.assert_frame_equal(read(path).table.frame, whole)
+    assert plain(whole["i"]) == list(range(rows))
