@@ -68,11 +68,16 @@ class MainWindow(QMainWindow):
         session.setParent(self)
         self.projects = Projects(session, self)
         self.rules = Rules(session, self)
-        self.panels: dict[str, Panel] = {panel.name: panel(session, self) for panel in all_panels()}
-        self.rail = Rail(all_panels(), self)
-        self.guarantee = GuaranteeCard(session, self)
-        self.jobs = JobBar(session.runner, self)
-        self._stack = QStackedWidget(self)
+        # Parents first: a style sheet looks at a whole subtree anew wherever it is moved.
+        self._page = QWidget(self)
+        self.setCentralWidget(self._page)
+        self._stack = QStackedWidget(self._page)
+        self.rail = Rail(all_panels(), self._page)
+        self.panels: dict[str, Panel] = {
+            panel.name: panel(session, self._stack) for panel in all_panels()
+        }
+        self.guarantee = GuaranteeCard(session, self._page)
+        self.jobs = JobBar(session.runner, self._page)
         for panel in self.panels.values():
             self._stack.addWidget(panel)
         self._assemble()
@@ -98,12 +103,10 @@ class MainWindow(QMainWindow):
         centre.addWidget(self.rail)
         centre.addWidget(self._stack, 1)
         centre.addWidget(self.guarantee)
-        page = QWidget(self)
         whole = column(spacing=0)
         whole.addLayout(centre, 1)
         whole.addWidget(self.jobs)
-        page.setLayout(whole)
-        self.setCentralWidget(page)
+        self._page.setLayout(whole)
 
     def _connect(self) -> None:
         session, runner = self.session, self.session.runner

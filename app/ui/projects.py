@@ -222,17 +222,12 @@ class Projects(QObject):
         on_error: Callable[[SfumatoError], None],
     ) -> Job:
         """Run a job while a dialog waits for it; closing the dialog cancels the job."""
-
-        def failed(error: SfumatoError) -> None:
-            dialog.set_busy(False)
-            on_error(error)
-
         dialog.set_busy(True)
         job = self._session.runner.run(
-            title, _guarded(work), on_done, failed, key=PROJECT_KEY, discard=ProjectFile.close
+            title, _guarded(work), on_done, on_error, key=PROJECT_KEY, discard=ProjectFile.close
         )
         dialog.rejected.connect(job.cancel)
-        job.finished.connect(lambda: dialog.set_busy(False))
+        job.finished.connect(dialog.set_idle)
         return job
 
     def _say(self, kind: MessageKind, text: str, remedy: str = "", *actions: Action) -> None:

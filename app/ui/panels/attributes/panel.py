@@ -62,7 +62,7 @@ class AttributesPanel(Panel):
         self.model.setParent(self)
         self.table = self._build_table()
         self.record_key = RecordKeyField(session)
-        self.detail = Detail()
+        self.detail = Detail(self)
         self.empty = self._build_empty()
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.empty)

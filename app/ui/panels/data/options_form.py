@@ -43,6 +43,10 @@ def _marks() -> Choices:
     )
 
 
+def _quotes() -> Choices:
+    return (('"', _tr('quotes  "x"')), ("'", _tr("single  'x'")), ("", _tr("nothing")))
+
+
 def _ragged() -> Choices:
     return (
         (RaggedRows.REFUSE, _tr("stop and tell me")),
@@ -104,7 +108,8 @@ class OptionsForm(Card):
     def _build_fields(self) -> None:
         tr = self.tr
         self.sheet = self._choice("sheet", tr("Sheet"), ())
-        self.delimiter = self._choice("delimiter", tr("Between the columns"), ())
+        self.delimiter = self._choice("delimiter", tr("Between columns"), ())
+        self.quote = self._choice("quote", tr("Around texts"), _quotes(), beside="delimiter")
         self.encoding = self._choice("encoding", tr("Encoding"), ())
         decimals = ((".", tr("point  3.14")), (",", tr("comma  3,14")))
         self.decimal = self._choice("decimal", tr("Decimal mark"), decimals)
@@ -149,7 +154,7 @@ class OptionsForm(Card):
         caption = label(title, "small") if title else None
         if caption is not None:
             caption.setBuddy(field)
-        line = QWidget()
+        line = QWidget(self)
         parts = (caption, field) if caption is not None else (field,)
         line.setLayout(column(*parts, spacing=Space.TIGHT))
         self._rows[name] = line
@@ -191,9 +196,11 @@ class OptionsForm(Card):
         encoding = options.encoding or "utf-8"
         self.encoding.set_choices(_with(ENCODINGS, encoding, encoding))
         self.encoding.set_value(encoding)
+        self.quote.set_choices(_with(_quotes(), options.quote, options.quote))
         self.thousands.set_choices(_with(_marks(), options.thousands, options.thousands))
         for name in (
             "delimiter",
+            "quote",
             "decimal",
             "thousands",
             "date_order",

@@ -43,12 +43,12 @@ class DataPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self.welcome = WelcomePage(session)
-        self.importing = ImportPage(session)
-        self.waiting = WaitingPage()
-        self.loaded = LoadedPage(session)
-        self.gone = self._build_gone()
         self.pages = QStackedWidget(self)
+        self.welcome = WelcomePage(session, self.pages)
+        self.importing = ImportPage(session, self.pages)
+        self.waiting = WaitingPage(self.pages)
+        self.loaded = LoadedPage(session, self.pages)
+        self.gone = self._build_gone()
         for page in (self.welcome, self.importing, self.waiting, self.loaded, self.gone):
             self.pages.addWidget(page)
         self.body.addWidget(self.pages, 1)
@@ -81,6 +81,7 @@ class DataPanel(Panel):
                 "Everything you decided is here. To go on, show where the table is now; if the"
                 " file is being read, it appears by itself."
             ),
+            self.pages,
         )
         show = self.session.locate_requested.emit
         made.add_button(button(self.tr("Show where it is…"), show, "primary", "folder"))

@@ -1,0 +1,421 @@
+"""The Data panel: from a file to a table on screen, with every option shown and changeable."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.engine.columns import ColumnSpec, Role
+from app.engine.table import Table
+from app.formats.options import BadValues, ColumnType, RaggedRows
+from app.project.model import Document, Source
+from app.ui.panels.base import PanelState
+from app.ui.panels.data import DataPanel, loaded_page
+from app.ui.panels.data.import_page import size_words
+from app.ui.panels.data.profiles import describe, explain
+from app.ui.widgets.tables import FrameModel, TableView
+from tests.ui.hands import choose, click, message_button, messages, settle, type_into
+
+HEADINGS = Qt.Orientation.Horizontal
+
+
+@pytest.fixture
+def panel(session, qtbot):
+    made = DataPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 640)
+    made.show()
+    return made
+
+
+def shown(table, rows=None):
+    """The texts of a table view, row by row."""
+    model = table.model()
+    count = model.rowCount() if rows is None else rows
+    return [
+        [model.index(row, column).data() for column in range(model.columnCount())]
+        for row in range(count)
+    ]
+
+
+def headings(table):
+    model = table.model()
+    return [model.headerData(i, HEADINGS) for i in range(model.columnCount())]
+
+
+def look_at(panel, qtbot, path):
+    panel.open_file(path)
+    settle(qtbot, panel.session)
+
+
+def load(panel, qtbot, path):
+    look_at(panel, qtbot, path)
+    click(panel.load_button)
+    settle(qtbot, panel.session)
+
+
+def wait_for_preview(panel, qtbot, condition):
+    qtbot.waitUntil(condition, timeout=10_000)
+    settle(qtbot, panel.session)
+
+
+class TestBeginning:
+    def test_an_empty_panel_offers_a_table_and_the_sample(self, panel, answers):
+        assert panel.state() is PanelState.EMPTY
+        assert panel.pages.currentWidget() is panel.welcome
+        assert not panel.load_button.isVisible()
+        click(panel.welcome.open_button)
+        assert answers.asked == ["Open table"]
+
+    def test_the_sample_is_one_click_away(self, panel, qtbot):
+        click(panel.welcome.sample_button)
+        settle(qtbot, panel.session)
+        assert panel.importing.file.text() == "clinic.csv"
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert panel.session.table.rows == 10_000
+        assert panel.state() is PanelState.DONE
+
+    def test_recent_projects_are_listed_and_asked_for(self, panel, tmp_path, qtbot):
+        path = tmp_path / "clinic.sfumato"
+        path.touch()
+        panel.session.recent.add(path)
+        panel.welcome.refresh()
+        [made] = [b for b in panel.welcome.findChildren(type(panel.back)) if b.text() == "clinic"]
+        with qtbot.waitSignal(panel.session.project_requested) as heard:
+            click(made)
+        assert heard.args == [path]
+
+    def test_a_file_that_is_not_there_is_named_and_another_can_be_chosen(
+        self, panel, qtbot, answers, clinic, tmp_path
+    ):
+        look_at(panel, qtbot, tmp_path / "gone.csv")
+        assert "gone.csv" in messages(panel.messages)[0]
+        answers.file = clinic
+        click(message_button(panel.messages, "Choose another file…"))
+        settle(qtbot, panel.session)
+        assert panel.importing.file.text() == "clinic.csv"
+
+
+class TestOptions:
+    def test_what_was_found_is_shown(self, panel, qtbot, tmp_path):
+        path = tmp_path / "german.csv"
+        path.write_bytes("Größe;Name\n1,5;Jürgen\n2,25;Zoë\n".encode("cp1252"))
+        look_at(panel, qtbot, path)
+        form = panel.importing.form
+        assert (form.delimiter.value, form.decimal.value) == (";", ",")
+        assert form.encoding.value == "cp1252"
+        assert form.header.isChecked()
+        assert headings(panel.importing.table) == ["Größe", "Name"]
+        assert shown(panel.importing.table) == [["1.5", "Jürgen"], ["2.25", "Zoë"]]
+
+    def test_another_delimiter_shows_at_once(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("a,b;c\nx,y;3\nz,y;6\n")
+        look_at(panel, qtbot, path)
+        choose(panel.importing.form.delimiter, ";")
+        wait_for_preview(panel, qtbot, lambda: headings(panel.importing.table) == ["a,b", "c"])
+        assert shown(panel.importing.table)[0] == ["x,y", "3"]
+
+    def test_without_a_header_the_first_row_is_a_record(self, panel, qtbot, clinic):
+        look_at(panel, qtbot, clinic)
+        click(panel.importing.form.header)
+        wait_for_preview(panel, qtbot, lambda: panel.importing.table.model().rowCount() == 7)
+        assert shown(panel.importing.table, 1)[0][0] == "patient"
+
+    def test_texts_can_mean_missing(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("age,town\n34,?\n-,Ulm\n")
+        look_at(panel, qtbot, path)
+        field = panel.importing.form.missing
+        type_into(field, "?; -")
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        wait_for_preview(
+            panel, qtbot, lambda: shown(panel.importing.table) == [["34", "–"], ["–", "Ulm"]]
+        )
+        assert panel.importing.options.missing == ("", "?", "-")
+
+    def test_contradictions_are_said_and_not_taken_over(self, panel, qtbot, clinic):
+        look_at(panel, qtbot, clinic)
+        form = panel.importing.form
+        choose(form.decimal, ",")
+        choose(form.thousands, ",")
+        assert form.problem.isVisible()
+        assert form.options.thousands == ""
+
+    def test_only_what_concerns_the_format_is_offered(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.parquet"
+        pd.DataFrame({"a": [1, 2]}).to_parquet(path)
+        look_at(panel, qtbot, path)
+        form = panel.importing.form
+        assert not form.delimiter.isVisible()
+        assert form.bad_values.isVisible()
+        assert shown(panel.importing.table) == [["1"], ["2"]]
+
+    def test_a_workbooks_sheets_are_offered(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.xlsx"
+        with pd.ExcelWriter(path) as book:
+            pd.DataFrame({"a": [1]}).to_excel(book, sheet_name="first", index=False)
+            pd.DataFrame({"b": [2]}).to_excel(book, sheet_name="second", index=False)
+        look_at(panel, qtbot, path)
+        assert panel.importing.form.sheet.value == "first"
+        choose(panel.importing.form.sheet, "second")
+        wait_for_preview(panel, qtbot, lambda: headings(panel.importing.table) == ["b"])
+
+    def test_a_columns_type_can_be_fixed(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("postcode\n01234\n55555\n")
+        look_at(panel, qtbot, path)
+        menu = panel.importing.type_menu("postcode")
+        text = next(action for action in menu.actions() if action.text() == "Text")
+        text.trigger()
+        menu.close()
+        settle(qtbot, panel.session)
+        assert panel.importing.options.column_types == {"postcode": ColumnType.TEXT}
+        assert shown(panel.importing.table) == [["01234"], ["55555"]]
+
+    def test_a_file_that_can_not_be_read_so_says_why_in_the_place_of_the_rows(
+        self, panel, qtbot, tmp_path
+    ):
+        path = tmp_path / "a.csv"
+        path.write_bytes("name\nZo\u00eb\n".encode("cp1252"))
+        look_at(panel, qtbot, path)
+        choose(panel.importing.form.encoding, "utf-8")
+        page = panel.importing
+        wait_for_preview(panel, qtbot, lambda: page.pages.currentWidget() is page.problem)
+        assert page.problem.heading.text()
+        assert not panel.load_button.isEnabled()
+
+    def test_cancelling_brings_back_what_was_open(self, panel, qtbot, clinic, tmp_path):
+        load(panel, qtbot, clinic)
+        other = tmp_path / "other.csv"
+        other.write_text("x,y\n1,2\n")
+        look_at(panel, qtbot, other)
+        assert panel.state() is PanelState.IN_PROGRESS
+        click(panel.back)
+        assert panel.pages.currentWidget() is panel.loaded
+        assert panel.session.document.title == "clinic"
+
+
+class TestLoading:
+    def test_a_table_is_loaded_with_proposals(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        session = panel.session
+        assert session.table.columns == ("patient", "age", "ward", "disease")
+        document = session.document
+        assert document.title == "clinic"
+        assert document.source.path == str(clinic)
+        assert document.source.rows == 6
+        assert len(document.source.digest) == 64
+        assert [column.name for column in document.columns] == list(session.table.columns)
+        assert session.undo_text == "Open clinic"
+
+    def test_rows_with_too_few_fields_stop_the_reading_and_can_be_left_out(
+        self, panel, qtbot, tmp_path
+    ):
+        path = tmp_path / "a.csv"
+        path.write_text("a,b\n1,2\n3\n4,5\n")
+        load(panel, qtbot, path)
+        assert panel.session.table is None
+        assert "2" in messages(panel.messages)[0]
+        ways = [action.text for action in panel.messages.messages[0].actions]
+        assert ways
+        panel.messages.messages[0].actions[0].run()
+        settle(qtbot, panel.session)
+        assert panel.session.table.rows == 2
+        assert panel.importing.options.ragged_rows is RaggedRows.SKIP
+        assert any("left out" in text for text in messages(panel.messages))
+
+    def test_values_of_another_type_can_become_missing(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("age\n" + "\n".join(str(20 + i % 50) for i in range(400)) + "\nforty\n")
+        load(panel, qtbot, path)
+        assert panel.session.table is None
+        [message] = panel.messages.messages
+        assert "forty" not in message.text + message.remedy
+        assert "age" in message.text
+        choose(panel.importing.form.bad_values, BadValues.MISSING)
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert int(panel.session.table.frame["age"].isna().sum()) == 1
+
+    def test_loading_can_be_stopped(self, panel, qtbot, clinic, monkeypatch):
+        look_at(panel, qtbot, clinic)
+        reached = threading.Event()
+
+        def slow(path, options, document, context):
+            reached.set()
+            while True:
+                context.report(0.3, "Reading rows")
+
+        monkeypatch.setattr("app.ui.panels.data.panel.load", slow)
+        click(panel.load_button)
+        assert reached.wait(10)
+        assert panel.state() is PanelState.IN_PROGRESS
+        qtbot.waitUntil(lambda: panel.waiting.bar.value() == 300, timeout=5_000)
+        assert panel.waiting.step.text() == "Reading rows"
+        click(panel.waiting.cancel)
+        settle(qtbot, panel.session)
+        assert panel.pages.currentWidget() is panel.importing
+        assert panel.session.table is None
+        assert panel.load_button.isEnabled()
+        assert messages(panel.messages) == []
+
+    def test_the_same_columns_keep_earlier_decisions(self, panel, qtbot, clinic, tmp_path):
+        load(panel, qtbot, clinic)
+        session = panel.session
+        spec = ColumnSpec("disease", Role.SENSITIVE)
+        session.edit("Mark", session.document.with_column(spec))
+        edition = tmp_path / "december.csv"
+        edition.write_text(clinic.read_text() + "p7,40,east,flu\n")
+        load(panel, qtbot, edition)
+        assert session.document.column("disease").role is Role.SENSITIVE
+        assert session.document.source.rows == 7
+        click(message_button(panel.messages, "Undo"))
+        assert session.table.rows == 6
+
+    def test_other_columns_begin_anew(self, panel, qtbot, clinic, tmp_path):
+        load(panel, qtbot, clinic)
+        other = tmp_path / "other.csv"
+        other.write_text("x,y\n1,2\n3,4\n")
+        load(panel, qtbot, other)
+        assert [column.name for column in panel.session.document.columns] == ["x", "y"]
+        assert panel.session.document.title == "other"
+
+    def test_how_it_is_read_can_be_changed_afterwards(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        click(panel.loaded.reread)
+        settle(qtbot, panel.session)
+        assert panel.pages.currentWidget() is panel.importing
+        assert panel.importing.options.delimiter == ","
+        click(panel.importing.form.header)
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert panel.session.table.rows == 7
+
+    def test_a_project_without_its_table_asks_where_it_is(self, panel, qtbot):
+        source = Source("/gone/clinic.csv", "0" * 64, 6)
+        panel.session.edit("Open", Document(title="clinic", source=source))
+        assert panel.pages.currentWidget() is panel.gone
+        assert panel.state() is PanelState.ATTENTION
+        with qtbot.waitSignal(panel.session.locate_requested):
+            button = panel.gone.findChild(type(panel.back))
+            click(button)
+
+    def test_the_primary_button_leads_on(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        with qtbot.waitSignal(panel.session.panel_requested) as heard:
+            click(panel.load_button)
+        assert heard.args == ["attributes"]
+
+
+class TestRows:
+    def test_the_rows_are_shown_as_they_are(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        rows = shown(panel.loaded.table)
+        assert rows[0] == ["p1", "34", "north", "flu"]
+        assert rows[4][3] == "–"
+        assert "6 records, 4 columns" in panel.loaded.about.text()
+
+    def test_a_click_on_a_heading_sorts(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        header = panel.loaded.table.horizontalHeader()
+        header.setSortIndicator(1, Qt.SortOrder.AscendingOrder)
+        ages = [row[1] for row in shown(panel.loaded.table)]
+        assert ages == sorted(ages)
+        header.setSortIndicator(3, Qt.SortOrder.DescendingOrder)
+        assert [row[3] for row in shown(panel.loaded.table)][-1] == "–"
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        assert shown(panel.loaded.table)[0][0] == "p1"
+
+    def test_large_tables_are_sorted_in_a_job(self, panel, qtbot, clinic, monkeypatch):
+        monkeypatch.setattr(loaded_page, "SORTED_AT_ONCE", 2)
+        load(panel, qtbot, clinic)
+        panel.loaded.table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.DescendingOrder)
+        settle(qtbot, panel.session)
+        assert shown(panel.loaded.table)[0][1] == "62"
+
+    def test_cells_are_copied_as_tab_separated_text(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        table = panel.loaded.table
+        table.setFocus()
+        table.selectRow(1)
+        QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        assert QGuiApplication.clipboard().text() == "p2\t51\tnorth\tasthma"
+
+    def test_ten_million_rows_are_on_screen_at_once(self, themed, qtbot):
+        frame = pd.DataFrame({"a": np.broadcast_to(np.int8(7), 10_000_000)})
+        view = TableView()
+        qtbot.addWidget(view)
+        view.setModel(FrameModel(frame))
+        view.resize(300, 300)
+        view.show()
+        view.scrollToBottom()
+        assert view.rowAt(view.viewport().height() - 20) == 9_999_999
+        assert view.model().headerData(9_999_999, Qt.Orientation.Vertical) == "10\u202f000\u202f000"
+
+    def test_labels_of_statistical_files_are_shown(self, themed, qtbot):
+        frame = pd.DataFrame({"sex": [1, 2, 3]})
+        model = FrameModel(frame, {"sex": {1: "male", 2: "female"}})
+        assert [model.index(row, 0).data() for row in range(3)] == ["male", "female", "3"]
+        assert model.index(0, 0).data(Qt.ItemDataRole.ToolTipRole) == "1"
+
+    def test_the_model_keeps_qts_rules(self, themed, qtmodeltester):
+        frame = pd.DataFrame({"a": [1.5, None], "b": pd.to_datetime(["2025-01-01", None])})
+        model = FrameModel(frame)
+        qtmodeltester.check(model)
+        assert model.rowCount(QModelIndex()) == 2
+
+
+class TestProfiles:
+    def test_each_column_has_a_profile_in_a_line(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        model = panel.loaded.profiles.model()
+        assert model.rowCount() == 4
+        insight = panel.session.insight()
+        assert describe(insight.by_name["age"]).startswith("whole number · all different")
+        assert "17 % missing" in describe(insight.by_name["disease"])
+        assert "mean" in explain(insight.by_name["age"])
+        assert "flu" in explain(insight.by_name["disease"])
+
+    def test_choosing_a_profile_brings_its_column_into_sight(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        profiles = panel.loaded.profiles
+        profiles.setCurrentIndex(profiles.model().index(3, 0))
+        assert panel.loaded.table.currentIndex().column() == 3
+
+    def test_a_table_from_elsewhere_is_profiled_in_a_job(self, panel, qtbot):
+        table = Table(pd.DataFrame({"a": [1, 1, 2]}))
+        panel.session.open_table("Open", table, Document(columns=(ColumnSpec("a"),)))
+        settle(qtbot, panel.session)
+        assert panel.loaded.side.currentWidget() is panel.loaded.profiles
+
+    def test_the_list_draws_every_kind_of_column(self, panel, qtbot):
+        frame = pd.DataFrame(
+            {
+                "number": np.arange(50.0),
+                "one": 1,
+                "date": pd.date_range("2025-01-01", periods=50),
+                "text": ["a", "b"] * 25,
+                "nothing": pd.Series([None] * 50, dtype="string"),
+                "yes": [True, False] * 25,
+            }
+        )
+        panel.session.open_table("Open", Table(frame), Document())
+        settle(qtbot, panel.session)
+        picture = panel.loaded.profiles.grab().toImage()
+        assert not picture.isNull()
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1_050_000, "1.05 MB"), (10**10, "10 GB")],
+)
+def test_sizes_are_told_in_words(size, words):
+    assert size_words(size) == words
