@@ -85,6 +85,20 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
     axes = figure.add_subplot()
     quiet_axes(axes, style)
     name_rows(axes, [data.names[i] for i in order], style)
+    _draw_marks(axes, data, order, style)
+    _scale(axes, data, order, style)
+    _name_marks(axes, data, order, style)
+    for row, i in enumerate(order):
+        figure.hover.append(
+            HoverRegion(axes, (-9.0, row - 0.5, 9.0, row + 0.5), _row_text(data, style, int(i)))
+        )
+    return figure
+
+
+def _draw_marks(
+    axes: Axes, data: UtilityData, order: npt.NDArray[np.intp], style: PlotStyle
+) -> None:
+    """Draw each value's interval, estimate and true share."""
     rows = np.arange(len(order))
     axes.hlines(
         rows,
@@ -113,13 +127,6 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
         zorder=4,
         label="true",
     )
-    _scale(axes, data, order, style)
-    _name_marks(axes, data, order, style)
-    for row, i in enumerate(order):
-        figure.hover.append(
-            HoverRegion(axes, (-9.0, row - 0.5, 9.0, row + 0.5), _row_text(data, style, int(i)))
-        )
-    return figure
 
 
 def headline(data: UtilityData, style: PlotStyle) -> str:

@@ -1,9 +1,11 @@
-"""The releases of the open project, as panels show them."""
+"""The ledger of the open project, as panels show it."""
 
 from __future__ import annotations
 
+from app.engine.progress import Context
 from app.project.errors import LedgerTampered
 from app.project.records import ReleaseRecord
+from app.project.store import ProjectFile
 from app.ui.session import Session
 
 
@@ -19,3 +21,16 @@ def releases_of(session: Session) -> tuple[ReleaseRecord, ...]:
         return session.project.releases
     except LedgerTampered:
         return ()
+
+
+def count_entries(project: ProjectFile, context: Context) -> int:
+    """Examine the ledger's chain and return the number of its entries.
+
+    Raises
+    ------
+    LedgerTampered
+        If an entry is not as it was written.
+    """
+    context.report(0.0, "Examining the ledger")
+    project.ledger.verify_chain()
+    return len(project.ledger.entries)

@@ -15,8 +15,8 @@ from app.project.store import ProjectFile
 from app.ui.messages import MessageKind
 from app.ui.panels.base import PanelState
 from app.ui.panels.releases import PANEL
+from app.ui.panels.releases.dropping import dropped_bundle
 from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
-from app.ui.panels.releases.panel import dropped_bundle
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

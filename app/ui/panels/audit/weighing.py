@@ -10,21 +10,7 @@ import numpy.typing as npt
 from app.engine.audit.collusion import restored_alone, restored_together, restored_without
 from app.engine.progress import Context, Part
 from app.plots.collusion_bars import CollusionData, Member
-from app.project.store import ProjectFile
 from app.ui.panels.audit.holdings import Holding
-
-
-def count_entries(project: ProjectFile, context: Context) -> int:
-    """Examine the ledger's chain and return the number of its entries.
-
-    Raises
-    ------
-    LedgerTampered
-        If an entry is not as it was written.
-    """
-    context.report(0.0, "Examining the ledger")
-    project.ledger.verify_chain()
-    return len(project.ledger.entries)
 
 
 def weigh(

@@ -47,7 +47,7 @@ SCENES = (
     Scene("empty", _panel),
     Scene("working", _working),
     Scene("filled", _filled),
-    Scene("matrix", partial(_filled, page=1)),
+    Scene("becomes", partial(_filled, page=1)),
     Scene("posterior", partial(_filled, page=2)),
     Scene("usefulness", partial(_filled, page=3)),
     Scene("error", _error),

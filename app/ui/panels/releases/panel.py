@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QMimeData, QUrl
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
-from app.engine.progress import Context
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.jobs.job import Job
 from app.project.guarantee import guarantee_of
@@ -23,10 +22,11 @@ from app.ui.drops import DropHint
 from app.ui.messages import Action, MessageKind, error_texts
 from app.ui.panels.base import Panel, PanelState
 from app.ui.panels.releases.candidates import candidates_of
+from app.ui.panels.releases.dropping import dropped_bundle
 from app.ui.panels.releases.ledger_card import LedgerCard
 from app.ui.panels.releases.making import Made, make_all
 from app.ui.panels.releases.order_card import OrderCard
-from app.ui.records import releases_of
+from app.ui.records import count_entries, releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, ScrollPage, button
@@ -233,7 +233,7 @@ class ReleasesPanel(Panel):
         if project is not None:
             self.session.runner.run(
                 self.tr("Examining the ledger"),
-                partial(_examine_ledger, project),
+                partial(count_entries, project),
                 self._show_intact,
                 self._show_tampering,
                 key=LEDGER_JOB,
@@ -387,20 +387,3 @@ class ReleasesPanel(Panel):
         if path is not None:
             event.acceptProposedAction()
             self.verify(path)
-
-
-def _examine_ledger(project: ProjectFile, _context: Context) -> int:
-    """Examine the chain of entries; return how many there are."""
-    project.ledger.verify_chain()
-    return len(project.ledger.entries)
-
-
-def dropped_bundle(mime: QMimeData) -> Path | None:
-    """Return the bundle that is being dropped; None for anything else."""
-    files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
-    if len(files) != 1:
-        return None
-    path = files[0]
-    is_folder = path.is_dir() and (path / DATAPACKAGE_NAME).is_file()
-    is_file = path.is_file() and (path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME)
-    return path if is_folder or is_file else None

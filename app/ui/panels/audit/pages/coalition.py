@@ -19,10 +19,10 @@ from app.ui.messages import Message
 from app.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from app.ui.panels.audit.holdings import Holding, planned, released
 from app.ui.panels.audit.pages.base import AuditPage
-from app.ui.panels.audit.weighing import count_entries, weigh
+from app.ui.panels.audit.weighing import weigh
 from app.ui.panels.audit.wording import coalition_sentence
 from app.ui.panels.base import PanelState
-from app.ui.records import releases_of
+from app.ui.records import count_entries, releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
