@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.engine.mechanisms.base import Fact
 from app.project.guarantee import EntryPromise, Guarantee, guarantee_of
@@ -157,6 +165,7 @@ class GuaranteeCard(QFrame):
             self._content.deleteLater()
         self._content = content
         self._page.column.insertWidget(0, content)
+        content.show()
 
     def _add_promise(self, lines: QVBoxLayout, promise: EntryPromise, *, named: bool) -> None:
         """Add one entry's sentence, its two best-known figures, and all of them on request."""
@@ -178,6 +187,9 @@ class GuaranteeCard(QFrame):
     def _fold_figures(self, unfolded: bool) -> None:
         self._session.store.setValue(_FIGURES, int(unfolded))
         self._fill()
+        again = self._content.findChild(QPushButton) if self._content is not None else None
+        if again is not None:
+            again.setFocus()
 
     def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
         return column(label(title, "caption"), *(label(text, look, wrap=True) for text in texts))

@@ -1,17 +1,54 @@
-"""Fixtures for tests that need an application, jobs or a session."""
+"""Fixtures for tests that need an application, jobs, a session or the whole window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from app.jobs.runner import JobRunner
+from app.project import store as project_store
+from app.project.secret import ScryptCost
+from app.ui.main_window import MainWindow
+from app.ui.scenes import take_down
 from app.ui.session import Session
 from app.ui.settings import MemoryStore
 from app.ui.theme import Appearance, themes
+
+CLINIC = """\
+patient,age,ward,disease
+p1,34,north,flu
+p2,51,north,asthma
+p3,29,south,flu
+p4,62,south,diabetes
+p5,45,east,
+p6,38,east,asthma
+"""
+
+
+class Answers:
+    """Answers the questions for files that a person would answer."""
+
+    def __init__(self) -> None:
+        self.file: Path | None = None
+        self.saved: Path | None = None
+        self.chosen_folder: Path | None = None
+        self.asked: list[str] = []
+
+    def open_file(self, title: str, filters: str, folder: Path | None = None) -> Path | None:
+        self.asked.append(title)
+        return self.file
+
+    def save_file(self, title: str, filters: str, proposal: Path) -> Path | None:
+        self.asked.append(title)
+        return self.saved
+
+    def folder(self, title: str, folder: Path | None = None) -> Path | None:
+        self.asked.append(title)
+        return self.chosen_folder
 
 
 @pytest.fixture
@@ -32,9 +69,43 @@ def runner(qapp: QApplication) -> Iterator[JobRunner]:
 
 
 @pytest.fixture
-def session(themed: QApplication) -> Iterator[Session]:
+def answers() -> Answers:
+    """What the person answers when asked for files."""
+    return Answers()
+
+
+@pytest.fixture
+def session(themed: QApplication, answers: Answers) -> Iterator[Session]:
     """A fresh session that forgets its settings, closed at the end."""
-    made = Session(store=MemoryStore())
+    made = Session(store=MemoryStore(), chooser=answers)
     yield made
+    made.forget_changes()
     made.close()
     made.deleteLater()
+
+
+@pytest.fixture
+def quick_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Projects whose passphrases cost no time to try."""
+    defaults = project_store.ProjectFile.create.__func__.__kwdefaults__  # type: ignore[attr-defined]
+    monkeypatch.setitem(defaults, "cost", ScryptCost(2**4))
+
+
+@pytest.fixture
+def window(themed: QApplication, answers: Answers, quick_secrets: None) -> Iterator[MainWindow]:
+    """The whole window, shown offscreen, with all jobs ended at the end."""
+    made = MainWindow(Session(store=MemoryStore(), chooser=answers))
+    made.show()
+    yield made
+    made.session.forget_changes()
+    made.session.runner.shutdown()
+    made.session.close()
+    take_down(made)
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    """A small table about patients."""
+    path = tmp_path / "clinic.csv"
+    path.write_text(CLINIC, encoding="utf-8")
+    return path

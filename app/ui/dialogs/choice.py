@@ -35,8 +35,13 @@ class ChoiceDialog(Dialog):
             made = self.buttons.addButton(other_words, QDialogButtonBox.ButtonRole.DestructiveRole)
             made.setAutoDefault(False)
             made.clicked.connect(lambda _checked=False, name=name: self._choose(name))
-        primary = self.add_primary(words)
-        primary.clicked.connect(lambda: self._choose(first))
+        self._first = first
+        self.add_primary(words)
+
+    def accept(self) -> None:
+        """Close with what was chosen; without a choice, with the first way."""
+        self.chosen = self.chosen or self._first
+        super().accept()
 
     def _choose(self, name: str) -> None:
         self.chosen = name

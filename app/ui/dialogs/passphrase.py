@@ -113,6 +113,10 @@ class _PassphraseDialog(Dialog):
         if not busy:
             self.first.setFocus()
 
+    def set_idle(self) -> None:
+        """Take the passphrase again."""
+        self.set_busy(False)
+
     def ask_again(self, message: Message) -> None:
         """Say why it did not work, and let the person type another."""
         self.messages.show_message(message)

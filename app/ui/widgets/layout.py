@@ -132,6 +132,7 @@ class EmptyState(QWidget):
     """
 
     WIDTH = 420
+    NARROWEST = 220
 
     def __init__(self, icon: str, heading: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -141,13 +142,16 @@ class EmptyState(QWidget):
         self._column.addStretch(2)
         self._column.addWidget(IconLabel(icon, "muted", 36), 0, centre)
         self._column.addSpacing(Space.INSIDE)
-        self.heading = label(heading, "heading")
-        self._column.addWidget(self.heading, 0, centre)
+        self.heading = label(heading, "heading", wrap=True)
         self.text = label(text, "muted", wrap=True)
-        self.text.setAlignment(centre)
-        self.text.setFixedWidth(self.WIDTH)
-        # A row of its own, so that its height is reckoned from its own width.
-        self._column.addLayout(row(None, self.text, None))
+        for words in (self.heading, self.text):
+            words.setAlignment(centre)
+            words.setMinimumWidth(self.NARROWEST)
+            words.setMaximumWidth(self.WIDTH)
+            # A row of its own, so that its height is reckoned from its own width.
+            line = row(None, words, None)
+            line.setStretch(1, 1000)
+            self._column.addLayout(line)
         self._column.addSpacing(Space.INSIDE)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(Space.INSIDE)

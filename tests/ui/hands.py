@@ -1,0 +1,72 @@
+"""What a person's hands do in tests: wait for the window, click, type, answer dialogs."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.ui.messages import MessageBar, MessageView
+
+Dialog = TypeVar("Dialog", bound=QWidget)
+
+
+def settle(qtbot: Any, session: Any) -> None:
+    """Wait until no job runs and what it told is shown."""
+    qtbot.waitUntil(lambda: not session.runner.jobs, timeout=20_000)
+
+
+def click(widget: QWidget) -> None:
+    """Click a button that can be clicked."""
+    assert widget.isEnabled(), "the button can't be clicked"
+    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def type_into(field: QWidget, text: str) -> None:
+    """Replace a field's text by typing."""
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+
+
+def choose(combo: Any, value: object) -> None:
+    """Choose a value of a combo box by the keyboard."""
+    combo.setFocus()
+    target = combo._values.index(value)
+    while combo.currentIndex() != target:
+        down = combo.currentIndex() < target
+        QTest.keyClick(combo, Qt.Key.Key_Down if down else Qt.Key.Key_Up)
+
+
+def dialog_of(window: QWidget, kind: type[Dialog]) -> Dialog:
+    """Return the one dialog of a kind that is open."""
+    [found] = [dialog for dialog in window.findChildren(kind) if dialog.isVisible()]
+    return found
+
+
+def press(parent: QWidget, text: str) -> None:
+    """Press the visible push button with this text."""
+    buttons = [
+        button
+        for button in parent.findChildren(QPushButton)
+        if button.text().replace("&", "") == text and button.isVisible()
+    ]
+    assert buttons, f"there is no button {text!r}"
+    click(buttons[0])
+
+
+def messages(bar: MessageBar) -> list[str]:
+    """Return the texts of the messages in sight."""
+    return [message.text for message in bar.messages]
+
+
+def message_button(bar: MessageBar, text: str) -> QPushButton:
+    """Return a message's button by its text."""
+    for view in bar.findChildren(MessageView):
+        for button in view.findChildren(QPushButton):
+            if button.text() == text and not view.isHidden():
+                return button
+    raise AssertionError(f"no message offers {text!r}")
