@@ -128,7 +128,7 @@ qt_starts() {
 
 # prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
 prepare_qt() {
-  local platform="${1:-offscreen}"
+  local platform="${1-offscreen}"
   qt_starts "$platform" && return 0
   debian_packages "Qt needs libraries of the system." "${QT_PACKAGES[@]}"
   qt_starts "$platform" || stop "Qt still can't start: $(tail -n 3 "$LOG")"
