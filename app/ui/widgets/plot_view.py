@@ -138,9 +138,7 @@ class PlotView(QWidget):
         self.setMaximumHeight(round(1.25 * self._preferred_height))
         self.updateGeometry()
         self._more.show()
-        self._redraw.start()
-        if self._image is None:
-            self._render()
+        self._render()
 
     def sizeHint(self) -> QSize:
         """Return the size at which nothing is cramped."""
