@@ -23,10 +23,12 @@ from app.project.model import PolicyEntry
 from app.ui.panels.policy.editors import all_editors
 from app.ui.panels.policy.editors.base import LevelEditor
 from app.ui.panels.policy.editors.cards import Preset
+from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.ladder_view import LadderView
 from app.ui.panels.policy.recipients import Row
 from app.ui.panels.policy.recipients_card import RecipientsCard
 from app.ui.panels.policy.wording import tr
+from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
 from app.ui.widgets.icons import themed_icon
@@ -94,12 +96,18 @@ class EntryPage(QWidget):
     noted = Signal(str)
     """The remark on the chosen recipient."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._session = session
         self.recipients = RecipientsCard(self)
         self.ladder = LadderView(self)
         self._editors: dict[str, LevelEditor] = {}
         self.editor: LevelEditor | None = None
+        self._settings_editors: dict[str, SettingsEditor] = {}
+        self.settings: SettingsEditor | None = None
+        """What the settings of the mechanism in sight are stated with."""
+        self._settings_card = Card(parent=self)
+        self._settings_card.hide()
         self._build_ladder_card()
         self._middle = ResponsiveRow(WIDE, parent=self)
         self._middle.add(self._ladder_card)
@@ -119,6 +127,7 @@ class EntryPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.BETWEEN)
         column.addLayout(self._build_head())
+        column.addWidget(self._settings_card)
         column.addWidget(self._middle)
         column.addWidget(self._level_card)
         column.addStretch(1)
@@ -177,6 +186,27 @@ class EntryPage(QWidget):
         self.mechanism.set_choices(suitable(attributes))
         self.mechanism.set_value(entry.mechanism)
         self._summary.setText(tr(mechanism.summary))
+        self._use_settings_editor(entry.mechanism)
+        if self.settings is not None:
+            self.settings.show_settings(attributes, entry.settings)
+
+    def _use_settings_editor(self, mechanism: str) -> None:
+        """Put a mechanism's settings in the place of another's; most have none."""
+        editor = all_editors().get(mechanism)
+        made = editor.settings_editor() if editor is not None else None
+        if self.settings is not None and self._settings_editors.get(mechanism) is not self.settings:
+            self.settings.leave()
+            self.settings.hide()
+        self._settings_card.setVisible(made is not None)
+        if made is not None and mechanism not in self._settings_editors:
+            widget = made(self._session, self)
+            widget.settings_stated.connect(self.settings_stated)
+            widget.finished.connect(self.finished)
+            self._settings_editors[mechanism] = widget
+            self._settings_card.body.addWidget(widget)
+        self.settings = self._settings_editors[mechanism] if made is not None else None
+        if self.settings is not None:
+            self.settings.show()
 
     def show_recipients(self, rows: Sequence[Row], rungs: Sequence[Rung], selected: str) -> None:
         """Show who is where."""

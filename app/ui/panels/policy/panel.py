@@ -46,7 +46,7 @@ class PolicyPanel(Panel):
         self.set_primary(self.tr("Add recipient"), "add").clicked.connect(self._add_recipient)
         self.pages = QStackedWidget(self)
         self.list = EntryList(self)
-        self.page = EntryPage(self)
+        self.page = EntryPage(session, self)
         self._scroll = ScrollPage(self)
         self._scroll.column.addWidget(self.page)
         self._build_pages()

@@ -22,6 +22,7 @@ from app.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statemen
 from app.engine.table import Attribute
 from app.ui.messages import error_texts
 from app.ui.panels.policy.editors.cards import Preset, PresetRow, TermTiles
+from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.wording import kept, suspicion, tr, usefulness
 from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, SliderField
@@ -76,6 +77,11 @@ class LevelEditor(QWidget):
     def presets(cls) -> tuple[Preset, ...]:
         """Return levels in plain words, most trusted first."""
         return ()
+
+    @classmethod
+    def settings_editor(cls) -> type[SettingsEditor] | None:
+        """Return what the mechanism's settings are stated with; None where it has none."""
+        return None
 
     def slider_reach(self) -> Mapping[str, tuple[float, float]]:
         """Return, by a field's name, the part of its range that its slider covers."""

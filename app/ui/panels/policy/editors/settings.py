@@ -1,0 +1,41 @@
+"""What a mechanism's settings are stated with: they belong to the entry, to no recipient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.engine.mechanisms.base import Settings
+from app.engine.table import Attribute
+from app.ui.session import Session
+
+
+class SettingsEditor(QWidget):
+    """States the settings of one policy entry.
+
+    What is not right yet stays here, marked where it is wrong; the document only ever gets
+    settings that hold. A mechanism's `LevelEditor` names its subclass in `settings_editor`.
+
+    Parameters
+    ----------
+    session
+        Runs jobs and asks for files; the document is edited through the signals alone.
+    """
+
+    settings_stated = Signal(object)
+    """The person changed the settings: `Settings` that hold for the attributes in sight."""
+    finished = Signal()
+    """The next change is another step of undo."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+
+    def show_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Show an entry's settings."""
+        del attributes, settings
+
+    def leave(self) -> None:
+        """Stop what is being worked out: another entry comes into sight."""
