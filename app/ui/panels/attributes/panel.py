@@ -21,6 +21,7 @@ from app.engine.errors import DomainError, SfumatoError
 from app.engine.profile import BinWidths, suggest_binning
 from app.engine.table import proposed_domain
 from app.project.model import Document
+from app.ui.attributes import ROWS_AT_ONCE
 from app.ui.messages import MessageKind, error_texts
 from app.ui.panels.attributes import edits
 from app.ui.panels.attributes.columns_model import (
@@ -58,6 +59,7 @@ class AttributesPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
+        self._provisional = ""
         self.model = ColumnsModel(session)
         self.model.setParent(self)
         self.table = self._build_table()
@@ -124,7 +126,7 @@ class AttributesPanel(Panel):
         session, detail = self.session, self.detail
         session.document_changed.connect(self.refresh)
         session.table_changed.connect(self.refresh)
-        session.profiles_changed.connect(self._show_detail)
+        session.profiles_changed.connect(self._take_insight)
         session.attribute_changed.connect(lambda _name: self._show_detail())
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_detail())
         self.model.role_chosen.connect(lambda name, role: self._set_roles([name], role))
@@ -178,17 +180,25 @@ class AttributesPanel(Panel):
         self.next.setEnabled(bool(self.session.document.sensitive))
         self.record_key.refresh()
         if columns and not self.chosen:
-            self.choose(self._first_to_look_at())
+            self._choose_first()
         self._show_detail()
         self.state_changed.emit()
 
-    def _first_to_look_at(self) -> str:
-        """Return the first column that may be sensitive, else the first of all."""
+    def _choose_first(self) -> None:
+        """Choose the first column that may be sensitive, else the first of all."""
         insight, columns = self.session.insight(), self.session.document.columns
         known = insight.proposals if insight is not None else ()
         hinted = [proposal.spec.name for proposal in known if proposal.may_be_sensitive]
         names = [column.name for column in columns]
-        return next((name for name in hinted if name in names), names[0])
+        self._provisional = names[0] if insight is None else ""
+        self.choose(next((name for name in hinted if name in names), names[0]))
+
+    def _take_insight(self) -> None:
+        """Show what has become known; begin where it points, unless the person chose already."""
+        if self._provisional and self.chosen == [self._provisional]:
+            self._choose_first()
+        self.record_key.refresh()
+        self._show_detail()
 
     def _show_detail(self) -> None:
         names = self.chosen
@@ -251,7 +261,7 @@ class AttributesPanel(Panel):
             session.edit(text, document)
             return
         known = [session.attribute(spec.name) for spec in waiting]
-        if table.rows <= 100_000 or all(item is not None for item in known):
+        if table.rows <= ROWS_AT_ONCE or all(item is not None for item in known):
             try:
                 session.edit(text, edits.with_fixed_domains(document, table))
             except SfumatoError as error:

@@ -40,7 +40,6 @@ class RecordKeyField(Card):
         self.note = label("", "small", wrap=True)
         self.body.addLayout(line)
         self.body.addWidget(self.note)
-        session.profiles_changed.connect(self.refresh)
 
     def candidates(self) -> tuple[str, ...]:
         """Return the columns whose values are all there and all different."""

@@ -1,0 +1,395 @@
+"""The Attributes panel: roles, kinds, domains, bins, and what records are known by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtTest import QTest
+
+from app.engine.columns import Domain, Kind, MissingRule, Role
+from app.engine.profile import BinWidths, propose_columns
+from app.engine.table import Table
+from app.project.model import Document, PolicyEntry, Recipient
+from app.ui import attributes as attribute_cache
+from app.ui.panels.attributes import AttributesPanel
+from app.ui.panels.attributes.columns_model import KIND, ROLE
+from app.ui.panels.attributes.domain_model import RECORDS, SHOWN, VALUE
+from app.ui.panels.base import PanelState
+from app.ui.widgets.fields import ChoiceField
+from tests.ui.hands import choose, click, messages, settle, type_into
+
+ROWS = 60
+
+
+def people():
+    rows = np.arange(ROWS)
+    disease = np.array(["flu", "asthma", "diabetes"])[rows % 3]
+    disease = pd.Series(pd.Categorical(disease))
+    disease[ROWS - 1] = np.nan
+    return Table(
+        pd.DataFrame(
+            {
+                "patient": [f"p{row}" for row in rows],
+                "age": 20 + rows % 40,
+                "disease": disease,
+                "visits": rows % 4,
+                "admitted": pd.date_range("2025-01-01", periods=ROWS),
+            }
+        )
+    )
+
+
+@pytest.fixture
+def panel(session, qtbot):
+    made = AttributesPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def open_people(panel, qtbot):
+    table = people()
+    document = Document(title="people", columns=propose_columns(table))
+    panel.session.open_table("Open people", table, document)
+    settle(qtbot, panel.session)
+    return panel
+
+
+def spec(panel, name):
+    return panel.session.document.column(name)
+
+
+def mark(panel, name, role):
+    panel.choose(name)
+    choose(panel.detail.role, role)
+
+
+def values(panel):
+    model = panel.detail.domain.model
+    return [model.index(row, VALUE).data() for row in range(model.rowCount())]
+
+
+def records(panel):
+    model = panel.detail.domain.model
+    return [model.index(row, RECORDS).data() for row in range(model.rowCount())]
+
+
+class TestRoles:
+    def test_without_a_table_the_panel_says_what_comes_first(self, panel, qtbot):
+        assert panel.state() is PanelState.EMPTY
+        assert panel.pages.currentWidget() is panel.empty
+        with qtbot.waitSignal(panel.session.panel_requested) as heard:
+            click(panel.empty.findChild(type(panel.next)))
+        assert heard.args == ["data"]
+
+    def test_every_column_is_listed_with_its_proposed_role_and_kind(self, open_people):
+        model = open_people.model
+        names = [model.index(row, 0).data() for row in range(model.rowCount())]
+        assert names == ["patient", "age", "disease", "visits", "admitted"]
+        assert model.index(0, ROLE).data() == "Identifying"
+        assert model.index(4, KIND).data() == "Dates"
+        assert open_people.state() is PanelState.IN_PROGRESS
+
+    def test_the_reason_of_a_proposal_is_told(self, open_people):
+        open_people.choose("disease")
+        assert "keep private" in open_people.detail.reason.text()
+        open_people.choose("patient")
+        assert open_people.detail.reason.text().startswith("Proposed: ")
+
+    def test_the_column_that_may_be_sensitive_comes_into_sight_first(self, open_people):
+        assert open_people.chosen == ["disease"]
+
+    def test_a_role_is_given_beside_the_list(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        session = open_people.session
+        assert spec(open_people, "disease").role is Role.SENSITIVE
+        assert session.undo_text == "Mark disease as sensitive"
+        assert open_people.state() is PanelState.DONE
+        assert open_people.next.isEnabled()
+        session.undo()
+        assert open_people.state() is PanelState.IN_PROGRESS
+        assert open_people.detail.role.value is Role.QUASI_IDENTIFIER
+
+    def test_a_role_is_given_in_the_list_by_the_keyboard(self, open_people, qtbot):
+        table = open_people.table
+        open_people.choose("disease")
+        table.setFocus()
+        QTest.keyClick(table, Qt.Key.Key_F2)
+        editor = table.viewport().findChild(ChoiceField)
+        popup = editor.view()
+        qtbot.waitUntil(popup.isVisible)
+        QTest.keyClick(popup, Qt.Key.Key_Down)
+        QTest.keyClick(popup, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: spec(open_people, "disease").role is Role.SENSITIVE)
+
+    def test_a_click_on_a_kind_offers_the_kinds_that_fit(self, open_people, qtbot):
+        table = open_people.table
+        index = open_people.model.index(open_people.model.row_of("age"), KIND)
+        QTest.mouseClick(
+            table.viewport(), Qt.MouseButton.LeftButton, pos=table.visualRect(index).center()
+        )
+        editor = table.viewport().findChild(ChoiceField)
+        assert [editor.itemText(i) for i in range(editor.count())] == ["Categories", "Numbers"]
+        editor.hidePopup()
+
+    def test_several_columns_get_a_role_together(self, open_people):
+        flags = QItemSelectionModel.SelectionFlag
+        selection = open_people.table.selectionModel()
+        for row in (1, 3):
+            selection.select(open_people.model.index(row, 0), flags.Select | flags.Rows)
+        assert open_people.detail.title.text() == "3 columns"
+        choose(open_people.detail.role, Role.INSENSITIVE)
+        roles = {name: spec(open_people, name).role for name in ("age", "disease", "visits")}
+        assert set(roles.values()) == {Role.INSENSITIVE}
+        assert open_people.session.undo_text == "Mark 3 columns as insensitive"
+
+    def test_a_policy_goes_with_the_role_it_was_for(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        session = open_people.session
+        entry = PolicyEntry(("disease",), "uniform")
+        person = Recipient("A", {"disease": {"retention_probability": 0.3}})
+        session.edit("Policy", replace(session.document, policy=(entry,), recipients=(person,)))
+        mark(open_people, "disease", Role.INSENSITIVE)
+        assert session.document.policy == ()
+        assert session.document.recipients == (Recipient("A"),)
+
+    def test_the_primary_button_leads_on(self, open_people, qtbot):
+        mark(open_people, "disease", Role.SENSITIVE)
+        with qtbot.waitSignal(open_people.session.panel_requested) as heard:
+            click(open_people.next)
+        assert heard.args == ["policy"]
+
+
+class TestDomains:
+    def test_marking_as_sensitive_fixes_the_values_that_occur(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        assert spec(open_people, "disease").domain == Domain(("asthma", "diabetes", "flu", None))
+        assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
+        assert records(open_people) == ["20", "19", "20", "1"]
+
+    def test_a_value_that_does_not_occur_can_be_added_and_removed(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        type_into(editor.new_value, "measles")
+        QTest.keyClick(editor.new_value, Qt.Key.Key_Return)
+        assert values(open_people) == ["asthma", "diabetes", "flu", "measles", "(missing)"]
+        assert records(open_people)[3] == "none"
+        assert editor.new_value.text() == ""
+        editor.view.selectRow(3)
+        click(editor.remove)
+        assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
+
+    def test_a_value_that_records_have_can_not_be_removed(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        editor.view.selectRow(0)
+        assert not editor.remove.isEnabled()
+        assert "records have" in editor.remove.toolTip()
+
+    def test_a_value_twice_is_refused_beside_the_field(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        before = spec(open_people, "disease")
+        type_into(editor.new_value, "flu")
+        click(editor.add_button)
+        assert editor.problem.isVisible()
+        assert spec(open_people, "disease") == before
+        type_into(editor.new_value, "measles")
+        click(editor.add_button)
+        assert not editor.problem.isVisible()
+
+    def test_values_are_put_in_order(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        editor.view.selectRow(2)
+        click(editor.up)
+        assert values(open_people)[:3] == ["asthma", "flu", "diabetes"]
+        QTest.keyClick(editor.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+        assert values(open_people)[:3] == ["asthma", "diabetes", "flu"]
+        by_value, by_records = editor.sort.menu().actions()
+        by_records.trigger()
+        assert values(open_people)[:2] == ["asthma", "flu"]
+        by_value.trigger()
+        assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
+
+    def test_a_value_can_be_shown_by_another_name(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        model = open_people.detail.domain.model
+        model.setData(model.index(2, SHOWN), "Influenza")
+        assert spec(open_people, "disease").domain.names[2] == "Influenza"
+        assert model.index(2, VALUE).data() == "flu"
+        model.setData(model.index(2, SHOWN), "")
+        assert spec(open_people, "disease").domain.labels == {}
+
+    def test_a_missing_value_can_stop_a_release(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        choose(open_people.detail.missing, MissingRule.REFUSED)
+        assert None not in spec(open_people, "disease").domain.values
+        assert open_people.state() is PanelState.ATTENTION
+        assert "missing in 1 row" in open_people.detail.problem.text().replace("rows", "row")
+        choose(open_people.detail.missing, MissingRule.VALUE)
+        assert open_people.state() is PanelState.DONE
+
+    def test_rows_outside_the_domain_are_named_without_their_values(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        narrower = replace(spec(open_people, "disease"), domain=Domain(("asthma", "flu", None)))
+        session = open_people.session
+        session.edit("Narrow", session.document.with_column(narrower))
+        text = open_people.detail.problem.text()
+        assert "19" in text
+        assert "diabetes" not in text
+        assert open_people.state() is PanelState.ATTENTION
+
+    def test_numbers_are_added_as_numbers(self, open_people):
+        mark(open_people, "visits", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        type_into(editor.new_value, "seven")
+        click(editor.add_button)
+        assert editor.problem.isVisible()
+        type_into(editor.new_value, "7")
+        click(editor.add_button)
+        assert spec(open_people, "visits").domain.values == (0, 1, 2, 3, 7)
+
+    def test_the_domain_of_a_large_table_is_fixed_in_a_job(self, panel, qtbot, monkeypatch):
+        monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 10)
+        monkeypatch.setattr("app.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
+        table = people()
+        panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
+        settle(qtbot, panel.session)
+        mark(panel, "disease", Role.SENSITIVE)
+        settle(qtbot, panel.session)
+        assert spec(panel, "disease").domain.size == 4
+        assert records(panel) == ["20", "19", "20", "1"]
+
+
+class TestKindsAndBins:
+    def test_another_kind_begins_anew(self, open_people):
+        mark(open_people, "visits", Role.SENSITIVE)
+        choose(open_people.detail.kind, Kind.NUMERIC)
+        assert spec(open_people, "visits").kind is Kind.NUMERIC
+        assert spec(open_people, "visits").domain is None
+        assert open_people.detail.bins.isVisible()
+
+    def test_bins_are_proposed_with_round_edges(self, open_people, qtbot):
+        open_people.choose("age")
+        bins = open_people.detail.bins
+        click(bins.use)
+        settle(qtbot, open_people.session)
+        binning = spec(open_people, "age").binning
+        assert binning.edges[0] <= 20
+        assert binning.edges[-1] >= 59
+        assert bins.histogram.edges == binning.edges
+        assert sum(int(count) for count in records(open_people)) == ROWS
+
+    def test_the_number_and_the_width_of_bins_can_be_chosen(self, open_people, qtbot):
+        open_people.choose("age")
+        bins = open_people.detail.bins
+        click(bins.use)
+        settle(qtbot, open_people.session)
+        bins.count.spin.setFocus()
+        QTest.keyClick(bins.count.spin, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClicks(bins.count.spin, "3")
+        QTest.keyClick(bins.count.spin, Qt.Key.Key_Return)
+        settle(qtbot, open_people.session)
+        assert len(spec(open_people, "age").binning.edges) == 4
+        choose(bins.widths, BinWidths.EQUAL)
+        settle(qtbot, open_people.session)
+        widths = np.diff(spec(open_people, "age").binning.edges)
+        assert np.allclose(widths, widths[0])
+
+    def test_edges_are_drawn_while_they_are_typed_and_taken_when_done(self, open_people, qtbot):
+        open_people.choose("age")
+        bins = open_people.detail.bins
+        click(bins.use)
+        settle(qtbot, open_people.session)
+        type_into(bins.edges, "0; 40; 100")
+        assert bins.histogram.edges == (0.0, 40.0, 100.0)
+        before = open_people.session.undo_text
+        assert before == "Bins of age"
+        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
+        assert spec(open_people, "age").binning.edges == (0.0, 40.0, 100.0)
+        assert values(open_people) == ["[0, 40)", "[40, 100]"]
+        assert records(open_people) == ["40", "20"]
+
+    def test_edges_that_make_no_bins_are_explained_and_not_taken(self, open_people, qtbot):
+        open_people.choose("age")
+        bins = open_people.detail.bins
+        click(bins.use)
+        settle(qtbot, open_people.session)
+        before = spec(open_people, "age").binning
+        for text in ("0; forty; 100", "40; 0; 100", "0; 100"):
+            type_into(bins.edges, text)
+            assert bins.problem.isVisible()
+            QTest.keyClick(bins.edges, Qt.Key.Key_Return)
+            assert spec(open_people, "age").binning == before
+
+    def test_numbers_outside_the_bins_are_named(self, open_people, qtbot):
+        open_people.choose("age")
+        click(open_people.detail.bins.use)
+        settle(qtbot, open_people.session)
+        type_into(open_people.detail.bins.edges, "30; 40; 50")
+        QTest.keyClick(open_people.detail.bins.edges, Qt.Key.Key_Return)
+        assert "outside the bins" in open_people.detail.problem.text()
+
+    def test_bins_are_named_and_unnamed(self, open_people, qtbot):
+        open_people.choose("age")
+        click(open_people.detail.bins.use)
+        settle(qtbot, open_people.session)
+        type_into(open_people.detail.bins.edges, "0; 40; 100")
+        QTest.keyClick(open_people.detail.bins.edges, Qt.Key.Key_Return)
+        model = open_people.detail.domain.model
+        model.setData(model.index(0, SHOWN), "young")
+        assert spec(open_people, "age").binning.labels == ("young", "[40, 100]")
+        model.setData(model.index(1, SHOWN), "young")
+        assert open_people.detail.domain.problem.isVisible()
+        assert not open_people.detail.domain.add_button.isVisible()
+
+    def test_bins_can_be_given_up(self, open_people, qtbot):
+        open_people.choose("age")
+        bins = open_people.detail.bins
+        click(bins.use)
+        settle(qtbot, open_people.session)
+        click(bins.use)
+        assert spec(open_people, "age").binning is None
+        assert not bins.edges.isVisible()
+
+    def test_a_column_of_one_number_can_not_be_divided(self, panel, qtbot):
+        table = Table(pd.DataFrame({"a": np.full(30, 5.0), "b": range(30)}))
+        document = Document(columns=propose_columns(table))
+        panel.session.open_table("Open", table, document)
+        settle(qtbot, panel.session)
+        panel.choose("a")
+        choose(panel.detail.kind, Kind.NUMERIC)
+        click(panel.detail.bins.use)
+        settle(qtbot, panel.session)
+        assert "two different numbers" in messages(panel.messages)[0]
+        assert not panel.detail.bins.use.isChecked()
+
+
+class TestRecordKey:
+    def test_columns_that_number_the_records_can_be_the_key(self, open_people):
+        field = open_people.record_key
+        assert field.candidates() == ("patient", "admitted")
+        choose(field.field, "patient")
+        assert open_people.session.document.record_key == "patient"
+        assert "stays on its ladder" in field.note.text()
+        open_people.session.undo()
+        assert field.field.value == ""
+
+    def test_without_such_a_column_the_position_is_explained(self, panel, qtbot):
+        table = Table(pd.DataFrame({"a": [1, 1, 2]}))
+        panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
+        settle(qtbot, panel.session)
+        assert panel.record_key.candidates() == ()
+        assert "no column numbers" in panel.record_key.note.text()
+
+    def test_a_key_that_is_not_unique_any_more_stays_in_sight(self, open_people):
+        session = open_people.session
+        session.edit("Key", replace(session.document, record_key="visits"))
+        assert open_people.record_key.field.value == "visits"
