@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt, QTranslator
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QToolTip
 
@@ -106,6 +106,26 @@ def test_a_plot_out_of_sight_is_drawn_when_it_comes_into_sight(qtbot, view):
     assert built == []
     view.show()
     qtbot.waitUntil(lambda: len(built) == 1)
+
+
+class Shouting(QTranslator):
+    """Translates what plots say into capitals."""
+
+    def isEmpty(self):
+        return False
+
+    def translate(self, context, text, _disambiguation=None, _number=-1):
+        return text.replace("recipients", "RECIPIENTS") if context == "Plots" else ""
+
+
+def test_its_words_are_in_the_person_s_language(qapp, view):
+    translator = Shouting()
+    qapp.installTranslator(translator)
+    try:
+        view.show_plot(partial(build_collusion_bars, data.collusion()))
+        assert view.figure.headline.startswith("Three RECIPIENTS who pool")
+    finally:
+        qapp.removeTranslator(translator)
 
 
 def test_another_plot_takes_its_place(view):

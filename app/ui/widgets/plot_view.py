@@ -5,11 +5,23 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QPoint,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -127,7 +139,7 @@ class PlotView(QWidget):
         self._catch_up.stop()
         if self._build is None:
             return
-        figure = self._build(themes().current.style)
+        figure = self._build(_style())
         figure.corner = CORNER
         self._figure, self._region = figure, None
         FigureCanvasAgg(figure)
@@ -323,7 +335,7 @@ class PlotView(QWidget):
             return b""
         if kind == "csv":
             return self._figure.to_csv().encode()
-        figure = self._build(themes().current.style)
+        figure = self._build(_style())
         FigureCanvasAgg(figure)
         figure.margin = EXPORT_MARGIN
         figure.set_size_inches(
@@ -353,3 +365,8 @@ class PlotView(QWidget):
 
     def _open_menu(self) -> None:
         self.menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
+
+
+def _style() -> PlotStyle:
+    """Return the theme's style, with its words in the person's language."""
+    return replace(themes().current.style, translate=partial(QCoreApplication.translate, "Plots"))

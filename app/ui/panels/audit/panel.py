@@ -30,6 +30,7 @@ class AuditPanel(Panel):
         super().__init__(session, parent)
         self.tabs = QTabWidget(self)
         self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
         self.tabs.setTabBarAutoHide(True)
         self.pages: tuple[AuditPage, ...] = tuple(page(session, self) for page in all_pages())
         for page in self.pages:

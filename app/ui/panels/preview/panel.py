@@ -115,6 +115,7 @@ class PreviewPanel(Panel):
         self.utility = UtilityPage(self.session, self)
         self.tabs = QTabWidget(self)
         self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self.sample, self.tr("Before and after"))
         self.tabs.addTab(self.matrix, self.tr("What becomes of a value"))
         self.tabs.addTab(self.posterior, self.tr("What a value tells"))

@@ -17,7 +17,7 @@ from app.ui.panels.releases.verification import VerificationView
 from app.ui.widgets.layout import Badge, Card, EmptyState, button, row
 from app.ui.widgets.tables import TableView
 
-WIDE: Final = 660
+WIDE: Final = 780
 """From this width on, the bundles' names are shown."""
 
 
