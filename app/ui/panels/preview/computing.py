@@ -216,24 +216,22 @@ def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
 
 def _released_counts(question: Question, level: float, context: Context) -> npt.NDArray[np.int64]:
     """Return how often each value is released in the whole table, shape (m,)."""
-    rows = np.arange(question.table.rows, dtype=np.intp)
-    codes = _released(question, level, rows, context)
+    codes = _released(question, level, None, context)
     domain = question.attributes[0].domain
     size = domain.size if domain is not None else 0
     return np.bincount(codes, minlength=size).astype(np.int64)
 
 
 def _released(
-    question: Question, level: float, rows: Positions, context: Context
+    question: Question, level: float, rows: Positions | None, context: Context
 ) -> npt.NDArray[np.unsignedinteger]:
-    """Return the codes that are released of some rows of the entry's first attribute."""
-    whole = len(rows) == question.table.rows
+    """Return the codes that are released of the entry's first attribute.
+
+    Of some rows, or of all where `rows` is None.
+    """
     columns = tuple(
-        EncodedColumn(
-            question.columns[name].attribute,
-            question.columns[name].values if whole else question.columns[name].values[rows],
-        )
-        for name in question.entry.attributes
+        EncodedColumn(column.attribute, column.values if rows is None else column.values[rows])
+        for column in (question.columns[name] for name in question.entry.attributes)
     )
     request = ReleaseRequest(
         columns=columns,
@@ -249,9 +247,16 @@ def _released(
     return attribute.domain.encode(released[attribute.name], attribute.name)
 
 
-def _record_ids(question: Question, rows: Positions, context: Context) -> npt.NDArray[np.uint64]:
+def _record_ids(
+    question: Question, rows: Positions | None, context: Context
+) -> npt.NDArray[np.uint64]:
     """Return the identifiers of some rows, as a release of the whole table has them."""
     key = question.document.record_key
-    if key is None:
-        return record_ids_by_position(question.table.rows)[rows]
-    return record_ids_by_key(question.table.column(key).iloc[rows], question.keys, context)
+    if key is not None:
+        column = question.table.column(key)
+        return record_ids_by_key(
+            column if rows is None else column.iloc[rows], question.keys, context
+        )
+    if rows is None:
+        return record_ids_by_position(question.table.rows)
+    return rows.astype(np.uint64)  # a position is its own identifier
