@@ -173,6 +173,9 @@ class NewPassphraseDialog(_PassphraseDialog):
         self.form.addRow("", self.strength)
         self.form.addRow(self.tr("&Again"), self.second)
         self.form.addRow("", self.same)
+        # Qt goes through fields in the order in which they were made: the buttons came first.
+        QWidget.setTabOrder(self.first, self.second)
+        QWidget.setTabOrder(self.second, self.submit)
         self.first.textChanged.connect(self._judge)
         self.second.textChanged.connect(self._judge)
         self._judge()
