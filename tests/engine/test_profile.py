@@ -1,0 +1,290 @@
+"""Profiles of columns, proposals with their reasons, and suggested bins."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.columns import Kind, Role
+from app.engine.errors import Cancelled, DomainError
+from app.engine.profile import (
+    BinWidths,
+    profile_columns,
+    proposals,
+    propose_columns,
+    suggest_binning,
+)
+from app.engine.progress import Callback
+from app.engine.summary import MOST_BARS, MOST_TOP, summarize
+from app.engine.table import Table
+
+ROWS = 200
+
+
+def profile(values, dtype=None, name="x"):
+    return summarize(pd.Series(values, dtype=dtype, name=name))
+
+
+def proposal(name, values, **labels):
+    table = Table(pd.DataFrame({name: values}), **labels)
+    return proposals(table)[0]
+
+
+def numbered(text, rows=ROWS):
+    return [f"{text} {place}" for place in range(rows)]
+
+
+def cycled(values, rows=ROWS):
+    return list(itertools.islice(itertools.cycle(values), rows))
+
+
+@pytest.mark.parametrize("dtype", ["str", object, "category"])
+def test_texts_are_counted_most_frequent_first(dtype):
+    found = profile(["b", "a", "b", None, "b", "a", "c"], dtype)
+    assert (found.count, found.missing, found.distinct, found.present) == (7, 1, 3, 6)
+    assert [(item.value, item.count) for item in found.top] == [("b", 3), ("a", 2), ("c", 1)]
+    assert found.type_name == "text"
+    assert found.mean_length == 1.0
+    assert found.distribution == pytest.approx((3 / 6, 2 / 6, 1 / 6))
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "type_name"),
+    [
+        ([1, 2], "int64", "whole number"),
+        ([1, None], "Int64", "whole number"),
+        ([1.0, 2.0], "float64", "whole number"),
+        ([1.5, 2.0], "float64", "number"),
+        ([True, False], "bool", "yes/no"),
+        ([True, None], "boolean", "yes/no"),
+        (pd.to_datetime(["2024-01-01", "2024-01-02"]), None, "date"),
+        (pd.to_datetime(["2024-01-01 10:00", "2024-01-02 11:00"]), None, "date and time"),
+        ([1, "a"], object, "mixed"),
+        ([1, 2, 1], "category", "whole number"),
+    ],
+)
+def test_types_have_plain_names(values, dtype, type_name):
+    assert profile(values, dtype).type_name == type_name
+
+
+def test_numbers_are_summed_up_with_quantiles_and_a_histogram():
+    values = np.random.default_rng(1).normal(50, 10, 20_000)
+    found = profile(np.append(values, [np.nan] * 5))
+    numbers = found.numbers
+    assert found.missing == 5
+    assert found.distinct == 20_000
+    assert numbers.minimum == values.min()
+    assert numbers.maximum == values.max()
+    assert numbers.mean == pytest.approx(values.mean())
+    wanted = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])
+    assert numbers.quantiles == pytest.approx(wanted, abs=0.05)
+    counts, edges = np.histogram(values, bins=MOST_BARS)
+    assert numbers.edges == pytest.approx(edges)
+    assert np.abs(np.array(numbers.counts) - counts).max() <= 1
+    assert sum(numbers.counts) == 20_000
+    assert sum(found.distribution) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([None, None], "str"),
+        ([None, None], "float64"),
+        ([None, None], "Int64"),
+        ([None, None], "datetime64[us]"),
+        ([None, None], "category"),
+        ([None, None], "boolean"),
+    ],
+)
+def test_a_column_without_values_has_a_profile(values, dtype):
+    found = profile(values, dtype)
+    assert (found.count, found.missing, found.distinct) == (2, 2, 0)
+    assert found.top == found.distribution == ()
+    assert found.numbers is None
+    assert found.earliest is None
+    assert not found.is_unique
+
+
+def test_infinite_numbers_do_not_break_a_profile():
+    found = profile([1.0, 2.0, np.inf, -np.inf, 3.0])
+    assert found.numbers.maximum == np.inf
+    assert found.numbers.mean == 2.0
+    assert sum(found.numbers.counts) == 3
+    assert profile([np.inf, np.inf]).numbers is None
+
+
+def test_a_single_value_has_a_histogram_of_one_bin():
+    found = profile([7, 7, 7])
+    assert found.numbers.counts == (3,)
+    assert found.numbers.quantiles == (7.0,) * 5
+
+
+def test_dates_have_ends_and_a_distribution():
+    found = profile(pd.to_datetime(["2024-01-31", "2023-05-01", None, "2023-05-01"]))
+    assert (found.earliest, found.latest) == ("2023-05-01", "2024-01-31")
+    assert found.top[0].value == "2023-05-01"
+    assert found.top[0].count == 2
+    assert sum(found.distribution) == pytest.approx(1.0)
+
+
+def test_what_a_profile_holds_is_bounded():
+    found = profile(numbered("value", 5000))
+    assert found.distinct == 5000
+    assert found.is_unique
+    assert len(found.top) == MOST_TOP
+    assert len(found.distribution) == MOST_BARS
+
+
+def test_large_whole_numbers_are_told_apart():
+    found = profile([2**60, 2**60 + 1, 2**60 + 2])
+    assert found.distinct == 3
+    assert found.top[0].value == 2**60
+
+
+@pytest.mark.parametrize("values", [["leukaemia"] * 3, [123456.5] * 3])
+def test_the_text_form_of_a_profile_holds_no_values(values):
+    text = repr(profile(values))
+    assert "leukaemia" not in text
+    assert "123456" not in text
+
+
+def test_profiling_reports_each_column_and_stops_when_asked():
+    table = Table(pd.DataFrame({"a": [1], "b": ["x"]}))
+    said = []
+    profiles = profile_columns(table, Callback(lambda *report: said.append(report), lambda: False))
+    assert [column.name for column in profiles] == ["a", "b"]
+    assert [fraction for fraction, _ in said] == [0.0, 0.5, 1.0]
+    assert "a" in said[0][1]
+    with pytest.raises(Cancelled):
+        profile_columns(table, Callback(lambda *_: None, lambda: True))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patient_name", cycled(["Ada", "Bo", "Cy"])),
+        ("FirstName", cycled(["Ada", "Bo", "Cy"])),
+        ("E-Mail", cycled(["a@b.c", "d@e.f"])),
+        ("phone number", cycled(["1", "2"])),
+        ("patient_id", range(1000, 1000 + ROWS)),
+        ("record_number", numbered("25-")),
+        ("remark", numbered("text that nobody else has")),
+        ("notes", cycled([f"{place} " + "long " * 20 for place in range(120)])),
+        ("x", np.random.default_rng(1).permutation(10**6)[:ROWS]),
+    ],
+)
+def test_columns_that_name_a_person_are_proposed_to_be_dropped(name, values):
+    found = proposal(name, values)
+    assert found.spec.role is Role.IDENTIFYING
+    assert found.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("age", cycled(range(18, 90)), Kind.NUMERIC),
+        ("sex", cycled(["f", "m"]), Kind.CATEGORICAL),
+        ("post code", cycled(range(1000, 1090)), Kind.CATEGORICAL),
+        ("hospital_id", cycled(["H1", "H2", "H3"]), Kind.CATEGORICAL),
+        ("ward", cycled(["A", "B"]), Kind.CATEGORICAL),
+        ("hospital_name", cycled(["St Anne", "St Paul"]), Kind.CATEGORICAL),
+        ("admitted", pd.date_range("2024-01-01", periods=ROWS), Kind.DATE),
+        ("smoker", cycled([True, False]), Kind.CATEGORICAL),
+        ("grade", cycled([1, 2, 3, 4]), Kind.CATEGORICAL),
+    ],
+)
+def test_what_others_may_know_is_proposed_as_quasi_identifier(name, values, kind):
+    found = proposal(name, values)
+    assert found.spec.role is Role.QUASI_IDENTIFIER
+    assert found.spec.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dose", np.random.default_rng(2).random(ROWS)),
+        ("country", ["NL"] * ROWS),
+        ("empty", [None] * ROWS),
+    ],
+)
+def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
+    assert proposal(name, values).spec.role is Role.INSENSITIVE
+
+
+@pytest.mark.parametrize("name", ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost"])
+def test_private_columns_are_pointed_out_and_never_made_sensitive(name):
+    found = proposal(name, cycled(["a", "b", "c"]))
+    assert found.may_be_sensitive
+    assert "sensitive" in found.reason
+    assert found.spec.role is not Role.SENSITIVE
+
+
+def test_numbers_with_labels_are_categories():
+    codes = list(range(30)) * 10
+    labels = {"job": {code: f"job {code}" for code in range(30)}}
+    assert proposal("job", codes, value_labels=labels).spec.kind is Kind.CATEGORICAL
+    assert proposal("job", codes).spec.kind is Kind.NUMERIC
+
+
+def test_proposals_keep_the_tables_order_and_use_known_profiles():
+    table = Table(pd.DataFrame({"b": [1, 2], "a": ["x", "y"]}))
+    profiles = profile_columns(table)
+    assert [spec.name for spec in propose_columns(table, profiles)] == ["b", "a"]
+    assert propose_columns(table) == propose_columns(table, profiles)
+
+
+def test_ages_get_the_bins_that_a_person_would_choose():
+    ages = pd.Series(np.random.default_rng(3).integers(17, 91, 10_000), name="age")
+    equal = suggest_binning(ages, 8, BinWidths.EQUAL)
+    assert equal.edges == tuple(range(10, 100, 10))
+    counts = suggest_binning(ages, 4).apply(ages).value_counts()
+    assert len(counts) == 4
+    assert counts.min() > 10_000 / 4 / 1.5
+    assert all(float(edge).is_integer() for edge in suggest_binning(ages, 4).edges)
+
+
+def test_a_frequent_number_gets_a_bin_and_no_empty_ones():
+    costs = pd.Series([0.0] * 700 + [*np.linspace(1, 1000, 300)])
+    binned = suggest_binning(costs, 5).apply(costs)
+    assert binned.value_counts().min() > 0
+    top = pd.Series([10] * 60 + list(range(10)) * 4)
+    assert suggest_binning(top, 4).apply(top).notna().all()
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.one_of(st.floats(), st.integers(-50, 50).map(float)), min_size=1, max_size=50),
+    st.integers(2, 20),
+    st.sampled_from(list(BinWidths)),
+)
+def test_suggested_bins_hold_every_number(values, count, widths):
+    column = pd.Series(values)
+    try:
+        binning = suggest_binning(column, count, widths)
+    except DomainError:
+        finite = column[np.isfinite(column)]
+        assert finite.nunique() < 2 or not 1e-280 < np.ptp(finite / 2) < 5e279
+        return
+    assert binning.apply(column[np.isfinite(column)]).notna().all()
+    assert len(binning.edges) - 1 <= (count if widths is BinWidths.QUANTILE else 3 * count)
+
+
+@pytest.mark.parametrize(
+    ("column", "count"),
+    [
+        (pd.Series(["a", "b"]), 3),
+        (pd.Series([True, False]), 3),
+        (pd.Series([1, 1]), 3),
+        (pd.Series([np.nan, np.inf]), 3),
+        (pd.Series([1, 2]), 1),
+    ],
+)
+def test_what_cannot_be_binned_is_refused_with_a_remedy(column, count):
+    with pytest.raises(DomainError) as refused:
+        suggest_binning(column, count)
+    assert refused.value.remedy
