@@ -87,11 +87,12 @@ def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Pat
         stage.session.set_project(project)
         stage.session.attach_table(table)
         stage.settle()
-        for panel in all_panels():
-            stage.panel(panel.name)
-            stage.settle()
-            name = f"{panel.order}-{panel.name}"
-            pictures += _in_each_look(stage.window, folder, name, LOOKS)
+        for look in LOOKS:  # a switch looks at every widget anew, so there are only two
+            for panel in all_panels():
+                stage.panel(panel.name)
+                stage.settle()
+                name = f"{panel.order}-{panel.name}"
+                pictures += _in_each_look(stage.window, folder, name, (look,))
     finally:
         take_down(stage.window)
         themes().set_appearance(before)

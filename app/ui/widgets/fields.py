@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -293,6 +293,7 @@ class Segments(QWidget):
             made.setProperty("look", "segment")
             made.setProperty("place", _place(position, len(choices)))
             made.clicked.connect(self._teller(value))
+            made.installEventFilter(self)
             self._group.addButton(made)
             self._buttons[value] = made
             layout.addWidget(made)
@@ -322,18 +323,20 @@ class Segments(QWidget):
         """Return the button of a value."""
         return self._buttons[value]
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the choice with the arrow keys."""
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move the choice with the arrow keys, which a button would keep to itself."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return super().eventFilter(watched, event)
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if step is None:
-            super().keyPressEvent(event)
-            return
+            return super().eventFilter(watched, event)
         values = list(self._buttons)
         place = values.index(self.value) + step
         if 0 <= place < len(values):
             self.set_value(values[place])
             self._buttons[values[place]].setFocus()
             self.chosen.emit(values[place])
+        return True
 
     def _teller(self, value: Hashable) -> Callable[[], None]:
         def tell() -> None:

@@ -113,6 +113,7 @@ class IconLabel(QLabel):
         self._name = name
         self._token = token
         self._size = size
+        self._drawn: tuple[str, str, float] | None = None
         self.setFixedSize(size, size)
         self._draw()
 
@@ -123,7 +124,10 @@ class IconLabel(QLabel):
         self._draw()
 
     def _draw(self) -> None:
-        self.setPixmap(icon_pixmap(self._name, self._token, self._size, self.devicePixelRatioF()))
+        now = (self._name, colour_of(self._token), self.devicePixelRatioF())
+        if now != self._drawn:
+            self._drawn = now
+            self.setPixmap(icon_pixmap(self._name, self._token, self._size, now[2]))
 
     def changeEvent(self, event: QEvent) -> None:
         """Redraw in the new theme's colours."""

@@ -1,0 +1,73 @@
+"""Every panel can be drawn in its states without a screen."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QImage
+
+from app.engine.progress import Silent
+from app.formats.reading import detect_options
+from app.project.model import Document
+from app.project.rules import apply_rules
+from app.project.secret import ScryptCost
+from app.project.source import read_source
+from app.project.store import ProjectFile
+from app.ui.gallery import save_gallery, save_pictures
+from app.ui.panels import all_panels
+from app.ui.scenes import scenes_of
+from resources import resource_path
+
+RULES = """\
+format = 1
+other_columns = "insensitive"
+[columns.disease]
+role = "sensitive"
+[[policy]]
+attributes = ["disease"]
+mechanism = "uniform"
+[[recipients]]
+name = "A"
+[recipients.levels]
+disease = { retention_probability = 0.5 }
+"""
+
+
+@pytest.fixture
+def project(tmp_path, clinic):
+    table, source = read_source(clinic, detect_options(clinic), Silent())
+    document = apply_rules(RULES, table, Document(title="clinic", source=source))
+    path = tmp_path / "clinic.sfumato"
+    with ProjectFile.create(path, "four random words", document, cost=ScryptCost(2**4)) as made:
+        yield made, table
+
+
+def test_every_panel_of_a_project_is_drawn_light_and_dark(themed, project, tmp_path):
+    opened, table = project
+    pictures = save_pictures(opened, table, tmp_path / "pictures")
+    assert len(pictures) == 2 * len(all_panels())
+    for path in pictures:
+        assert QImage(str(path)).size().width() >= 1366
+    light, dark = (
+        QImage(str(path)).pixelColor(300, 40).lightness() for path in (pictures[0], pictures[-1])
+    )
+    assert light > 200 > 60 > dark
+    assert opened.document.title == "clinic"  # still open, and as it was
+
+
+def test_every_panel_has_an_empty_and_a_filled_scene():
+    for panel in all_panels():
+        names = {scene.name for scene in scenes_of(panel.name)}
+        assert {"empty", "filled"} <= names
+
+
+@pytest.mark.slow
+def test_every_scene_can_be_drawn(themed, tmp_path):
+    pictures = list(save_gallery(tmp_path / "gallery"))
+    scenes = sum(len(scenes_of(panel.name)) for panel in all_panels())
+    assert len(pictures) == 2 * scenes
+    assert resource_path("icons").is_dir()
+
+
+def test_one_scene_can_be_drawn_by_itself(themed, tmp_path):
+    pictures = list(save_gallery(tmp_path, only=["data-empty"]))
+    assert [path.name for path in pictures] == ["light-1-data-empty.png", "dark-1-data-empty.png"]

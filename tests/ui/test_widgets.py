@@ -1,0 +1,215 @@
+"""The building blocks: fields that show unit and range, segments, messages, labels."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.engine.errors import TableError
+from app.ui.messages import Action, Message, MessageBar, MessageKind
+from app.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
+from app.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
+from tests.ui.hands import click, message_button, messages
+
+
+@pytest.fixture
+def shown(themed, qtbot):
+    """Show a widget in a window, with the focus."""
+    hosts = []
+
+    def show(widget):
+        host = QWidget()
+        hosts.append(host)
+        qtbot.addWidget(host)
+        widget.setParent(host)
+        host.resize(400, 120)
+        host.show()
+        host.activateWindow()
+        qtbot.waitExposed(host)
+        return widget
+
+    return show
+
+
+def type_number(spin, text):
+    spin.setFocus()
+    QTest.keyClick(spin, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(spin, text)
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+
+
+def wheel(widget):
+    event = QWheelEvent(
+        QPointF(5, 5),
+        widget.mapToGlobal(QPointF(5, 5)),
+        QPoint(0, 0),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)
+
+
+class TestNumberField:
+    def test_the_unit_and_the_range_are_shown(self, shown):
+        field = shown(NumberField(0.0, 1.0, unit="p"))
+        assert field.spin.suffix() == " p"
+        assert field.spin.toolTip() == "0 to 1"
+        field.set_range(0.001, 0.5)
+        assert field.spin.toolTip() == "0.001 to 0.5"
+
+    def test_a_number_is_told_once_it_is_given(self, shown):
+        field = shown(NumberField(0.0, 1.0))
+        told = []
+        field.value_changed.connect(told.append)
+        type_number(field.spin, "0.25")
+        assert told == [0.25]
+        assert field.value == 0.25
+
+    def test_setting_a_number_tells_nobody(self, shown, qtbot):
+        field = shown(NumberField(0.0, 1.0))
+        with qtbot.assertNotEmitted(field.value_changed):
+            field.set_value(0.5)
+            field.set_range(0.6, 1.0)
+        assert field.value == 0.6
+
+    def test_superfluous_zeros_are_left_out(self, shown):
+        field = shown(NumberField(0.0, 100.0))
+        field.set_value(0.6)
+        assert field.spin.text() == "0.6"
+        field.set_value(20)
+        assert field.spin.text() == "20"
+
+    def test_the_wheel_passes_by_unless_the_field_has_the_focus(self, shown):
+        field = shown(NumberField(0.0, 1.0))
+        field.set_value(0.5)
+        field.spin.clearFocus()
+        wheel(field.spin)
+        assert field.value == 0.5
+
+
+class TestSliderField:
+    def test_slider_and_field_show_the_same(self, shown):
+        field = shown(SliderField(0.0, 1.0))
+        field.set_value(0.25)
+        assert field.slider.value() == 250
+        type_number(field.field.spin, "0.75")
+        assert field.slider.value() == 750
+
+    def test_moving_the_slider_tells_the_number(self, shown):
+        field = shown(SliderField(0.0, 1.0))
+        told, finished = [], []
+        field.value_changed.connect(told.append)
+        field.editing_finished.connect(lambda: finished.append(field.value))
+        field.slider.setFocus()
+        QTest.keyClick(field.slider, Qt.Key.Key_Right)
+        assert told == finished == [pytest.approx(0.001)]
+
+    def test_a_logarithmic_slider_moves_by_factors(self, shown):
+        field = shown(SliderField(0.001, 1.0, decimals=6, logarithmic=True))
+        for value, place in ((0.001, 0), (0.0316228, 500), (1.0, 1000)):
+            field.set_value(value)
+            assert field.slider.value() == place
+
+
+class TestChoices:
+    def test_a_choice_is_told_by_its_value(self, shown):
+        field = shown(ChoiceField([(1, "one"), (2, "two")]))
+        told = []
+        field.chosen.connect(told.append)
+        QTest.keyClick(field, Qt.Key.Key_Down)
+        assert told == [2]
+        assert field.value == 2
+
+    def test_the_value_stays_when_others_are_offered(self, shown, qtbot):
+        field = shown(ChoiceField([(1, "one"), (2, "two")]))
+        field.set_value(2)
+        with qtbot.assertNotEmitted(field.chosen):
+            field.set_choices([(2, "two"), (3, "three")])
+        assert field.value == 2
+
+    def test_without_choices_there_is_no_value(self, shown):
+        assert shown(ChoiceField()).value is None
+
+    def test_segments_are_chosen_by_click_and_arrow(self, shown):
+        segments = shown(Segments([("a", "First"), ("b", "Second"), ("c", "Third")]))
+        told = []
+        segments.chosen.connect(told.append)
+        click(segments.button_for("b"))
+        QTest.keyClick(segments.button_for("b"), Qt.Key.Key_Right)
+        QTest.keyClick(segments.button_for("c"), Qt.Key.Key_Right)
+        assert told == ["b", "c"]
+        assert segments.value == "c"
+
+
+class TestMessages:
+    def test_the_newest_stands_first_and_only_a_few_are_kept(self, shown):
+        bar = shown(MessageBar())
+        for number in range(5):
+            bar.show_message(Message(MessageKind.INFO, str(number)))
+        assert messages(bar) == ["4", "3", "2"]
+
+    def test_a_message_takes_the_place_of_one_on_the_same_topic(self, shown):
+        bar = shown(MessageBar())
+        bar.show_message(Message(MessageKind.INFO, "reading", topic="data"))
+        bar.show_message(Message(MessageKind.GOOD, "read", topic="data"))
+        assert messages(bar) == ["read"]
+        bar.clear("data")
+        assert not bar.isVisible()
+
+    def test_an_action_is_run_and_the_message_goes(self, shown):
+        bar = shown(MessageBar())
+        run = []
+        action = Action("Undo", lambda: run.append("undo"))
+        bar.show_message(Message(MessageKind.INFO, "Changed.", actions=(action,)))
+        click(message_button(bar, "Undo"))
+        assert run == ["undo"]
+        assert messages(bar) == []
+
+    def test_an_error_becomes_a_message_with_its_remedy(self, themed):
+        error = TableError("Column {column} is empty.", "Choose another.", column="age")
+        message = Message.of_error(error)
+        assert (message.text, message.remedy) == ("Column age is empty.", "Choose another.")
+        assert message.kind is MessageKind.DANGER
+
+    def test_a_message_is_read_out_with_its_kind_in_words(self, shown):
+        bar = shown(MessageBar())
+        bar.show_message(Message(MessageKind.CAUTION, "Careful.", "Look."))
+        view = next(child for child in bar.children() if hasattr(child, "message"))
+        assert view.accessibleName() == "Caution: Careful. Look."
+
+
+class TestLayout:
+    def test_a_long_text_is_elided_and_told_as_a_tip(self, shown):
+        label = shown(ElidedLabel("a very long path " * 20))
+        label.resize(100, 20)
+        label.show()
+        QApplication.processEvents()
+        assert label.toolTip() == label.text()
+
+    def test_an_empty_state_offers_buttons_in_order(self, shown):
+        empty = shown(EmptyState("data", "Nothing", "Open something."))
+        run = []
+        first = empty.add_button(button("Open", lambda: run.append("open"), "primary"))
+        second = empty.add_button(button("Sample", lambda: run.append("sample")))
+        empty.add_note("A note.")
+        QApplication.processEvents()
+        click(first)
+        click(second)
+        assert run == ["open", "sample"]
+        assert first.x() < second.x()
+
+    def test_a_badge_says_its_state_in_a_word(self, shown):
+        badge = shown(Badge("good", "good", "Intact"))
+        badge.show_state("danger", "danger", "Broken")
+        assert badge.word.text() == "Broken"
+
+    def test_a_card_has_a_heading_and_a_note(self, shown):
+        card = shown(Card("Heading", "A note."))
+        assert card.heading.text() == "Heading"
+        assert card.note.wordWrap()
