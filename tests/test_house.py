@@ -14,7 +14,7 @@ from tests.source_code import ROOT, modules
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
-ASSERTS = re.compile(r"\bassert\b|raises|\bcheck_|\bexpect_|assert_|waitSignal|qtmodeltester")
+ASSERTS = re.compile(r"\bassert\b|raises|\bcheck_|\bexpect_|assert_|wait(?:Signal|Until)|qtmodel")
 
 
 @pytest.mark.parametrize("folder", ["app", "tests", "resources"])
