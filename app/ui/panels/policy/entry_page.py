@@ -106,8 +106,6 @@ class EntryPage(QWidget):
         self._settings_editors: dict[str, SettingsEditor] = {}
         self.settings: SettingsEditor | None = None
         """What the settings of the mechanism in sight are stated with."""
-        self._settings_card = Card(parent=self)
-        self._settings_card.hide()
         self._build_ladder_card()
         self._middle = ResponsiveRow(WIDE, parent=self)
         self._middle.add(self._ladder_card)
@@ -127,7 +125,8 @@ class EntryPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.BETWEEN)
         column.addLayout(self._build_head())
-        column.addWidget(self._settings_card)
+        self._settings_place = QVBoxLayout()
+        column.addLayout(self._settings_place)
         column.addWidget(self._middle)
         column.addWidget(self._level_card)
         column.addStretch(1)
@@ -197,13 +196,12 @@ class EntryPage(QWidget):
         if self.settings is not None and self._settings_editors.get(mechanism) is not self.settings:
             self.settings.leave()
             self.settings.hide()
-        self._settings_card.setVisible(made is not None)
         if made is not None and mechanism not in self._settings_editors:
             widget = made(self._session, self)
             widget.settings_stated.connect(self.settings_stated)
             widget.finished.connect(self.finished)
             self._settings_editors[mechanism] = widget
-            self._settings_card.body.addWidget(widget)
+            self._settings_place.addWidget(widget)
         self.settings = self._settings_editors[mechanism] if made is not None else None
         if self.settings is not None:
             self.settings.show()

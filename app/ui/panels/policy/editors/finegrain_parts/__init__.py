@@ -1,0 +1,1 @@
+"""What per-value limits are stated with: a grid, presets, and what comes of them."""
