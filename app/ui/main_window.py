@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QByteArray, QEvent
 from PySide6.QtGui import (
-    QAction,
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
-    QGuiApplication,
-    QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
 from app.jobs.job import BugReport
 from app.project.store import SUFFIX as PROJECT_SUFFIX
-from app.ui.actions import Menus, fill_recent
 from app.ui.choosers import table_filters
 from app.ui.dialogs.about import AboutDialog
 from app.ui.dialogs.bug import BugDialog
@@ -40,6 +35,7 @@ from app.ui.rules import Rules
 from app.ui.session import Session
 from app.ui.theme import Appearance, themes
 from app.ui.widgets.layout import column
+from app.ui.window_menus import WindowMenus
 from resources import resource_path
 
 SMALLEST: Final = (1100, 720)
@@ -81,8 +77,7 @@ class MainWindow(QMainWindow):
         for panel in self.panels.values():
             self._stack.addWidget(panel)
         self._assemble()
-        self.menus = Menus(self.menuBar(), self)
-        self._fill_menus()
+        self.menus = WindowMenus(self)
         self._hint = DropHint(self)
         self._help: HelpDialog | None = None
         self._leaving = False
@@ -132,84 +127,6 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self._show_status)
 
-    def _fill_menus(self) -> None:
-        keys = QKeySequence.StandardKey
-        self._fill_file_menu(keys)
-        self._fill_edit_menu(keys)
-        self._fill_view_menu(keys)
-        menus, menu = self.menus, self.menus.menu(self.tr("&Help"))
-        menus.add(menu, "help", self.tr("Sfumato &Help"), self.show_help, keys.HelpContents, "help")
-        about = self.tr("&About Sfumato")
-        menus.add(menu, "about", about, self.show_about, role=QAction.MenuRole.AboutRole)
-
-    def _fill_file_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
-        menus, projects, rules = self.menus, self.projects, self.rules
-        menu = menus.menu(self.tr("&File"))
-        menus.add(menu, "new", self.tr("&New"), projects.new, keys.New)
-        menus.add(menu, "open-table", self.tr("Open &table…"), self.choose_table, "Ctrl+T", "table")
-        menus.add(
-            menu, "open-sample", self.tr("Open the sa&mple"), self.open_sample, None, "sample"
-        )
-        menu.addSeparator()
-        menus.add(
-            menu,
-            "open-project",
-            self.tr("&Open project…"),
-            projects.choose_and_open,
-            keys.Open,
-            "open",
-        )
-        self._recent = menu.addMenu(self.tr("Open &recent"))
-        menu.aboutToShow.connect(self._fill_recent)
-        menu.addSeparator()
-        menus.add(menu, "save", self.tr("&Save"), projects.save, keys.Save, "save")
-        menus.add(menu, "save-as", self.tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
-        menu.addSeparator()
-        menus.add(menu, "save-rules", self.tr("Save r&ules…"), rules.choose_and_save)
-        menus.add(menu, "apply-rules", self.tr("A&pply rules…"), rules.choose_and_apply)
-        menu.addSeparator()
-        role = QAction.MenuRole.QuitRole
-        menus.add(menu, "quit", self.tr("&Quit"), self.close, keys.Quit, role=role)
-
-    def _fill_edit_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
-        menus, session = self.menus, self.session
-        menu = menus.menu(self.tr("&Edit"))
-        menus.add(menu, "undo", self.tr("&Undo"), session.undo, keys.Undo, "undo")
-        menus.add(menu, "redo", self.tr("&Redo"), session.redo, keys.Redo, "redo")
-        menu.addSeparator()
-        menus.add(menu, "copy", self.tr("&Copy"), copy_from_focus, keys.Copy, "copy")
-
-    def _fill_view_menu(self, keys: type[QKeySequence.StandardKey]) -> None:
-        menus, menu = self.menus, self.menus.menu(self.tr("&View"))
-        for number, (name, panel) in enumerate(self.panels.items(), start=1):
-            menus.add(
-                menu,
-                f"panel-{name}",
-                panel.translated_title(),
-                partial(self.show_panel, name),
-                f"Ctrl+{number}",
-                panel.icon,
-            )
-        menu.addSeparator()
-        menus.add_appearance(menu, self._stored_appearance(), self.set_appearance)
-        menus.add(
-            menu,
-            "fold-rail",
-            self.tr("Fold the &steps"),
-            lambda: self.rail.set_compact(not self.rail.compact),
-            "Ctrl+Shift+L",
-            "panel-left",
-        )
-        menus.add(
-            menu,
-            "fold-guarantee",
-            self.tr("Fold the &guarantee"),
-            lambda: self.guarantee.set_compact(not self.guarantee.compact),
-            "Ctrl+Shift+G",
-            "panel-right",
-        )
-        menus.add(menu, "full-screen", self.tr("&Full screen"), self._toggle_full, keys.FullScreen)
-
     def _restore(self) -> None:
         store = self.session.store
         self.resize(*USUAL)
@@ -218,9 +135,11 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(geometry)
         self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
         self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
-        themes().set_appearance(self._stored_appearance())
+        themes().set_appearance(self.appearance)
 
-    def _stored_appearance(self) -> Appearance:
+    @property
+    def appearance(self) -> Appearance:
+        """What the person chose in the View menu."""
         stored = str(self.session.store.value(_APPEARANCE, Appearance.SYSTEM.value))
         return Appearance(stored) if stored in set(Appearance) else Appearance.SYSTEM
 
@@ -291,15 +210,12 @@ class MainWindow(QMainWindow):
         if not self._narrow:
             self.session.store.setValue(_RAIL, int(folded))
 
-    def _toggle_full(self) -> None:
+    def toggle_full_screen(self) -> None:
+        """Use the whole screen, or go back to a window."""
         if self.isFullScreen():
             self.showNormal()
         else:
             self.showFullScreen()
-
-    def _fill_recent(self) -> None:
-        recent = self.session.recent
-        fill_recent(self._recent, recent.paths, self.projects.open, recent.clear)
 
     # ----- what the session says
 
@@ -322,17 +238,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{name}[*] – Sfumato")
         self.setWindowModified(session.unsaved)
         self.rail.show_project(name, self._saved_words())
-        for key, text in (("undo", session.undo_text), ("redo", session.redo_text)):
-            words = self.tr("&Undo") if key == "undo" else self.tr("&Redo")
-            action = self.menus.actions[key]
-            action.setText(f"{words}: {text}" if text else words)
-            action.setEnabled(text is not None)
-        copying = session.project is not None
-        self.menus.actions["save-as"].setText(
-            self.tr("Save a c&opy…") if copying else self.tr("Save &as…")
-        )
-        self.menus.actions["apply-rules"].setEnabled(session.table is not None)
-        self.menus.actions["save-rules"].setEnabled(bool(session.document.columns))
+        self.menus.refresh()
 
     def _saved_words(self) -> str:
         session = self.session
@@ -401,13 +307,3 @@ class MainWindow(QMainWindow):
         self._leaving = True
         if self.isVisible():
             self.close()
-
-
-def copy_from_focus() -> None:
-    """Copy what is selected in the widget that has the focus."""
-    focused = QApplication.focusWidget()
-    copy = getattr(focused, "copy", None)
-    if callable(copy):
-        copy()
-    elif focused is not None and hasattr(focused, "selectedText"):
-        QGuiApplication.clipboard().setText(focused.selectedText())

@@ -70,3 +70,12 @@ def message_button(bar: MessageBar, text: str) -> QPushButton:
             if button.text() == text and not view.isHidden():
                 return button
     raise AssertionError(f"no message offers {text!r}")
+
+
+def load_table(window: Any, qtbot: Any, path: Any) -> None:
+    """Open a table in the window and load it as it is previewed."""
+    window.session.table_requested.emit(path)
+    settle(qtbot, window.session)
+    click(window.panels["data"].load_button)
+    settle(qtbot, window.session)
+    assert window.session.table is not None

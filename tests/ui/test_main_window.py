@@ -1,60 +1,29 @@
-"""The window: steps, menus, projects, rules, drops, jobs, and leaving without a loss."""
+"""The window: steps, menus, jobs, messages and the guarantee in sight."""
 
 from __future__ import annotations
 
-import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.jobs.job import BugReport
 from app.project.model import Document
-from app.project.store import ProjectFile
 from app.ui.dialogs.about import AboutDialog
 from app.ui.dialogs.bug import BugDialog
-from app.ui.dialogs.choice import ChoiceDialog
-from app.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
 from app.ui.main_window import MainWindow
 from app.ui.messages import Message, MessageKind
 from app.ui.panels.base import PanelState
 from app.ui.session import Session
 from app.ui.theme import Appearance, current_theme
 from resources import resource_path
-from tests.ui.hands import click, dialog_of, message_button, messages, press, settle, type_into
-
-PASSPHRASE = "seven pears under glass"
-
-
-def load(window, qtbot, path):
-    window.session.table_requested.emit(path)
-    settle(qtbot, window.session)
-    click(window.panels["data"].load_button)
-    settle(qtbot, window.session)
-    assert window.session.table is not None
-
-
-def save_new(window, qtbot, answers, path):
-    answers.saved = path
-    window.menus.actions["save"].trigger()
-    dialog = dialog_of(window, NewPassphraseDialog)
-    type_into(dialog.first, PASSPHRASE)
-    type_into(dialog.second, PASSPHRASE)
-    click(dialog.submit)
-    settle(qtbot, window.session)
-
-
-def drag(window, kind, path):
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(path))])
-    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-    none = Qt.KeyboardModifier.NoModifier
-    if kind is QDropEvent:
-        event = QDropEvent(QPointF(50, 50), copy, mime, left, none)
-        window.dropEvent(event)
-    else:
-        event = QDragEnterEvent(QPoint(50, 50), copy, mime, left, none)
-        window.dragEnterEvent(event)
-    return event
+from tests.ui.hands import (
+    click,
+    dialog_of,
+    load_table,
+    messages,
+    press,
+    settle,
+)
 
 
 class TestSteps:
@@ -86,7 +55,7 @@ class TestSteps:
     def test_a_step_says_its_state_in_words(self, window, qtbot, clinic):
         step = window.rail.step("data")
         assert step.accessibleName() == "Data: Not started"
-        load(window, qtbot, clinic)
+        load_table(window, qtbot, clinic)
         assert step.state is PanelState.DONE
         assert step.accessibleName() == "Data: Done"
 
@@ -104,7 +73,7 @@ class TestSteps:
         qtbot.waitUntil(lambda: not window.rail.compact)
 
     def test_the_window_fits_small_screens(self, window, qtbot, clinic):
-        load(window, qtbot, clinic)
+        load_table(window, qtbot, clinic)
         window.resize(1100, 720)
         qtbot.waitUntil(lambda: window._stack.width() > 700)
         for name, panel in window.panels.items():
@@ -145,7 +114,7 @@ class TestMenus:
         window._help.close()
 
     def test_copy_takes_the_tables_selection(self, window, qtbot, clinic):
-        load(window, qtbot, clinic)
+        load_table(window, qtbot, clinic)
         table = window.panels["data"].loaded.table
         table.setFocus()
         table.selectRow(0)
@@ -158,288 +127,6 @@ class TestMenus:
         used = [key for key in keys if key]
         assert len(used) == len(set(used))
         assert {"Ctrl+N", "Ctrl+O", "Ctrl+S", "Ctrl+Z", "Ctrl+1", "Ctrl+6"} <= set(used)
-
-
-class TestProjects:
-    def test_saving_asks_twice_for_a_passphrase_and_creates_the_project(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        answers.saved = tmp_path / "mine"
-        window.menus.actions["save"].trigger()
-        dialog = dialog_of(window, NewPassphraseDialog)
-        assert not dialog.submit.isEnabled()
-        type_into(dialog.first, PASSPHRASE)
-        type_into(dialog.second, "something else")
-        assert not dialog.submit.isEnabled()
-        assert "not the same" in dialog.same.text()
-        type_into(dialog.second, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert window.session.project_path == tmp_path / "mine.sfumato"
-        assert window.rail.project.text() == "mine"
-        assert window.rail.saved.text() == "Saved"
-
-    def test_an_existing_file_is_not_overwritten_and_the_dialog_says_so(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        taken = tmp_path / "mine.sfumato"
-        taken.write_text("something of yours")
-        save_new(window, qtbot, answers, taken)
-        dialog = dialog_of(window, NewPassphraseDialog)
-        assert "already" in messages(dialog.messages)[0]
-        assert taken.read_text() == "something of yours"
-        press(dialog, "Cancel")
-        assert window.session.project is None
-
-    def test_a_project_is_opened_with_its_table(self, window, qtbot, answers, clinic, tmp_path):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        assert window.session.table is None
-        answers.file = path
-        window.menus.actions["open-project"].trigger()
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        QTest.keyClick(dialog.first, Qt.Key.Key_Return)
-        settle(qtbot, window.session)
-        assert window.session.project_path == path
-        assert window.session.table.rows == 6
-
-    def test_a_wrong_passphrase_can_be_tried_again(self, window, qtbot, answers, clinic, tmp_path):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, "wrong")
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert dialog.isVisible()
-        assert len(messages(dialog.messages)) == 1
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert window.session.project_path == path
-
-    def test_giving_up_while_a_project_opens_leaves_it_closed(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        press(dialog, "Cancel")
-        settle(qtbot, window.session)
-        assert window.session.project is None
-        with ProjectFile.open(path, PASSPHRASE) as free:
-            assert free.document.title == "clinic"
-
-    def test_a_file_that_is_no_project_is_named(self, window, qtbot, tmp_path):
-        path = tmp_path / "letter.sfumato"
-        path.write_text("Dear reader " * 200)
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, "anything")
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert window.findChildren(OpenPassphraseDialog) == []
-        assert "not a Sfumato project" in messages(window.current.messages)[0]
-
-    def test_a_missing_project_is_named(self, window, tmp_path):
-        window.open_file(tmp_path / "gone.sfumato")
-        assert "There is no project" in messages(window.current.messages)[0]
-
-    def test_a_missing_table_can_be_shown_where_it_is(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        elsewhere = tmp_path / "elsewhere"
-        elsewhere.mkdir()
-        moved = clinic.rename(elsewhere / "renamed.csv")
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert window.session.table is None
-        assert window.rail.step("data").state is PanelState.ATTENTION
-        answers.file = moved
-        click(message_button(window.current.messages, "Show where it is…"))
-        settle(qtbot, window.session)
-        assert window.session.table.rows == 6
-        assert window.session.document.source.path == str(moved)
-
-    def test_a_changed_table_can_be_accepted_as_a_new_edition(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        clinic.write_text(clinic.read_text() + "p7,40,east,flu\n")
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
-        assert "changed" in messages(window.current.messages)[0]
-        click(message_button(window.current.messages, "Accept as new edition"))
-        settle(qtbot, window.session)
-        assert window.session.table.rows == 7
-        assert window.session.document.source.rows == 7
-
-    def test_a_copy_opens_with_the_same_passphrase(self, window, qtbot, answers, clinic, tmp_path):
-        load(window, qtbot, clinic)
-        save_new(window, qtbot, answers, tmp_path / "mine.sfumato")
-        answers.saved = tmp_path / "copy.sfumato"
-        window.menus.actions["save-as"].trigger()
-        settle(qtbot, window.session)
-        assert "copy is at" in messages(window.current.messages)[0]
-        with ProjectFile.open(answers.saved, PASSPHRASE) as copy:
-            assert copy.document == window.session.document
-
-    def test_recent_projects_are_offered(self, window, qtbot, answers, clinic, tmp_path):
-        load(window, qtbot, clinic)
-        save_new(window, qtbot, answers, tmp_path / "mine.sfumato")
-        window._fill_recent()
-        texts = [action.text() for action in window._recent.actions()]
-        assert texts[0].endswith("mine")
-        window._recent.actions()[-1].trigger()
-        assert window.session.recent.paths == ()
-
-
-class TestLeaving:
-    def test_work_that_no_project_holds_is_asked_about(self, window, qtbot, answers, tmp_path):
-        window.session.edit("Name it", Document(title="clinic"))
-        window.close()
-        dialog = dialog_of(window, ChoiceDialog)
-        assert window.isVisible()
-        press(dialog, "Cancel")
-        assert window.isVisible()
-        assert window.session.document.title == "clinic"
-
-    def test_discarding_leaves_at_once(self, window):
-        window.session.edit("Name it", Document(title="clinic"))
-        window.close()
-        press(dialog_of(window, ChoiceDialog), "Discard")
-        assert not window.isVisible()
-
-    def test_saving_leaves_once_the_project_is_there(self, window, qtbot, answers, tmp_path):
-        window.session.edit("Name it", Document(title="clinic"))
-        answers.saved = tmp_path / "mine.sfumato"
-        window.close()
-        press(dialog_of(window, ChoiceDialog), "Save…")
-        dialog = dialog_of(window, NewPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        type_into(dialog.second, PASSPHRASE)
-        click(dialog.submit)
-        qtbot.waitUntil(lambda: not window.isVisible(), timeout=10_000)
-        with ProjectFile.open(answers.saved, PASSPHRASE) as saved:
-            assert saved.document.title == "clinic"
-
-    def test_a_saved_project_is_left_without_a_question(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        document = window.session.document
-        window.session.edit("Name it", Document(title="kept", source=document.source))
-        window.close()
-        assert not window.isVisible()
-        with ProjectFile.open(path, PASSPHRASE) as saved:
-            assert saved.document.title == "kept"
-
-    def test_running_work_does_not_keep_the_window(self, window, qtbot):
-        def endless(context):
-            while True:
-                context.report(0.5, "busy")
-
-        job = window.session.runner.run("Busy", endless)
-        window.closeEvent(QCloseEvent())
-        assert not job.running
-
-
-class TestDrops:
-    @pytest.mark.parametrize(
-        ("name", "said"),
-        [
-            ("a.csv", "open the table a.csv"),
-            ("a.sfumato", "open the project a.sfumato"),
-            ("a.toml", "apply the rules a.toml"),
-        ],
-    )
-    def test_the_window_says_what_letting_go_does(self, window, tmp_path, name, said):
-        path = tmp_path / name
-        path.write_text("x")
-        event = drag(window, QDragEnterEvent, path)
-        assert event.isAccepted()
-        assert said in window._hint.text
-        drag(window, QDropEvent, path)
-        assert not window._hint.isVisible()
-        for dialog in window.findChildren(OpenPassphraseDialog):
-            dialog.reject()
-
-    def test_a_dropped_table_is_shown_as_it_would_be_read(self, window, qtbot, clinic):
-        window.show_panel("policy")
-        drag(window, QDropEvent, clinic)
-        settle(qtbot, window.session)
-        assert window.current.name == "data"
-        assert window.panels["data"].importing.file.text() == "clinic.csv"
-
-    def test_a_folder_is_not_taken(self, window, tmp_path):
-        assert not drag(window, QDragEnterEvent, tmp_path).isAccepted()
-
-
-class TestRules:
-    def test_rules_are_saved_and_applied_to_another_table(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load(window, qtbot, clinic)
-        answers.saved = tmp_path / "rules.toml"
-        window.menus.actions["save-rules"].trigger()
-        settle(qtbot, window.session)
-        rules = answers.saved.read_text(encoding="utf-8")
-        changed = rules.replace('role = "quasi-identifier"', 'role = "insensitive"')
-        answers.file = tmp_path / "changed.toml"
-        answers.file.write_text(changed, encoding="utf-8")
-        window.menus.actions["apply-rules"].trigger()
-        settle(qtbot, window.session)
-        roles = {column.role.value for column in window.session.document.columns}
-        assert "quasi-identifier" not in roles
-        click(message_button(window.current.messages, "Undo"))
-        roles = {column.role.value for column in window.session.document.columns}
-        assert "quasi-identifier" in roles
-
-    def test_rules_wait_for_a_table(self, window, tmp_path):
-        assert not window.menus.actions["apply-rules"].isEnabled()
-        path = tmp_path / "rules.toml"
-        path.write_text("")
-        window.open_file(path)
-        assert "none is open" in messages(window.current.messages)[0]
-
-    def test_bad_rules_are_refused_with_their_line(self, window, qtbot, clinic, tmp_path):
-        load(window, qtbot, clinic)
-        path = tmp_path / "rules.toml"
-        path.write_text(
-            "format = 1\nother_columns = 'insensitive'\n[columns.age]\nrole = 'secret'\n"
-        )
-        before = window.session.document
-        window.open_file(path)
-        settle(qtbot, window.session)
-        assert "line 4" in messages(window.current.messages)[0].lower()
-        assert window.session.document == before
 
 
 class TestJobsAndMessages:
@@ -504,7 +191,7 @@ class TestGuarantee:
         assert "Open a table." in window.guarantee.text()
 
     def test_the_card_follows_the_session(self, window, qtbot, clinic):
-        load(window, qtbot, clinic)
+        load_table(window, qtbot, clinic)
         qtbot.waitUntil(lambda: "sensitive" in window.guarantee.text())
 
     def test_the_card_folds_to_its_edge(self, window):
