@@ -21,7 +21,7 @@ SECRET = "Quicksilver"
 SKIP = RaggedRows.SKIP
 
 
-def refusal(folder, error, text, **options):
+def expect_refusal(folder, error, text, **options):
     with pytest.raises(error) as caught:
         read_text(folder, text, **options)
     shown = [str(caught.value), repr(caught.value), repr(caught.value.details)]
@@ -35,7 +35,7 @@ ROW = ",".join("12345678")
 
 def test_a_row_with_too_many_fields_is_named(tmp_path):
     rows = [ROW] * 1203 + [f"{ROW},{SECRET}"] + [ROW] * 5
-    error = refusal(tmp_path, RaggedRow, "\n".join([HEADER, *rows]))
+    error = expect_refusal(tmp_path, RaggedRow, "\n".join([HEADER, *rows]))
     assert error.what == (
         "Row 1 204 has 9 fields where the header has 8: field 9 belongs to no column."
     )
@@ -43,20 +43,20 @@ def test_a_row_with_too_many_fields_is_named(tmp_path):
 
 
 def test_a_row_with_too_few_fields_is_named_with_the_column_that_lacks(tmp_path):
-    error = refusal(tmp_path, RaggedRow, f"{HEADER}\n{ROW}\n1,{SECRET},3\n{ROW}\n")
+    error = expect_refusal(tmp_path, RaggedRow, f"{HEADER}\n{ROW}\n1,{SECRET},3\n{ROW}\n")
     assert error.what == (
         "Row 2 has 3 fields where the header has 8: column c4 and those after it have none."
     )
 
 
 def test_without_a_header_the_first_row_says_how_many_fields_there_are(tmp_path):
-    error = refusal(tmp_path, RaggedRow, f"{ROW}\n{SECRET}\n", header=False)
+    error = expect_refusal(tmp_path, RaggedRow, f"{ROW}\n{SECRET}\n", header=False)
     assert error.what.startswith("Row 2 has 1 field where the first row has 8: column column_2")
 
 
 def test_ragged_rows_are_skipped_and_counted_when_chosen(tmp_path):
     text = f"a,b\n1,2\n3\n4,5,{SECRET}\n\n6,7\n"
-    error = refusal(tmp_path, RaggedRow, text)
+    error = expect_refusal(tmp_path, RaggedRow, text)
     result = read_file(tmp_path / "table.csv", error.ways[0].options, Silent())
     assert plain(result.table.frame["a"]) == [1, 6]
     assert result.skipped_rows == 2
@@ -71,7 +71,7 @@ def test_rows_are_numbered_as_in_the_file_also_after_skipped_ones(tmp_path):
 
 def test_rows_are_numbered_across_blocks_blank_lines_and_line_breaks_within_fields(tmp_path):
     rows = '1,"a\nb"\n\n' * 300_000 + f"2,{SECRET},3\n"
-    assert refusal(tmp_path, RaggedRow, "x,y\n" + rows).row == 300_001
+    assert expect_refusal(tmp_path, RaggedRow, "x,y\n" + rows).row == 300_001
 
 
 @pytest.mark.parametrize("ragged", list(RaggedRows))
@@ -85,18 +85,18 @@ def test_rows_are_numbered_across_blocks_blank_lines_and_line_breaks_within_fiel
     ],
 )
 def test_a_quotation_mark_that_does_not_close_is_told_and_its_row(tmp_path, text, ragged):
-    error = refusal(tmp_path, OpenQuote, text, ragged_rows=ragged)
+    error = expect_refusal(tmp_path, OpenQuote, text, ragged_rows=ragged)
     assert "opens in row 2 does not close" in error.what
     assert error.ways[0].options.quote == ""
 
 
 def test_a_quotation_mark_open_over_much_text_is_told(tmp_path):
     text = f'a,b\n1,2\n3,"{SECRET}\n' + "4,5\n" * 900_000
-    assert "quotation mark" in refusal(tmp_path, OpenQuote, text).what
+    assert "quotation mark" in expect_refusal(tmp_path, OpenQuote, text).what
 
 
 def test_a_quotation_mark_open_in_the_header_is_told(tmp_path):
-    error = refusal(tmp_path, OpenQuote, f'a,"b\n1,{SECRET}\n')
+    error = expect_refusal(tmp_path, OpenQuote, f'a,"b\n1,{SECRET}\n')
     assert "first record" in error.what
 
 
@@ -136,24 +136,24 @@ def test_every_line_break_ends_a_record(tmp_path, end, last):
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n\n", "\r\n", "\ufeff"])
 def test_an_empty_file_is_told(tmp_path, text):
-    assert "is empty" in refusal(tmp_path, EmptyFile, text).what
+    assert "is empty" in expect_refusal(tmp_path, EmptyFile, text).what
     with pytest.raises(EmptyFile, match="is empty"):
         preview(tmp_path / "table.csv", detect_options(tmp_path / "table.csv"))
 
 
 @pytest.mark.parametrize("text", ["a,b", "a,b\n", "a,b\n\n\n"])
 def test_a_header_without_rows_is_told(tmp_path, text):
-    assert "a header and no rows" in refusal(tmp_path, EmptyFile, text).what
+    assert "a header and no rows" in expect_refusal(tmp_path, EmptyFile, text).what
     with pytest.raises(EmptyFile, match="a header and no rows"):
         preview(tmp_path / "table.csv", ReadOptions())
 
 
 def test_a_file_of_which_every_row_is_skipped_is_told(tmp_path):
-    refusal(tmp_path, EmptyFile, "a,b\n1\n2\n", ragged_rows=SKIP)
+    expect_refusal(tmp_path, EmptyFile, "a,b\n1\n2\n", ragged_rows=SKIP)
 
 
 def test_two_columns_of_one_name_are_told_with_their_positions(tmp_path):
-    error = refusal(tmp_path, BadHeader, "id,age,sex,age\n1,2,3,4\n")
+    error = expect_refusal(tmp_path, BadHeader, "id,age,sex,age\n1,2,3,4\n")
     assert error.what == "Columns 2 and 4 are both called age."
 
 
@@ -174,7 +174,9 @@ def test_lines_above_the_header_can_be_left_out(tmp_path):
 
 def test_a_nul_character_is_told_with_its_line(tmp_path):
     text = "a,b\n" + "1,2\n" * 400_000 + f"1,\0{SECRET}\n"
-    assert "Line 400 002 of table.csv holds a NUL" in refusal(tmp_path, DamagedFile, text).what
+    assert (
+        "Line 400 002 of table.csv holds a NUL" in expect_refusal(tmp_path, DamagedFile, text).what
+    )
 
 
 def test_a_very_long_field_is_read(tmp_path):
@@ -185,7 +187,7 @@ def test_a_very_long_field_is_read(tmp_path):
 
 def test_a_field_too_long_to_be_one_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1000, 2000))
-    error = refusal(tmp_path, OpenQuote, f'a,b\n1,"{SECRET * 1000}"\n')
+    error = expect_refusal(tmp_path, OpenQuote, f'a,b\n1,"{SECRET * 1000}"\n')
     assert "has a field longer than" in error.what
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.errors import BeyondFormat
-from app.formats.options import ColumnType
+from app.formats.options import ColumnType, ReadOptions
+from app.formats.reading import preview
 from app.formats.tables.spss import FORMAT as SPSS
 from app.formats.tables.stata import FORMAT as STATA
 from app.formats.writing import write_table
@@ -300,3 +301,16 @@ def test_a_file_is_read_in_pieces_as_in_one(tmp_path, ending, monkeypatch):
     monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 70)
     pd.testing.assert_frame_equal(read(path).table.frame, whole)
     assert plain(whole["i"]) == list(range(rows))
+
+
+def test_a_file_that_does_not_say_how_many_rows_it_has_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 40)
+    path = tmp_path / "t.sav"
+    for rows in (100, 120):
+        pyreadstat.write_sav(pd.DataFrame({"x": np.arange(float(rows))}), path)
+        content = bytearray(path.read_bytes())
+        content[80:84] = (-1).to_bytes(4, "little", signed=True)
+        path.write_bytes(content)
+        assert plain(read(path).table.frame["x"]) == list(range(rows))
+        assert len(preview(path, ReadOptions(format="sav"), 7).frame) == 7
+        assert len(preview(path, ReadOptions(format="sav"), 500).frame) == rows

@@ -55,25 +55,32 @@ def settle(
     notes: list[Note] = []
     dropped = np.zeros(rows, dtype=np.bool_)
     for column in columns:
-        bad = column.bad
         if column.code_at >= 0:
             notes.append(_code_note(column, row_number))
         elif column.mixed:
             notes.append(_mixed_note(column))
-        elif len(bad):
-            choice = options.choice_for(column.name)
-            if column.given_up or not (column.fixed or column.bad_is_rare):
-                column.give_up()
-                notes.append(_text_note(column, row_number))
-            elif choice == BadValues.REFUSE:
-                raise _bad_value(column, options, row_number)
-            elif choice == BadValues.TEXT:
-                column.give_up()
-            elif choice == BadValues.SKIP:
-                dropped[bad] = True
-            else:
-                notes.append(_missing_note(column))
+        elif len(column.bad):
+            notes += _settle_bad(column, options, row_number, dropped)
     return (~dropped if dropped.any() else None), notes
+
+
+def _settle_bad(
+    column: GatheredColumn, options: ReadOptions, row_number: RowNumber, dropped: Mask
+) -> list[Note]:
+    """Decide on one column's bad values; marks the rows to drop."""
+    choice = options.choice_for(column.name)
+    if column.given_up or not (column.fixed or column.bad_is_rare):
+        column.give_up()
+        return [_text_note(column, row_number)]
+    if choice == BadValues.REFUSE:
+        raise _bad_value(column, options, row_number)
+    if choice == BadValues.MISSING:
+        return [_missing_note(column)]
+    if choice == BadValues.TEXT:
+        column.give_up()
+    else:
+        dropped[column.bad] = True
+    return []
 
 
 def _bad_value(column: GatheredColumn, options: ReadOptions, row_number: RowNumber) -> BadValue:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ _FIRST_LOOK: Final = 100_000
 """Rows after which a column whose texts hardly repeat is no longer kept as categories."""
 _MOST_CATEGORIES: Final = 2_000_000
 _PIECE: Final = 1 << 18
+
+Codes = npt.NDArray[np.signedinteger[Any]]
+"""Positions among the distinct texts, -1 where missing."""
 
 
 class TextBuffer:
@@ -80,8 +84,7 @@ class TextBuffer:
         codes = self._codes.finish()
         if keep is not None:
             codes = codes[keep]
-        counts = np.bincount(codes[codes >= 0], minlength=len(self._distinct))
-        occurring = np.flatnonzero(counts)
+        occurring = np.flatnonzero(self._counts(codes))
         if not len(occurring) or len(occurring) * 2 > len(codes):
             return _text_series(pa.chunked_array(self._decoded(codes), type=pa.string()))
         categories = self._distinct.take(pa.array(occurring))
@@ -89,9 +92,17 @@ class TextBuffer:
         ranks = np.full(len(self._distinct) + 1, -1, dtype=codes.dtype)
         ranks[occurring[order]] = np.arange(len(order))
         index = pd.Index(_text_series(pa.chunked_array([categories.take(pa.array(order))])))
-        return pd.Series(
-            pd.Categorical.from_codes(ranks[codes], dtype=pd.CategoricalDtype(index)), copy=False
-        )
+        for piece in _pieces(codes):
+            piece[:] = np.take(ranks, piece)
+        dtype = pd.CategoricalDtype(index)
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), copy=False)
+
+    def _counts(self, codes: Codes) -> npt.NDArray[np.int64]:
+        """Return how often each distinct text occurs."""
+        counts = np.zeros(len(self._distinct) + 1, dtype=np.int64)
+        for piece in _pieces(codes):
+            counts += np.bincount(piece.astype(np.int64) + 1, minlength=len(counts))
+        return counts[1:]
 
     def _widen(self) -> None:
         """Give the codes a type that holds all of them."""
@@ -100,10 +111,15 @@ class TextBuffer:
             if len(self._distinct) > limit:
                 self._codes.convert(dtype)
 
-    def _decoded(self, codes: npt.NDArray[np.integer]) -> list[pa.Array]:
+    def _decoded(self, codes: Codes) -> list[pa.Array]:
         """Return the texts that codes stand for, in pieces small enough for one array each."""
-        pieces = (codes[start : start + _PIECE] for start in range(0, len(codes), _PIECE))
-        return [self._distinct.take(pa.array(piece, mask=piece < 0)) for piece in pieces]
+        return [self._distinct.take(pa.array(p, mask=p < 0)) for p in _pieces(codes)]
+
+
+def _pieces(codes: Codes) -> Iterator[Codes]:
+    """Yield views of codes: whatever is done to them takes little memory and time at once."""
+    for start in range(0, len(codes), _PIECE):
+        yield codes[start : start + _PIECE]
 
 
 def _text_series(texts: pa.ChunkedArray) -> pd.Series:

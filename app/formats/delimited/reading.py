@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -60,10 +61,11 @@ def preview_delimited(path: Path, options: ReadOptions, rows: int) -> Table:
     def read(block_size: int) -> Table:
         with Records(path, options.tolerant(), block_size) as records:
             blocks = []
-            for block in records.blocks():
-                blocks.append(block)
-                if sum(len(block) for block in blocks) >= rows:
-                    break
+            with closing(records.blocks()) as stream:
+                for block in stream:
+                    blocks.append(block)
+                    if sum(len(block) for block in blocks) >= rows:
+                        break
             if not blocks:
                 raise _no_rows(path, options)
             return _preview_of(records, blocks, options.tolerant(), rows)
@@ -158,14 +160,15 @@ def _gather(
     with Records(path, options, block_size) as records:
         check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
-        for block in records.blocks(names):
-            if not columns:
-                expected = records.expected_rows(len(block))
-                columns = [GatheredColumn(name, options, expected) for name in names]
-            for position, column in enumerate(columns):
-                column.add(block.column(position))
-            rows += len(block)
-            context.report(records.fraction, f"Reading {path.name}")
+        with closing(records.blocks(names)) as blocks:
+            for block in blocks:
+                if not columns:
+                    expected = records.expected_rows(len(block))
+                    columns = [GatheredColumn(name, options, expected) for name in names]
+                for position, column in enumerate(columns):
+                    column.add(block.column(position))
+                rows += len(block)
+                context.report(records.fraction, f"Reading {path.name}")
     if not rows:
         raise _no_rows(path, options)
     return columns, rows, records

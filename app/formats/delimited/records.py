@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -108,7 +108,7 @@ class Records:
         """Return the number in the file, from 1, of the row at a position among those kept."""
         return number_in_file(position, self._ragged)
 
-    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def blocks(self, columns: Sequence[str] | None = None) -> Generator[pa.RecordBatch]:
         """Yield the records in blocks of string columns, null where missing.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +38,10 @@ Labels = dict[Value, str]
 
 @dataclass(frozen=True)
 class _Description:
-    """What a file says about its columns."""
+    """What a file says about its columns; some don't say how many rows they have."""
 
     names: Sequence[str]
-    rows: int
+    rows: int | None
     kinds: Mapping[str, str]
     formats: Mapping[str, str | None]
     labels: Mapping[str, str | None]
@@ -82,22 +82,22 @@ def read_statistical(
         If it has no records.
     """
     described = _described(path, package, options, context, label_sets or {})
-    total = described.rows if rows is None else min(rows, described.rows)
-    if total <= 0 or not described.names:
+    total = described.rows
+    if rows is not None:
+        total = rows if total is None else min(rows, total)
+    columns = [
+        _StatisticalColumn(name, described.kinds[name], described.formats[name] or "", total or 0)
+        for name in described.names
+    ]
+    read = 0
+    for piece, count in _pieces(path, package, options, context, total, described.rows is None):
+        for column in columns:
+            column.add(piece.pop(column.name))
+        read += count
+    if not read:
         raise EmptyFile(
             "{file} has no records.", "Choose a file with at least one.", file=path.name
         )
-    columns = [
-        _StatisticalColumn(name, described.kinds[name], described.formats[name] or "", total)
-        for name in described.names
-    ]
-    step = min(max(_FEWEST, -(-total // _PIECES)), _MOST)
-    for start in range(0, total, step):
-        part = Part(context, start / total, min(start + step, total) / total)
-        limit = min(step, total - start)
-        data, _ = _call(path, package, options, part, row_offset=start, row_limit=limit)
-        for column in columns:
-            column.add(data.pop(column.name))
     frame = {}
     labels: dict[str, Labels] = {}
     for column in columns:
@@ -106,10 +106,41 @@ def read_statistical(
         frame[column.name] = series
         if known:
             labels[column.name] = known
-    if len(next(iter(frame.values()))) != total:
-        raise _damaged(path, package)
     texts = {name: text for name, text in described.labels.items() if text}
     return ReadResult(Table(pd.DataFrame(frame, copy=False), labels, texts))
+
+
+def _pieces(
+    path: Path,
+    package: Package,
+    options: ReadOptions,
+    context: Context,
+    total: int | None,
+    may_be_fewer: bool,
+) -> Iterator[tuple[dict[str, list[Any]], int]]:
+    """Yield the columns' values piece by piece, with the number of rows of each piece.
+
+    Parameters
+    ----------
+    total
+        How many rows are wanted; None for all of a file that does not say how many it has.
+    may_be_fewer
+        Whether the file does not say so, and may have fewer than are wanted.
+    """
+    step = _FEWEST if total is None else min(max(_FEWEST, -(-total // _PIECES)), _MOST)
+    start = 0
+    while total is None or start < total:
+        limit = step if total is None else min(step, total - start)
+        ends = (0.0, 1.0) if total is None else (start / total, (start + limit) / total)
+        part = Part(context, *ends)
+        data, _ = _call(path, package, options, part, row_offset=start, row_limit=limit)
+        count = len(next(iter(data.values()), ()))
+        if count != limit and not may_be_fewer:
+            raise _damaged(path, package)
+        yield data, count
+        if count != limit:
+            return
+        start += limit
 
 
 def holds_rows(path: Path, package: Package, rows: int) -> bool:
@@ -134,7 +165,7 @@ def _described(
     elsewhere = {name: label_sets[key] for name, key in chosen.items() if key in label_sets}
     return _Description(
         found.column_names,
-        found.number_rows or 0,
+        found.number_rows,
         found.readstat_variable_types,
         found.original_variable_types,
         found.column_names_to_labels,

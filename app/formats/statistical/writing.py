@@ -21,7 +21,7 @@ from app.engine.table import Table
 from app.formats.base import Note, WriteResult
 from app.formats.columns.arrow import ArrowColumn
 from app.formats.errors import BeyondFormat, grouped
-from app.formats.statistical.package import Moments, Package, WriteRules
+from app.formats.statistical.package import Package, WriteRules
 from app.formats.statistical.progress import watched
 from app.formats.statistical.reading import holds_rows
 
@@ -73,17 +73,32 @@ def write_statistical(
     BeyondFormat
         If a column holds values that the files can't hold exactly.
     """
-    title = package.title
     names = rules.names.fit(table.columns)
-    notes = [_renamed(name, new, title) for name, new in names.items() if name != new]
+    notes = [_renamed(name, new, package) for name, new in names.items() if name != new]
     columns = {}
     for name in table.columns:
-        maker = _Maker(ArrowColumn(name, table.frame[name]), title, rules, package.moments)
+        maker = _Maker(ArrowColumn(name, table.frame[name]), package, rules)
         column = maker.make(table.value_labels.get(name, {}))
         label = table.column_labels.get(name) or (name if names[name] != name else None)
         column.label = maker.cut(label, rules.longest_label) if label else None
         columns[names[name]] = column
         notes += maker.notes
+    _write(columns, path, write_data, package, context)
+    # The library does not always notice when the disk takes no more.
+    if not holds_rows(path, package, table.rows):
+        raise not_whole()
+    context.report(1.0, "Finishing the file")
+    return WriteResult(names, tuple(notes))
+
+
+def _write(
+    columns: Mapping[str, _Written],
+    path: Path,
+    write_data: WriteFunction,
+    package: Package,
+    context: Context,
+) -> None:
+    """Let the library write the columns."""
     frame = pd.DataFrame({name: column.series for name, column in columns.items()}, copy=False)
     failure = ""
     try:
@@ -98,17 +113,14 @@ def write_statistical(
         )
     except (ReadstatError, PyreadstatError) as error:
         failure = str(error)  # May quote values: it is looked at, and not passed on.
-    if failure and "write" not in failure.lower():
+    if "write" in failure.lower():
+        raise not_whole()
+    if failure:
         raise BeyondFormat(
             "The table can't be written as a {title} file.",
             "Write it as CSV or Parquet.",
-            title=title,
+            title=package.title,
         )
-    # The library does not always notice when the disk takes no more.
-    if failure or not holds_rows(path, package, table.rows):
-        raise not_whole()
-    context.report(1.0, "Finishing the file")
-    return WriteResult(names, tuple(notes))
 
 
 def not_whole() -> OSError:
@@ -117,23 +129,21 @@ def not_whole() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _renamed(name: str, new: str, title: str) -> Note:
+def _renamed(name: str, new: str, package: Package) -> Note:
     return Note(
         "Column {column} is called {new} in the file: {title} does not allow its name.",
-        {"column": name, "new": new, "title": title},
+        {"column": name, "new": new, "title": package.title},
     )
 
 
 class _Maker:
     """Turns one column into what the library writes."""
 
-    def __init__(
-        self, source: ArrowColumn, title: str, rules: WriteRules, moments: Moments
-    ) -> None:
+    def __init__(self, source: ArrowColumn, package: Package, rules: WriteRules) -> None:
         self._source = source
-        self._title = title
+        self._title = package.title
         self._rules = rules
-        self._moments = moments
+        self._moments = package.moments
         self.notes: list[Note] = []
 
     def make(self, labels: Mapping[Value, str]) -> _Written:
