@@ -101,11 +101,15 @@ def release_codes(
     # Buffers are no larger than the table.
     stretch = max(1, min(stretch, len(codes)))
     work = _Work(codes, record_ids, top, rung_at(level) if level > 0.0 else None, stretch)
-    kernels = [
-        Kernel(size, key.cipher(), codes.dtype, stretch, min(tile, stretch))
-        for _ in range(max(1, min(threads, work.stretches)))
+    return work.run(_kernels(work, size, key, min(threads, work.stretches), tile), context)
+
+
+def _kernels(work: _Work, size: int, key: AttributeKey, count: int, tile: int) -> list[Kernel]:
+    """Return a kernel for each thread, with a cipher and buffers of its own."""
+    tile = min(tile, work.stretch)
+    return [
+        Kernel(size, key.cipher(), work.code_type, work.stretch, tile) for _ in range(max(1, count))
     ]
-    return work.run(kernels, context)
 
 
 def _check_codes(codes: Codes, size: int, record_ids: npt.NDArray[np.uint64]) -> None:
@@ -134,8 +138,9 @@ class _Work:
         self._record_ids = record_ids
         self._top = top
         self._out = np.empty_like(codes)
+        self.code_type = codes.dtype
         self._rung = rung
-        self._stretch = stretch
+        self.stretch = stretch
         self._starts: Iterator[int] = iter(range(0, len(codes), stretch))
         self._lock = threading.Lock()
         self._done = 0
@@ -158,7 +163,7 @@ class _Work:
         """Do one stretch after another, then the rows that they left."""
         left = []
         while (start := self._next_start()) is not None:
-            part = slice(start, start + self._stretch)
+            part = slice(start, start + self.stretch)
             codes, ids, out = self._codes[part], self._record_ids[part], self._out[part]
             if self._rung is None:
                 kernel.release_bottom(codes, ids, out)
@@ -173,8 +178,8 @@ class _Work:
             self._finish(kernel, self._rung, np.concatenate(left))
 
     def _finish(self, kernel: Kernel, rung: Rung, left: npt.NDArray[np.intp]) -> None:
-        for start in range(0, len(left), self._stretch):
-            rows = left[start : start + self._stretch]
+        for start in range(0, len(left), self.stretch):
+            rows = left[start : start + self.stretch]
             out = np.empty(len(rows), dtype=self._out.dtype)
             codes, ids, top = self._codes[rows], self._record_ids[rows], self._top[rows]
             kernel.release(rung, codes, ids, top, out, thorough=True)

@@ -250,20 +250,22 @@ def _refuse_duplicates(column: pd.Series, ids: npt.NDArray[np.uint64]) -> None:
     if not (ordered[1:] == ordered[:-1]).any():
         return
     order = np.argsort(ids, kind="stable")
-    repeated = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
-    pairs = []
-    for place in repeated:
-        first, second = int(order[place]), int(order[place + 1])
-        # Two keys can share a hash without being equal.
-        if canonical_text(column.iloc[first]) == canonical_text(column.iloc[second]):
-            pairs.append((first + 1, second + 1))
-        if len(pairs) == _NAMED_ROWS:
+    same = ids[order[1:]] == ids[order[:-1]]
+    suspects = np.union1d(order[1:][same], order[:-1][same])
+    # Two keys can share a hash without being equal.
+    first_rows: dict[str, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for row in map(int, suspects):
+        first = first_rows.setdefault(canonical_text(column.iloc[row]), row)
+        if first != row:
+            pairs.append((first + 1, row + 1))
+        if len(pairs) > _NAMED_ROWS:
             break
     if pairs:
         raise TableError(
             "The record key {column} is not unique: {pairs} share a key{more}.",
             "Choose a column whose values are unique, or identify records by position.",
             column=column.name,
-            pairs=", ".join(f"rows {first} and {second}" for first, second in sorted(pairs)),
-            more=", and there are more" if len(repeated) > len(pairs) else "",
+            pairs=", ".join(f"rows {one} and {other}" for one, other in pairs[:_NAMED_ROWS]),
+            more=", and there are more" if len(pairs) > _NAMED_ROWS else "",
         )

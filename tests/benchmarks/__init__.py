@@ -1,0 +1,5 @@
+"""How fast the product is, beside something well known, in the same run.
+
+``python -m tests.benchmarks NAME`` measures the module called NAME in this package. A module
+that defines ``cases(quick)`` is a benchmark; nothing lists them.
+"""

@@ -1,0 +1,63 @@
+"""``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from tests import benchmarks
+from tests.benchmarks.harness import measure
+
+COLUMNS = "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {peak_mb:>9}\n"
+
+
+def found() -> dict[str, ModuleType]:
+    """Return the benchmarks by name."""
+    modules = {
+        info.name: importlib.import_module(f"{benchmarks.__name__}.{info.name}")
+        for info in pkgutil.iter_modules(benchmarks.__path__)
+        if not info.name.startswith("_")
+    }
+    return {name: module for name, module in modules.items() if hasattr(module, "cases")}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("python -m tests.benchmarks", description=__doc__)
+    known = found()
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    parser.add_argument("--json", action="store_true", help="print one JSON line a case")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
+    parser.add_argument("--rounds", type=int, help="how often each case is measured")
+    chosen = parser.parse_args(arguments)
+    unknown = [name for name in chosen.names if name not in known]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}; known are {', '.join(known)}")
+    if not chosen.json:
+        sys.stdout.write(
+            COLUMNS.format(
+                bench="bench",
+                case="case",
+                seconds="seconds",
+                baseline_seconds="baseline",
+                ratio="ratio",
+                peak_mb="peak MB",
+            )
+        )
+    rounds = chosen.rounds or (1 if chosen.quick else 7)
+    for name in chosen.names or known:
+        module = known[name]
+        for case in module.cases(chosen.quick):
+            figures = measure(name, case, rounds, not chosen.quick).as_json(module.BASELINE)
+            line = json.dumps(figures) + "\n" if chosen.json else COLUMNS.format(**figures)
+            sys.stdout.write(line)
+            sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

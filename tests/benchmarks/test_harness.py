@@ -1,0 +1,64 @@
+"""The benchmarks run, and say what they measured."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.benchmarks.__main__ import found, main
+from tests.benchmarks.harness import Case, measure
+
+FIELDS = ["bench", "case", "seconds", "baseline", "baseline_seconds", "ratio", "peak_mb"]
+
+
+QUICKEST = "ladder"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name == QUICKEST else pytest.mark.slow)
+        for name in sorted(found())
+    ],
+)
+def test_a_benchmark_prints_one_line_of_json_a_case(name, capsys):
+    assert main([name, "--json", "--quick", "--rounds", "1"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines
+    for line in lines:
+        assert list(line) == FIELDS
+        assert line["bench"] == name
+        assert line["ratio"] == pytest.approx(line["seconds"] / line["baseline_seconds"], rel=0.1)
+
+
+def test_a_table_for_people_has_a_heading(capsys):
+    assert main([QUICKEST, "--quick"]) == 0
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert heading.split()[:3] == ["bench", "case", "seconds"]
+    assert all(row.startswith(QUICKEST) for row in rows)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["nonesuch"])
+    assert caught.value.code == 2
+    assert "ladder" in capsys.readouterr().err
+
+
+def test_memory_and_the_ratio_of_medians_are_measured():
+    case = Case("c", lambda: bytearray(5_000_000), lambda: sum(range(1000)))
+    figures = measure("b", case, rounds=3).as_json("sum")
+    assert 5.0 <= figures["peak_mb"] < 6.0
+    assert figures["baseline"] == "sum"
+    assert figures["ratio"] > 0
+
+
+def test_a_round_runs_the_case_beside_its_baseline(monkeypatch):
+    order: list[str] = []
+    monkeypatch.setattr(time, "perf_counter", lambda: float(len(order) ** 2))
+    case = Case("c", lambda: order.append("case"), lambda: order.append("baseline"))
+    measured = measure("b", case, rounds=2)
+    assert order == ["baseline", "case"] * 3 + ["case"]
+    assert measured.seconds > measured.baseline
