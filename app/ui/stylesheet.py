@@ -127,6 +127,7 @@ QLineEdit:focus, QComboBox:focus, QAbstractSpinBox:focus { padding: 0 7px; min-h
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit {
   border: none; padding: 0; min-height: 0; background: transparent;
 }
+QLineEdit QToolButton { min-width: 0; min-height: 0; padding: 0; border: none; }
 QLineEdit[invalid="true"], QAbstractSpinBox[invalid="true"] { border: 2px solid $danger; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled {
   color: $disabled; border-color: $line; background: transparent;

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayou
 
 from app.ui.messages import MessageBar
 from app.ui.theme import Space
-from app.ui.widgets.layout import label
+from app.ui.widgets.layout import label, set_look
 
 
 class Dialog(QDialog):
@@ -46,7 +46,7 @@ class Dialog(QDialog):
     def add_primary(self, text: str) -> QPushButton:
         """Add the button that does what the dialog is for."""
         made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
-        made.setProperty("look", "primary")
+        set_look(made, "primary")  # the box has polished it already
         made.setDefault(True)
         return made
 

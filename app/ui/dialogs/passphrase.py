@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
@@ -90,6 +90,8 @@ class _PassphraseDialog(Dialog):
         self.form = QFormLayout()
         self.form.setHorizontalSpacing(Space.BETWEEN)
         self.form.setVerticalSpacing(Space.INSIDE)
+        sides = Qt.AlignmentFlag
+        self.form.setLabelAlignment(sides.AlignLeft | sides.AlignVCenter)
         self.first = _SecretField(self)
         self.form.addRow(self.tr("&Passphrase"), self.first)
         self.body.addLayout(self.form)

@@ -44,11 +44,23 @@ def needs_domain(spec: ColumnSpec) -> bool:
     return spec.role is Role.SENSITIVE and by_values and spec.domain is None
 
 
-def with_fixed_domains(document: Document, table: Table) -> Document:
-    """Fix the domain of each sensitive attribute that has none yet, from the table."""
+def with_fixed_domains(
+    document: Document, table: Table, known: Mapping[str, Domain] | None = None
+) -> Document:
+    """Fix the domain of each sensitive attribute that has none yet.
+
+    Parameters
+    ----------
+    document
+        What is to be completed.
+    table
+        Where the values are looked up, which takes a while where there are many rows.
+    known
+        Domains that need no looking up.
+    """
     for spec in document.sensitive:
         if needs_domain(spec) and spec.name in table.columns:
-            domain = proposed_domain(table, spec)
+            domain = (known or {}).get(spec.name) or proposed_domain(table, spec)
             document = document.with_column(replace(spec, domain=domain))
     return document
 

@@ -260,20 +260,29 @@ class AttributesPanel(Panel):
         if table is None or not waiting:
             session.edit(text, document)
             return
-        known = [session.attribute(spec.name) for spec in waiting]
-        if table.rows <= ROWS_AT_ONCE or all(item is not None for item in known):
+        known = {spec.name: self._known_domain(spec) for spec in waiting}
+        domains = {name: domain for name, domain in known.items() if domain is not None}
+        if table.rows <= ROWS_AT_ONCE or len(domains) == len(waiting):
             try:
-                session.edit(text, edits.with_fixed_domains(document, table))
+                session.edit(text, edits.with_fixed_domains(document, table, domains))
             except SfumatoError as error:
                 self.show_error(error)
             return
         session.runner.run(
             tr("Reading the values"),
-            lambda _context: edits.with_fixed_domains(document, table),
+            lambda _context: edits.with_fixed_domains(document, table, domains),
             lambda changed: session.edit(text, changed),
             self.show_error,
             key=EDIT_KEY,
         )
+
+    def _known_domain(self, spec: ColumnSpec) -> Domain | None:
+        """Return the domain that the column was encoded by, unless it is read otherwise now."""
+        now = self.session.document.column(spec.name)
+        if (now.kind, now.binning, now.missing) != (spec.kind, spec.binning, spec.missing):
+            return None
+        encoded = self.session.attribute(spec.name)
+        return encoded.attribute.domain if encoded is not None else None
 
     def _set_missing(self, rule: object) -> None:
         name, insight = self.chosen[0], self.session.insight()
