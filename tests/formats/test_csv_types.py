@@ -13,8 +13,15 @@ from app.formats.reading import read_file
 from tests.formats.reading import frame_of, plain, read_text
 
 INTEGER, NUMBER = ColumnType.INTEGER, ColumnType.NUMBER
-FAR = 400_000
-"""Rows that take more than one block to read."""
+FAR = 20_000
+"""Rows that take many small blocks to read."""
+
+
+@pytest.fixture(autouse=True, params=[1 << 10, 2 << 20], ids=["small blocks", "large blocks"])
+def blocks(request, monkeypatch):
+    """Read in blocks so small that a column is seen bit by bit, and in those as usual."""
+    sizes = (request.param, 32 << 20)
+    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", sizes)
 
 
 def column(folder, values, **options):
@@ -180,7 +187,7 @@ def test_texts_that_come_late_and_often_make_the_whole_column_text(tmp_path):
     series = result.table.frame["x"]
     assert (series.iloc[0], series.iloc[-1]) == ("1.50", "left")
     assert "Column x is read as text" in result.notes[0].text
-    assert "400 001" in result.notes[0].text
+    assert "first in row 20 001" in result.notes[0].text
 
 
 def test_a_column_that_begins_empty_gets_the_type_of_what_comes(tmp_path):
@@ -197,14 +204,16 @@ def test_missing_values_that_come_late_are_missing(tmp_path):
     assert plain(series.iloc[-3:]) == [7, None, 8]
 
 
-def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path):
-    values = [f"p{i}" for i in range(150_000)]
+def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
+    values = [f"p{i}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "str"
     assert plain(series) == values
 
 
-def test_many_categories_keep_their_texts(tmp_path):
+def test_many_categories_keep_their_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
     values = [f"c{i % 40_000}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "category"

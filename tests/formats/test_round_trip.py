@@ -91,7 +91,7 @@ def family(series):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_csv_with_its_schema_loses_nothing(tmp_path_factory, frame):
     folder = tmp_path_factory.mktemp("csv")
     options = {"column_types": schema(frame), "quoted_empty_is_text": len(frame.columns) > 1}
@@ -104,7 +104,7 @@ def test_csv_with_its_schema_loses_nothing(tmp_path_factory, frame):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=35)
 def test_csv_without_a_schema_alters_no_text(tmp_path_factory, frame):
     texts = frame.select_dtypes(["str", "category"])
     if texts.empty:
@@ -118,7 +118,7 @@ def test_csv_without_a_schema_alters_no_text(tmp_path_factory, frame):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=35)
 def test_parquet_loses_nothing(tmp_path_factory, frame):
     back = round_trip(tmp_path_factory.mktemp("parquet"), frame, "parquet")
     for name in frame:
@@ -129,7 +129,7 @@ def test_parquet_loses_nothing(tmp_path_factory, frame):
 
 @pytest.mark.parametrize("name", ["sav", "dta"])
 @given(frame=frames(wide=False))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=35)
 def test_statistical_files_lose_nothing(tmp_path_factory, frame, name):
     back = round_trip(tmp_path_factory.mktemp(name), frame, name)
     for column in frame:
