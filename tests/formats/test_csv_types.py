@@ -54,6 +54,8 @@ def kind(series):
         (["a", "", "a", "a"], "category", ["a", None, "a", "a"]),
         (["", "", ""], "str", [None, None, None]),
         ([" a", "a ", "a"], "str", [" a", "a ", "a"]),
+        (["  ", " ", "   "], "str", ["  ", " ", "   "]),
+        (["  ", "1", " "], "Int64", [None, 1, None]),
     ],
 )
 def test_a_column_gets_the_type_of_its_values(tmp_path, values, dtype, read_as):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from app.formats.columns.buffers import Mask, MaskedBuffer
 from app.formats.columns.parsing import EXACT, Parsed, Positions, Rules, parse
+from app.formats.columns.shapes import trimmed
 from app.formats.columns.texts import TextBuffer
 from app.formats.options import ColumnType, ReadOptions
 
@@ -103,6 +104,8 @@ class GatheredColumn:
     def _guess(self, texts: pa.Array) -> ColumnType:
         """Return the type of most of the first values, or text."""
         sample = texts.drop_null()[:_SAMPLE]
+        if trimmed(sample).null_count == len(sample):  # Nothing but blanks says nothing.
+            return ColumnType.TEXT
         most = len(sample)
         for kind in _GUESSES:
             parsed = parse(sample, kind, self._rules)
