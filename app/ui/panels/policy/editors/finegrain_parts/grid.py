@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QModelIndex,
     QPersistentModelIndex,
     Qt,
     Signal,
 )
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
-from app.ui.panels.policy.editors.finegrain_parts.model import EDITABLE, VALUE, LimitsModel
+from app.ui.panels.policy.editors.cells import CellDelegate
+from app.ui.panels.policy.editors.finegrain_parts.model import (
+    DOWN,
+    EDITABLE,
+    GAMMA,
+    HIGH,
+    KEPT,
+    LOW,
+    SHARE,
+    UP,
+    VALUE,
+    LimitsModel,
+)
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.tables import TableView
 
 Index = QModelIndex | QPersistentModelIndex
 ROWS_IN_SIGHT = 9
-NARROW = 70
+NARROWEST = 56
+WIDTHS = {SHARE: 68, LOW: 74, HIGH: 74, GAMMA: 60, KEPT: 68, UP: 66, DOWN: 66}
 
 
 class LimitsGrid(TableView):
@@ -33,7 +45,7 @@ class LimitsGrid(TableView):
         self._limits = model
         self.setModel(model)
         self.setAccessibleName(tr("Limits of the values"))
-        self.setItemDelegate(_Delegate(self))
+        self.setItemDelegate(CellDelegate(self, self.write))
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.DoubleClicked
             | QAbstractItemView.EditTrigger.EditKeyPressed
@@ -43,11 +55,11 @@ class LimitsGrid(TableView):
         header = self.horizontalHeader()
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         header.setSortIndicatorClearable(True)
-        header.setMinimumSectionSize(NARROW - 8)
+        header.setMinimumSectionSize(NARROWEST)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        for column in range(1, model.columnCount()):
-            self.setColumnWidth(column, NARROW)
+        for column, width in WIDTHS.items():
+            self.setColumnWidth(column, width)
         model.modelReset.connect(self.fit_height)
         self.fit_height()
 
@@ -122,23 +134,3 @@ class LimitsGrid(TableView):
             self.edit(self.currentIndex())
         else:
             super().keyPressEvent(event)
-
-
-class _Delegate(QStyledItemDelegate):
-    """Hands what was typed to the grid, which knows what is selected."""
-
-    def __init__(self, grid: LimitsGrid) -> None:
-        super().__init__(grid)
-        self._grid = grid
-
-    def createEditor(self, parent: QWidget, option: object, index: Index) -> QWidget:
-        """Return a field that looks like a cell."""
-        editor = super().createEditor(parent, option, index)  # type: ignore[arg-type]
-        editor.setProperty("look", "cell")
-        return editor
-
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
-        """Write the text that was typed."""
-        text = str(editor.property("text"))
-        if text != str(model.data(index)) or len(self._grid.selectedIndexes()) > 1:
-            self._grid.write(index, text)

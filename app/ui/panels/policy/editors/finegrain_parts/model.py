@@ -22,7 +22,7 @@ from app.ui.panels.policy.editors.finegrain_parts.draft import (
 )
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import font, themes
-from app.ui.widgets.icons import themed_icon
+from app.ui.widgets.icons import icon_pixmap
 from app.ui.wording import number
 
 Index = QModelIndex | QPersistentModelIndex
@@ -192,7 +192,7 @@ class LimitsModel(QAbstractTableModel):
         """Return what marks a cell with a problem: a sign and a ground."""
         theme = themes().current
         if role == Role.DecorationRole:
-            return themed_icon("danger", "danger")
+            return icon_pixmap("danger", "danger", 16, 2.0)
         return QColor(theme.tint(theme.style.danger)) if role == Role.BackgroundRole else None
 
     def _ink(self, place: int, column: int, wrong: bool) -> QColor | None:
