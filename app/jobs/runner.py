@@ -217,9 +217,11 @@ class JobRunner(QObject):
         if older is not None:
             older.cancel()
 
-    def shutdown(self) -> None:
-        """Cancel every job and wait until the workers have stopped; nothing runs afterwards."""
-        self._closed = True
+    def stop_all(self) -> None:
+        """Cancel every job and wait until the workers have stopped.
+
+        Whoever takes away what jobs work on, such as an open project, calls this first.
+        """
         for job in self.jobs:
             job.cancel()
         self._pool.waitForDone(-1)
@@ -227,6 +229,11 @@ class JobRunner(QObject):
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
         for job in self.jobs:
             self._finish(job, _Outcome(Ending.CANCELLED))
+
+    def shutdown(self) -> None:
+        """Stop every job for good; nothing runs afterwards."""
+        self._closed = True
+        self.stop_all()
 
     @Slot(object, float, str)
     def _pass_on(self, job: Job, fraction: float, text: str) -> None:

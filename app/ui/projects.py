@@ -54,18 +54,7 @@ class Projects(QObject):
         if not session.unsaved or session.save():
             then()
             return
-        if session.project is None:
-            title = self.tr("Keep this work in a project?")
-            text = self.tr(
-                "What you decided about the table is not in a project file yet. Without one it"
-                " is gone, and this can't be undone."
-            )
-            save = self.tr("Save…")
-        else:
-            title = self.tr("The last changes could not be saved")
-            text = self.tr("Make room or allow writing, and save again; or leave without them.")
-            save = self.tr("Save again")
-        ways = (("save", save), ("discard", self.tr("Discard")))
+        title, text, ways = self._question()
         dialog = ChoiceDialog(title, text, ways, self._window)
 
         def decide() -> None:
@@ -76,6 +65,24 @@ class Projects(QObject):
                 self.save(then)
 
         _show(dialog, decide)
+
+    def _question(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """Return what a person who leaves unsaved work is asked, and the ways forward."""
+        project, discard = self._session.project, ("discard", self.tr("Discard"))
+        if project is None:
+            title = self.tr("Keep this work in a project?")
+            text = self.tr(
+                "What you decided about the table is not in a project file yet. Without one it"
+                " is gone, and this can't be undone."
+            )
+            return title, text, (("save", self.tr("Save…")), discard)
+        if project.read_only:
+            title = self.tr("The last changes can't be saved")
+            text = self.tr("The project is open for reading only. Leaving drops the changes.")
+            return title, text, (("discard", self.tr("Leave without them")),)
+        title = self.tr("The last changes could not be saved")
+        text = self.tr("Make room or allow writing, and save again; or leave without them.")
+        return title, text, (("save", self.tr("Save again")), discard)
 
     def new(self) -> None:
         """Start afresh."""

@@ -220,7 +220,7 @@ class Session(QObject):
         other_document = state.document != self._state.document
         self._state = state
         self._unsaved = True
-        if self._project is not None:
+        if self._project is not None and not self._project.read_only:
             self._autosave.start()
         if other_table:
             self._attributes.forget()
@@ -242,6 +242,7 @@ class Session(QObject):
             True when the file was just created from the present document.
         """
         if self._project is not None and self._project is not project:
+            self.runner.stop_all()  # a release must not lose the file under its hands
             self.save()
             self._project.close()
         self._autosave.stop()
@@ -267,7 +268,9 @@ class Session(QObject):
         self._autosave.stop()
         if self._project is None:
             return False
-        if self._unsaved and not self._project.read_only:
+        if self._unsaved and self._project.read_only:
+            return False
+        if self._unsaved:
             try:
                 self._project.save_document(self.document)
             except (SfumatoError, OSError) as error:

@@ -303,6 +303,19 @@ class TestLoading:
             button = panel.gone.findChild(type(panel.back))
             click(button)
 
+    def test_the_title_of_the_releases_can_be_changed(self, panel, qtbot, clinic):
+        load(panel, qtbot, clinic)
+        field = panel.loaded.title
+        assert field.text() == "clinic"
+        type_into(field, "Clinic 2026")
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        assert panel.session.document.title == "Clinic 2026"
+        type_into(field, "  ")
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        assert field.text() == "Clinic 2026"
+        panel.session.undo()
+        assert field.text() == "clinic"
+
     def test_the_primary_button_leads_on(self, panel, qtbot, clinic):
         load(panel, qtbot, clinic)
         with qtbot.waitSignal(panel.session.panel_requested) as heard:

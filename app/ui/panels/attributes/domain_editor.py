@@ -79,8 +79,9 @@ class DomainEditor(QWidget):
         view.setAccessibleName(self.tr("Values of the domain"))
         header = view.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(RECORDS, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(RECORDS, 84)
+        for section, width in ((SHOWN, 104), (RECORDS, 84)):
+            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
+            header.resizeSection(section, width)
         view.installEventFilter(self)
         return view
 

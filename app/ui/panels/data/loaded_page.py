@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QWidget
 
 from app.ui.panels.data.profiles import ProfileList, grouped
 from app.ui.session import Session
 from app.ui.theme import Space
-from app.ui.widgets.layout import ElidedLabel, EmptyState, button, column, row
+from app.ui.widgets.layout import ElidedLabel, EmptyState, button, column, label, row
 from app.ui.widgets.tables import FrameModel, TableView
 
 LIST_WIDTH = 304
+TITLE_WIDTH = 168
 SORTED_AT_ONCE = 200_000
 SORT_KEY = "data-sort"
 
@@ -34,6 +36,11 @@ class LoadedPage(QWidget):
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
         self.about = ElidedLabel("", "muted")
         self.reread = button(self.tr("How it is read…"), lambda: None, "quiet")
+        self.title = QLineEdit()
+        self.title.setFixedWidth(TITLE_WIDTH)
+        self.title.setAccessibleName(self.tr("Title of the releases"))
+        self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))
+        self.title.editingFinished.connect(self._rename)
         self.profiles = ProfileList()
         self.profiles.setFixedWidth(LIST_WIDTH)
         self.looking = EmptyState("clock", self.tr("Looking at the columns"), "")
@@ -55,11 +62,13 @@ class LoadedPage(QWidget):
         session.profiles_changed.connect(self._show_profiles)
 
     def _lay_out(self) -> None:
-        head = row(self.file, self.reread)
-        head.setStretch(0, 1)
-        top = column(spacing=2)
-        top.addLayout(head)
-        top.addWidget(self.about)
+        names = column(self.file, self.about, spacing=2)
+        caption = label(self.tr("Released as"), "small")
+        caption.setBuddy(self.title)
+        top = row(spacing=Space.INSIDE)
+        top.addLayout(names, 1)
+        for widget in (caption, self.title, self.reread):
+            top.addWidget(widget)
         work = QHBoxLayout()
         work.setSpacing(Space.BETWEEN)
         work.addWidget(self.side)
@@ -94,8 +103,16 @@ class LoadedPage(QWidget):
         words = self.tr("{rows} records, {columns} columns").format(
             rows=grouped(table.rows), columns=grouped(len(table.columns))
         )
+        self.title.setText(self._session.document.title)
         place = str(Path(source.path).parent) if source is not None else ""
         self.about.setText(f"{words} · {place}" if place else words)
+
+    def _rename(self) -> None:
+        title, document = self.title.text().strip(), self._session.document
+        if not title:
+            self.title.setText(document.title)
+        elif title != document.title:
+            self._session.edit(self.tr("Change the title"), replace(document, title=title))
 
     def _show_profiles(self) -> None:
         if self._session.table is None:

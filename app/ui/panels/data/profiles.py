@@ -148,7 +148,7 @@ class ProfileDelegate(QStyledItemDelegate):
             (profile.name, 9, TextSize.BODY, True, theme.style.text),
             (describe(profile), 28, TextSize.SMALL, False, muted),
         ):
-            painter.setFont(font(size, strong=strong, tabular=True))
+            painter.setFont(font(size, strong=strong))
             painter.setPen(QColor(colour))
             metrics = QFontMetrics(painter.font())
             shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(words))
