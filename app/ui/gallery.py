@@ -49,7 +49,9 @@ def save_gallery(
                 if only and not {panel.name, f"{panel.name}-{scene.name}"} & set(only):
                     continue
                 with tempfile.TemporaryDirectory(prefix="sfumato-gallery-") as kept:
-                    stage = Stage(Path(kept), size)
+                    home = Path(kept) / "Clinic"
+                    home.mkdir()
+                    stage = Stage(home, size)
                     try:
                         stage.panel(panel.name)
                         scene.arrange(stage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,9 +91,16 @@ class Stage:
         job.set_progress(fraction, text)
         return job
 
+    def sample(self) -> Path:
+        """Return a copy of the sample in the scene's folder."""
+        path = self.folder / f"{SAMPLE}.csv"
+        if not path.exists():
+            shutil.copyfile(resource_path("samples", path.name), path)
+        return path
+
     def open_sample(self, *, with_rules: bool = True) -> Table:
         """Load the sample; with rules, it has a policy and three recipients."""
-        path = resource_path("samples", f"{SAMPLE}.csv")
+        path = self.sample()
         table, source = read_source(path, detect_options(path), Silent())
         document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
         if with_rules:

@@ -191,6 +191,13 @@ QHeaderView::section:vertical {
 }
 QTableCornerButton::section {
   background: $surface; border: none; border-bottom: 1px solid $field_line;
+  border-top-left-radius: 5px;
+}
+QHeaderView::section:horizontal:first, QHeaderView::section:horizontal:only-one {
+  border-top-left-radius: 5px;
+}
+QHeaderView::section:horizontal:last, QHeaderView::section:horizontal:only-one {
+  border-top-right-radius: 5px;
 }
 QScrollBar { background: transparent; border: none; }
 QScrollBar:vertical { width: 10px; margin: 0; }

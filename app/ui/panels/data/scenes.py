@@ -10,7 +10,6 @@ from app.formats.options import RaggedRows, ReadOptions
 from app.project.model import Source
 from app.ui.panels.data.panel import LOAD_KEY, DataPanel
 from app.ui.scenes import SAMPLE, Scene, Stage
-from resources import resource_path
 
 
 def _panel(stage: Stage) -> DataPanel:
@@ -21,7 +20,7 @@ def _panel(stage: Stage) -> DataPanel:
 
 def _importing(stage: Stage) -> DataPanel:
     panel = _panel(stage)
-    panel.open_file(resource_path("samples", f"{SAMPLE}.csv"))
+    panel.open_file(stage.sample())
     stage.settle()
     return panel
 

@@ -98,10 +98,12 @@ class Gain:
 def _violated(profile: Profile) -> int:
     """Count the values whose odds move further than their limit, from the matrix's entries."""
     odds = RetentionMatrix(profile.retention).worst_odds_ratios()
-    over = odds.up > profile.gammas * (1 + TOLERATED)
+    limited = np.isfinite(profile.gammas)
+    allowed = profile.gammas[limited] * (1 + TOLERATED)
+    over = odds.up[limited] > allowed
     if profile.mode is BreachMode.STRICT:
-        over |= odds.down * profile.gammas * (1 + TOLERATED) < 1
-    return int((over & np.isfinite(profile.gammas)).sum())
+        over |= odds.down[limited] * allowed < 1
+    return int(over.sum())
 
 
 def solved_of(retention: npt.NDArray[np.float64]) -> Solved:
