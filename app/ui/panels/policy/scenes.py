@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from app.engine.columns import Role
+from app.ui.panels.policy.editors import all_editors
+from app.ui.panels.policy.editors.finegrain_parts.settings import FineGrainSettings
+from app.ui.panels.policy.editors.matrix_parts.settings import MatrixSettings
+from app.ui.panels.policy.editors.settings import SettingsEditor
+from app.ui.panels.policy.edits import with_entry
 from app.ui.panels.policy.panel import PolicyPanel
 from app.ui.scenes import Scene, Stage
 
@@ -63,6 +69,50 @@ def _stale(stage: Stage) -> None:
     stage.session.edit("Change", document.with_column(column))
 
 
+def _settings(stage: Stage, place: int) -> SettingsEditor:
+    """Protect the first attribute by one of the mechanisms that have settings."""
+    stage.open_sample()
+    panel = _panel(stage)
+    stage.settle()
+    stated = [name for name, editor in all_editors().items() if editor.settings_editor()]
+    attribute = stage.session.attribute(stage.session.document.sensitive[0].name)
+    if attribute is not None:
+        document = with_entry(stage.session.document, attribute.attribute, stated[place])
+        stage.session.edit("Protect", document)
+    panel.choose(stage.session.document.sensitive[0].name)
+    stage.settle()
+    editor = panel.page.settings
+    assert editor is not None
+    return editor
+
+
+def _values(stage: Stage, view: str = "values") -> None:
+    editor = _settings(stage, 0)
+    assert isinstance(editor, FineGrainSettings)
+    editor.outcome.show_view(view)
+    if view == "curve":
+        editor.outcome.curve.compare()
+    if view != "values":
+        _panel(stage).scroll_to(editor.outcome)
+    stage.settle()
+
+
+def _faulty_values(stage: Stage) -> None:
+    editor = _settings(stage, 0)
+    assert isinstance(editor, FineGrainSettings)
+    editor.model.written.emit({(0, 0): "0.5", (0, 1): "0.2", (2, 0): "many"})
+    _panel(stage).scroll_to(editor.status)
+    stage.settle()
+
+
+def _chances(stage: Stage, *, faulty: bool = False) -> None:
+    editor = _settings(stage, 1)
+    assert isinstance(editor, MatrixSettings)
+    if faulty:
+        editor.matrix.entries.written.emit({(0, 0): "0.3", (1, 1): "many", (2, 3): "0"})
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("unprotected", _unprotected),
@@ -71,4 +121,10 @@ SCENES = (
     Scene("level", _level),
     Scene("error", _refused),
     Scene("stale", _stale),
+    Scene("limits", _values),
+    Scene("limits-error", _faulty_values),
+    Scene("limits-beside-uniform", partial(_values, view="matrices")),
+    Scene("limits-over-theta", partial(_values, view="curve")),
+    Scene("chances", _chances),
+    Scene("chances-error", partial(_chances, faulty=True)),
 )
