@@ -9,6 +9,7 @@ from app.commands.base import ExitCode
 from app.ui.dialogs.help import help_pages
 from app.ui.panels import all_panels
 from resources import resource_path
+from tests.source_code import ROOT
 
 LINK = re.compile(r"\]\(([^)]+)\)")
 PAGES = sorted(path.name for path in resource_path("help").glob("*.md"))
@@ -54,3 +55,10 @@ def test_the_page_on_the_command_line_knows_every_command_and_exit_code():
     assert [c.name for c in all_commands() if f"`sfumato {c.name} " not in text] == []
     stated = [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
     assert stated == [code.value for code in ExitCode]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "NOTICE.md"])
+def test_what_a_document_of_the_project_points_to_is_there(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = [*LINK.findall(text), *re.findall(r'(?:src|srcset)="([^"]+)"', text)]
+    assert [n for n in named if "://" not in n and not (ROOT / n).exists()] == []
