@@ -55,7 +55,7 @@ def suggest_binning(
     numbers = _finite(column)
     if widths is BinWidths.EQUAL:
         return Binning(_equal_width(numbers, count))
-    return Binning(_equal_counts(numbers, count) or _equal_width(numbers, count))
+    return Binning(_equal_counts(numbers, count))
 
 
 def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
@@ -68,7 +68,8 @@ def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
         )
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     finite = np.sort(numbers[np.isfinite(numbers)])
-    if len(finite) and not _SMALLEST < finite[-1] - finite[0] < _LARGEST:
+    # Halves, because the difference of the largest numbers is not a number.
+    if len(finite) and not _SMALLEST < finite[-1] / 2.0 - finite[0] / 2.0 < _LARGEST:
         # Also where all numbers are the same: then there is no range at all.
         finite = finite[:0]
     if len(finite) == 0:
@@ -94,13 +95,13 @@ def _equal_width(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, .
     return min(candidates, key=lambda edges: abs(len(edges) - 1 - count))
 
 
-def _steps(width: float, whole: bool) -> Iterator[float]:
-    """Yield round steps from ten times a width down to a hundredth, coarse ones first.
+def _steps(width: float, whole: bool, powers: int = 2) -> Iterator[float]:
+    """Yield round steps from ten times a width down by powers of ten, coarse ones first.
 
     For whole numbers, steps are whole and at least 1.
     """
     magnitude = math.floor(math.log10(max(width, 1.0) if whole else width))
-    for exponent in range(magnitude + 1, magnitude - 3, -1):
+    for exponent in range(magnitude + 1, magnitude - powers - 1, -1):
         for factor in reversed(_NICE):
             step = float(f"{factor}e{exponent}")
             if not whole or step.is_integer():
@@ -120,26 +121,32 @@ def _multiple(place: int, step: float) -> float:
     return float(f"{place * step:.15g}")
 
 
-def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...] | None:
-    """Return the roundest edges whose bins hold about equally many records, or None.
+def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...]:
+    """Return the roundest edges whose bins hold about equally many records.
 
-    Where single numbers are so frequent that quantiles coincide, there are fewer bins.
+    Where single numbers are so frequent that quantiles coincide, there are fewer bins. A lowest
+    number that most records have gets a bin of its own, and the others share the rest.
     """
-    places = (np.arange(1, count) * len(numbers)) // count
-    inner = np.unique(numbers[places])
+    inner = np.unique(_quantiles(numbers, count))
     inner = inner[inner > numbers[0]]
     if len(inner) == 0:
-        return None
+        others = numbers[np.searchsorted(numbers, numbers[0], side="right") :]
+        inner = np.unique(np.append(others[0], _quantiles(others, count - 1)))
     exact, whole = _shares(numbers, inner), _are_whole(numbers)
     # An edge at the highest number makes a bin for it alone, which needs an end beyond it.
     beyond = bool(inner[-1] == numbers[-1])
     low, high = _outer(float(numbers[0]), float(numbers[-1]), whole, beyond)
-    for step in _steps(high - low, whole):
+    for step in _steps(high - low, whole, powers=6):
         rounded = np.array([_multiple(round(edge / step), step) for edge in inner])
         edges = (low, *rounded.tolist(), high)
         if _increase(edges) and _alike(_shares(numbers, rounded), exact):
             return edges
     return (low, *inner.tolist(), high)
+
+
+def _quantiles(numbers: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+    """Return the numbers that divide sorted ones into `count` equal parts, shape (count − 1,)."""
+    return numbers[(np.arange(1, count) * len(numbers)) // count]
 
 
 def _outer(low: float, high: float, whole: bool, beyond: bool) -> tuple[float, float]:

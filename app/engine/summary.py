@@ -223,12 +223,19 @@ def _summary_of_sorted(
     return NumberSummary(
         minimum=float(numbers[0]),
         maximum=float(numbers[-1]),
-        mean=float(finite.mean(dtype=np.float64)),
+        mean=_mean(finite),
         quantiles=tuple(float(numbers[place]) for place in places),
         edges=tuple(edges.tolist()),
         counts=tuple(counts.tolist()),
         whole=bool(np.isfinite(distinct).all() and (distinct == np.floor(distinct)).all()),
     )
+
+
+def _mean(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> float:
+    with np.errstate(over="ignore"):
+        mean = float(numbers.mean(dtype=np.float64))
+    # The sum of the largest numbers is beyond all numbers; the mean of their shares is not.
+    return mean if np.isfinite(mean) else float((numbers / len(numbers)).sum())
 
 
 def _edges(minimum: float, maximum: float) -> npt.NDArray[np.float64]:
