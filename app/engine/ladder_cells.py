@@ -72,7 +72,7 @@ def stream(draw: Draw, cell: int = 0, item: int = 0, attempt: int = 0) -> int:
         What the block is for.
     cell
         The cell's or the group's number, below 4096. The smallest positive float lies in
-        cell 2589.
+        cell 2588. Cells are numbered from 1: a value's cell 0 is for `app.engine.top_rung`.
     item
         The block's or the event's number within the cell, below 1024.
     attempt

@@ -30,7 +30,7 @@ from app.engine.randomness import BlockCipher
 STRETCH: Final = 1 << 18
 """How many records a thread takes at a time, between two looks at the progress."""
 
-TILE: Final = 1 << 15
+TILE: Final = 1 << 16
 """How many of them it works on at once: few enough for the processor's caches."""
 
 # Everything that arrays are compared with is of their type: numpy's conversions cost more
@@ -135,7 +135,7 @@ class Kernel:
             self._find_occupied(drawn, part, bounds)
             if rung.inside:
                 inside.append(self._look_inside(part, bounds, thorough))
-            self._find_values(drawn, part)
+            self._find_values(drawn, part, highest=rung.mask == 1)
         apart = _Apart.joined(inside)
         rank = self._rank[:count]
         unmoved = np.flatnonzero(rank == 0) if rung.above else apart.left
@@ -207,14 +207,29 @@ class Kernel:
             places.add(event, left, drawn.view("<u8")[word::2])
         return places
 
-    def _find_values(self, drawn: Bytes, part: slice) -> None:
-        """Find what the nearest cells' lowest events put in, and the words that are refused."""
+    def _find_values(self, drawn: Bytes, part: slice, highest: bool) -> None:
+        """Find what the nearest cells' lowest events put in, and the words that are refused.
+
+        Parameters
+        ----------
+        drawn
+            The group's blocks.
+        part
+            The tile.
+        highest
+            Whether the level lies in the group's highest cell.
+        """
         layout, rank = self._layout, self._rank[part]
         count = len(rank)
-        index, word = self._word_index[:count], self._word[:count]
-        np.copyto(index, rank)
-        np.add(index, self._before_first[:count], out=index)
-        drawn.view(layout.word_type).take(index, out=word, mode="clip")
+        words = drawn.view(layout.word_type)
+        if highest:
+            # Only the first word can be meant.
+            word = words[layout.before_first + 1 :: layout.per_block]
+        else:
+            index, word = self._word_index[:count], self._word[:count]
+            np.copyto(index, rank)
+            np.add(index, self._before_first[:count], out=index)
+            words.take(index, out=word, mode="clip")
         product, low = self._product[:count], self._low[:count]
         np.multiply(word, layout.size, out=product)
         np.bitwise_and(product, layout.low_mask, out=low)
