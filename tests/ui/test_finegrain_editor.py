@@ -321,7 +321,7 @@ def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, pan
     assert editor.status.words == ""
     panel.session.undo()
     assert stated(editor) == set()
-    assert "24 groups" in editor.outcome.values.figure.subtitle
+    qtbot.waitUntil(lambda: "24 groups" in editor.outcome.values.figure.subtitle)
 
 
 def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
@@ -341,9 +341,10 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
 
 def test_the_pictures_follow_the_limits(qtbot, editor):
     paste(qtbot, editor, PAPER)
-    assert "of 4 values are kept" in editor.outcome.values.figure.headline
+    values = editor.outcome.values
+    qtbot.waitUntil(lambda: "of 4 values are kept" in values.figure.headline)
     qtbot.mouseClick(editor.outcome.view.button_for("matrices"), LEFT)
-    assert "34.4\u202f%" in editor.outcome.matrices.figure.headline
+    qtbot.waitUntil(lambda: "34.4\u202f%" in editor.outcome.matrices.figure.headline)
     assert not editor.outcome.values.isVisible()
 
 

@@ -92,8 +92,10 @@ def _values(stage: Stage, view: str = "values") -> None:
     editor.outcome.show_view(view)
     if view == "curve":
         editor.outcome.curve.compare()
+    stage.settle()
     if view != "values":
-        _panel(stage).scroll_to(editor.outcome)
+        pictures = {"matrices": editor.outcome.matrices, "curve": editor.outcome.curve.plot}
+        _panel(stage).scroll_to(pictures[view])
     stage.settle()
 
 

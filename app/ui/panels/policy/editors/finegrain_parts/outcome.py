@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.finegrain import BreachMode, Profile
@@ -26,6 +27,7 @@ from app.ui.widgets.layout import label
 from app.ui.widgets.plot_view import PlotView
 
 TOLERATED = 1e-12
+PAUSE_MILLISECONDS = 200
 MOST_NAMED = 6
 
 
@@ -141,6 +143,12 @@ class Outcome(QWidget):
             column.addWidget(page)
         for plot in (self.values, self.matrices):
             plot.failed.connect(session.message)
+        self._shown: tuple[Profile, Attribute, Gain] | None = None
+        # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MILLISECONDS)
+        self._pause.timeout.connect(self._draw)
         self.view.chosen.connect(self.show_view)
         self.show_view("values")
 
@@ -155,9 +163,20 @@ class Outcome(QWidget):
         gain = Gain.of(profile, attribute)
         self.sentence.setText(gain.sentence)
         self.note.setText(gain.note)
+        self.curve.show_attribute(attribute, profile.mode)
+        first, self._shown = self._shown is None, (profile, attribute, gain)
+        if first:
+            self._draw()
+        else:
+            self._pause.start()
+
+    def _draw(self) -> None:
+        """Draw what was shown last."""
+        if self._shown is None:
+            return
+        profile, attribute, gain = self._shown
         names = attribute.domain.names if attribute.domain is not None else ()
         data = RetentionData(names, attribute.frequencies, profile.retention, gain.retention)
         self.values.show_plot(partial(build_retention_by_value, data))
         pair = PairData(names, profile.retention, gain.retention, gain.own, gain.uniform)
         self.matrices.show_plot(partial(build_matrix_pair, pair))
-        self.curve.show_attribute(attribute, profile.mode)
