@@ -16,7 +16,7 @@ from app.ui.main_window import MainWindow
 from app.ui.scenes import take_down
 from app.ui.session import Session
 from app.ui.settings import MemoryStore
-from app.ui.theme import Appearance, themes
+from app.ui.theme import Appearance, current_theme, themes
 
 CLINIC = """\
 patient,age,ward,disease
@@ -93,7 +93,12 @@ def quick_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def window(themed: QApplication, answers: Answers, quick_secrets: None) -> Iterator[MainWindow]:
-    """The whole window, shown offscreen, with all jobs ended at the end."""
+    """The whole window, shown offscreen, with all jobs ended at the end.
+
+    It comes without the style sheet, which takes most of a window's time to build; a test about
+    how things look puts it on.
+    """
+    themed.setStyleSheet("")
     made = MainWindow(Session(store=MemoryStore(), chooser=answers))
     made.show()
     yield made
@@ -101,6 +106,7 @@ def window(themed: QApplication, answers: Answers, quick_secrets: None) -> Itera
     made.session.runner.shutdown()
     made.session.close()
     take_down(made)
+    themed.setStyleSheet(current_theme().stylesheet())
 
 
 @pytest.fixture

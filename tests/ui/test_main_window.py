@@ -72,7 +72,8 @@ class TestSteps:
         window.resize(1366, 768)
         qtbot.waitUntil(lambda: not window.rail.compact)
 
-    def test_the_window_fits_small_screens(self, window, qtbot, clinic):
+    def test_the_window_fits_small_screens(self, themed, window, qtbot, clinic):
+        themed.setStyleSheet(current_theme().stylesheet())
         load_table(window, qtbot, clinic)
         window.resize(1100, 720)
         qtbot.waitUntil(lambda: window._stack.width() > 700)
