@@ -1,8 +1,11 @@
 """Any matrix on the ladder: its law, its zeros, its coalition, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from app.engine.columns import Domain
 from app.engine.errors import LevelError, PolicyError
 from app.engine.mechanisms import mechanism_called
 from tests.engine.categories import column_of, joint_of_chain, released, request_for
@@ -107,3 +110,10 @@ def test_matrices_that_are_not_transition_matrices_are_refused(column, entries, 
 def test_statements_out_of_range_are_refused(column, statement):
     with pytest.raises(LevelError):
         MATRIX.level(statement, (column.attribute,), SETTINGS)
+
+
+def test_a_domain_too_large_for_a_matrix_is_refused_before_any_is_made():
+    large = replace(column_of([1, 1]).attribute, domain=Domain(tuple(map(str, range(20_000)))))
+    for ask in (MATRIX.check_attributes, MATRIX.default_settings):
+        with pytest.raises(PolicyError, match="too many for a matrix"):
+            ask((large,))

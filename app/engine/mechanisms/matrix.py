@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from app.engine.columns import Domain
 from app.engine.dense_matrix import DenseMatrix
 from app.engine.errors import PolicyError
 from app.engine.mechanisms.base import (
@@ -75,6 +76,10 @@ _FIRST_RETENTION = 0.5
 """The retention probability of the uniform matrix that a new policy starts with."""
 
 
+LARGEST_DOMAIN = 1_000
+"""A matrix is stored entry by entry; of more values, it would be no matrix that a person gives."""
+
+
 class AnyMatrix(CategoricalMechanism):
     """Release by a transition matrix, and down the uniform ladder from it."""
 
@@ -86,6 +91,20 @@ class AnyMatrix(CategoricalMechanism):
     )
     order = 30
     terms = _TERMS
+
+    def domain_of(self, attributes: Sequence[Attribute]) -> Domain:
+        """Return the attribute's domain; raise `PolicyError` where it is too large for a matrix."""
+        domain = super().domain_of(attributes)
+        if domain.size > LARGEST_DOMAIN:
+            raise PolicyError(
+                "The {size} values of {column} are too many for a matrix of their own: it takes"
+                " at most {most}.",
+                "Choose per-value limits or uniform retention, or sort the values into groups.",
+                size=domain.size,
+                column=attributes[0].name,
+                most=LARGEST_DOMAIN,
+            )
+        return domain
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
         """Return the matrix that keeps half of the values and replaces the others evenly."""
