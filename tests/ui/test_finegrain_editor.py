@@ -385,3 +385,25 @@ def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, 
     assert statement == {"trust_factor": 0.5}
     dragged = panel.page.editor.statement_at(0.1, statement)
     assert set(dragged) == {"trust_factor"}
+
+
+def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, panel, editor):
+    paste(qtbot, editor, "SARS\tx\t0.2")
+    table, document = panel.session.table, panel.session.document
+    frame = table.frame.assign(ward=table.frame["disease"])
+    other = ColumnSpec("ward", Role.SENSITIVE, Kind.CATEGORICAL, Domain(DISEASES))
+    entry = PolicyEntry(("ward",), "finegrain", document.policy[0].settings)
+    panel.session.open_table(
+        "Add a column",
+        Table(frame),
+        Document(columns=(*document.columns, other), policy=(*document.policy, entry)),
+    )
+    assert cell(editor, 0, LOW) == "x"
+    panel.list.setCurrentRow(1)
+    assert cell(editor, 0, LOW) == "0.25"
+    paste(qtbot, editor, "HIV\t0.1\t0.2")
+    first, second = panel.session.document.policy
+    assert (len(first.settings["limits"]), len(second.settings["limits"])) == (0, 1)
+    panel.list.setCurrentRow(0)
+    assert cell(editor, 0, LOW) == "x"
+    assert "SARS" in editor.status.words

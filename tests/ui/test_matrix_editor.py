@@ -239,3 +239,16 @@ def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, 
     statement = panel.session.document.recipient("Clinic A").statements["disease"]
     assert statement == {"trust_factor": 0.5}
     assert panel.page.editor.statement_at(0.2504, statement) == {"trust_factor": 0.25}
+
+
+def test_a_mechanism_without_settings_shows_none_and_the_grid_comes_back(panel, editor):
+    before = panel.session.document
+    uniform = PolicyEntry(("disease",), "uniform")
+    recipients = (Recipient("Clinic A", {"disease": {"retention_probability": 0.5}}),)
+    panel.session.edit("Other", clinic_document(policy=(uniform,), recipients=recipients))
+    assert panel.page.settings is None
+    assert not editor.isVisible()
+    panel.session.undo()
+    assert panel.session.document == before
+    assert panel.page.settings is editor
+    assert editor.isVisible()
