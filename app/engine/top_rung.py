@@ -10,6 +10,7 @@ P = diag(s·q) + (1/m)·1·(1 − s·q)ᵀ, the fine-grain matrix with every pro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Final
 
@@ -33,6 +34,9 @@ _TOP_CELL: Final = 0
 """Streams of this cell are free: the ladder's own cells are numbered from 1."""
 
 _WORD: Final = 1 << 64
+
+_THREADS: Final = 2
+"""How many tiles are drawn at once. The release does not depend on it."""
 
 _CELL_BITS: Final = CELL.bit_length() - 1
 
@@ -72,13 +76,21 @@ class TopRung(ABC):
     ) -> Codes:
         """Return the top rung's release: a pure function of key, record and true value."""
         out = np.empty_like(codes)
-        blocks = Blocks(key.cipher(), min(TILE, len(codes)))
-        for start in range(0, len(codes), TILE):
-            context.report(start / len(codes), "Drawing the most trusted release")
+
+        def release(start: int) -> None:
             part = slice(start, start + TILE)
+            blocks = Blocks(key.cipher(), min(TILE, len(codes) - start))
             blocks.fill(codes[part], record_ids[part])
             words, evenly = self._draw(blocks, len(codes[part]))
             out[part] = self._show(codes[part], words, evenly)
+
+        starts = range(0, len(codes), TILE)
+        with ThreadPoolExecutor(_THREADS, "top rung") as pool:
+            try:
+                for done, _ in enumerate(pool.map(release, starts)):
+                    context.report(done / len(starts), "Drawing the most trusted release")
+            finally:
+                pool.shutdown(cancel_futures=True)
         return out
 
     def _draw(self, blocks: Blocks, count: int) -> tuple[Words, Words]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.errors import LevelError, PolicyError
+from app.engine.errors import Cancelled, LevelError, PolicyError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Released
 from app.engine.mechanisms.finegrain import largest_level
@@ -182,3 +182,12 @@ def test_a_domain_of_one_value_is_refused():
 
 def test_the_largest_level_for_loose_limits_is_the_top():
     assert largest_level(np.array([0.2, 0.1]), 1e12) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_release_can_be_cancelled(column, strict):
+    class Stopping:
+        def report(self, fraction, text):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        FINE.release(request_for(column, strict, 0.5), Stopping())
