@@ -9,13 +9,55 @@ from typing import Any
 from app.engine.columns import Domain, Kind
 from app.engine.errors import LevelError, PolicyError
 from app.engine.matrix import PerturbationMatrix
-from app.engine.mechanisms.base import Fact, Mechanism, ReleaseRequest, Statement
-from app.engine.privacy import check_retention, rho2_of_gamma
+from app.engine.mechanisms.base import (
+    Check,
+    Fact,
+    LevelField,
+    LevelTerm,
+    Mechanism,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+)
+from app.engine.privacy import (
+    check_retention,
+    gamma_for_epsilon,
+    gamma_for_rho,
+    rho2_of_gamma,
+)
+from app.engine.retention_checks import check_between_releases
 from app.engine.table import Attribute
 from app.engine.values import Codes
 
 USUAL_RHO1 = 0.1
 """The belief beforehand for which ρ2 is shown when nobody has stated one."""
+
+PROBABILITY = (0.0, 1.0)
+"""The range of a probability."""
+
+LOSS_TERM = LevelTerm(
+    "epsilon",
+    "Privacy loss",
+    "The logarithm of the most by which a release multiplies anyone's odds"
+    " (local differential privacy).",
+    (LevelField("epsilon", "ε", 0.001, 25.0),),
+)
+
+BELIEF_TERM = LevelTerm(
+    "rho",
+    "Limits on belief",
+    "Whoever held something to be at most ρ1 probable never comes to hold it more than ρ2"
+    " probable.",
+    (LevelField("rho1", "ρ1", *PROBABILITY), LevelField("rho2", "ρ2", *PROBABILITY)),
+)
+
+ODDS_TERM = LevelTerm(
+    "gamma",
+    "Odds factor",
+    "The most by which a release multiplies anyone's odds on anything about a value.",
+    (LevelField("gamma", "γ", 1.001, 1e9),),
+)
 
 LIMITS = (
     "How values are distributed in a group of records can be estimated, the better the larger"
@@ -71,6 +113,23 @@ class CategoricalMechanism(Mechanism):
     def trust(self, level: float) -> float:
         """Return the level itself."""
         return check_retention(level)
+
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Sequence[Attribute],
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is a garbling of the other."""
+        self.check_settings(attributes, settings)
+        domain = self.domain_of(attributes)
+        name = attributes[0].name
+        if upper.level < lower.level:
+            upper, lower = lower, upper
+        return check_between_releases(
+            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
+        )
 
     @staticmethod
     def matrix_terms(matrix: PerturbationMatrix) -> Mapping[str, Statement]:
@@ -137,6 +196,24 @@ def numbers_of(statement: Statement) -> dict[str, Any]:
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
             raise LevelError("The value of {name} is not a number.", "Give a number.", name=name)
     return dict(statement)
+
+
+def stated_gamma(numbers: Mapping[str, float]) -> float | None:
+    """Return the bound γ that a statement of ε, of (ρ1, ρ2) or of γ itself means, else None.
+
+    Raises
+    ------
+    LevelError
+        If it is out of range.
+    """
+    match dict(numbers):
+        case {"gamma": gamma, **rest} if not rest:
+            return gamma
+        case {"epsilon": epsilon, **rest} if not rest:
+            return gamma_for_epsilon(epsilon)
+        case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
+            return gamma_for_rho(rho1, rho2)
+    return None
 
 
 def unknown_statement(mechanism: Mechanism, statement: Statement) -> LevelError:

@@ -32,17 +32,21 @@ from app.engine.mechanisms.base import (
     Statement,
 )
 from app.engine.mechanisms.categorical import (
+    BELIEF_TERM,
     LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
     CategoricalMechanism,
     at_most,
     codes_of,
     numbers_of,
+    stated_gamma,
     unknown_statement,
 )
-from app.engine.privacy import check_retention, gamma_for_epsilon, gamma_for_rho
+from app.engine.privacy import check_retention
 from app.engine.privacy_limits import PrivacyLimits
 from app.engine.progress import Context
-from app.engine.retention_checks import check_against_table, check_between_releases
+from app.engine.retention_checks import check_against_table
 from app.engine.retention_matrix import RetentionMatrix
 from app.engine.table import Attribute
 from app.engine.top_rung import ProfileTop, release_below
@@ -69,25 +73,9 @@ _TERMS = (
         "The retention probability of the value that keeps most.",
         (LevelField("retention_probability", "max p", 0.0, 1.0),),
     ),
-    LevelTerm(
-        "gamma",
-        "Odds factor",
-        "The most by which the release may multiply anyone's odds on any value.",
-        (LevelField("gamma", "γ", 1.001, 1e9),),
-    ),
-    LevelTerm(
-        "epsilon",
-        "Privacy loss",
-        "The logarithm of that factor (local differential privacy).",
-        (LevelField("epsilon", "ε", 0.001, 25.0),),
-    ),
-    LevelTerm(
-        "rho",
-        "Limits on belief",
-        "Whoever held any value to be at most ρ1 probable never comes to hold it more than ρ2"
-        " probable.",
-        (LevelField("rho1", "ρ1", 0.0, 1.0), LevelField("rho2", "ρ2", 0.0, 1.0)),
-    ),
+    ODDS_TERM,
+    LOSS_TERM,
+    BELIEF_TERM,
 )
 
 
@@ -187,18 +175,16 @@ class FineGrain(CategoricalMechanism):
             If the statement is none of the mechanism's terms, or out of range.
         """
         kept = self.profile(attributes, settings)
-        match numbers_of(statement):
+        numbers = numbers_of(statement)
+        match numbers:
             case {"trust_factor": factor, **rest} if not rest:
                 return self._level_of_factor(factor, kept)
             case {"retention_probability": retention, **rest} if not rest:
                 return check_retention(retention)
-            case {"gamma": gamma, **rest} if not rest:
-                return largest_level(kept, gamma)
-            case {"epsilon": epsilon, **rest} if not rest:
-                return largest_level(kept, gamma_for_epsilon(epsilon))
-            case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
-                return largest_level(kept, gamma_for_rho(rho1, rho2))
-        raise unknown_statement(self, statement)
+        gamma = stated_gamma(numbers)
+        if gamma is None:
+            raise unknown_statement(self, statement)
+        return largest_level(kept, gamma)
 
     @staticmethod
     def _level_of_factor(factor: float, kept: Floats) -> float:
@@ -325,23 +311,6 @@ class FineGrain(CategoricalMechanism):
         column = released.columns[request.attributes[0].name]
         matrix = self.matrix(released.level, request.attributes, request.settings)
         return check_against_table(domain, codes_of(request), column, matrix.retention)
-
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Sequence[Attribute],
-        settings: Settings,
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other."""
-        self.check_settings(attributes, settings)
-        domain = self.domain_of(attributes)
-        name = attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        return check_between_releases(
-            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
-        )
 
 
 MECHANISM = FineGrain()

@@ -30,16 +30,20 @@ from app.engine.mechanisms.base import (
     Statement,
 )
 from app.engine.mechanisms.categorical import (
+    BELIEF_TERM,
     LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
     CategoricalMechanism,
     at_most,
     codes_of,
     numbers_of,
+    stated_gamma,
     unknown_statement,
 )
-from app.engine.privacy import check_retention, gamma_for_epsilon, gamma_for_rho
+from app.engine.privacy import check_retention
 from app.engine.progress import Context
-from app.engine.retention_checks import check_against_matrix, check_between_releases
+from app.engine.retention_checks import check_against_matrix
 from app.engine.table import Attribute
 from app.engine.top_rung import MatrixTop, release_below
 from app.engine.transition_matrix import TransitionMatrix
@@ -51,25 +55,9 @@ _TERMS = (
         "The share of records that show what the matrix shows; the others are replaced evenly.",
         (LevelField("trust_factor", "s", 0.0, 1.0),),
     ),
-    LevelTerm(
-        "gamma",
-        "Odds factor",
-        "The most by which the release may multiply anyone's odds on any value.",
-        (LevelField("gamma", "γ", 1.001, 1e9),),
-    ),
-    LevelTerm(
-        "epsilon",
-        "Privacy loss",
-        "The logarithm of that factor (local differential privacy).",
-        (LevelField("epsilon", "ε", 0.001, 25.0),),
-    ),
-    LevelTerm(
-        "rho",
-        "Limits on belief",
-        "Whoever held any value to be at most ρ1 probable never comes to hold it more than ρ2"
-        " probable.",
-        (LevelField("rho1", "ρ1", 0.0, 1.0), LevelField("rho2", "ρ2", 0.0, 1.0)),
-    ),
+    ODDS_TERM,
+    LOSS_TERM,
+    BELIEF_TERM,
 )
 
 _FIRST_RETENTION = 0.5
@@ -146,16 +134,13 @@ class AnyMatrix(CategoricalMechanism):
         LevelError
             If the statement is none of the mechanism's terms, or out of range.
         """
-        match numbers_of(statement):
-            case {"trust_factor": factor, **rest} if not rest:
-                return check_retention(factor)
-            case {"gamma": gamma, **rest} if not rest:
-                return self._largest_level(gamma, attributes, settings)
-            case {"epsilon": epsilon, **rest} if not rest:
-                return self._largest_level(gamma_for_epsilon(epsilon), attributes, settings)
-            case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
-                return self._largest_level(gamma_for_rho(rho1, rho2), attributes, settings)
-        raise unknown_statement(self, statement)
+        numbers = numbers_of(statement)
+        if numbers.keys() == {"trust_factor"}:
+            return check_retention(numbers["trust_factor"])
+        gamma = stated_gamma(numbers)
+        if gamma is None:
+            raise unknown_statement(self, statement)
+        return self._largest_level(gamma, attributes, settings)
 
     def _largest_level(
         self, gamma: float, attributes: Sequence[Attribute], settings: Settings
@@ -254,23 +239,6 @@ class AnyMatrix(CategoricalMechanism):
         column = released.columns[request.attributes[0].name]
         matrix = self.matrix(released.level, request.attributes, request.settings)
         return check_against_matrix(domain, codes_of(request), column, matrix)
-
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Sequence[Attribute],
-        settings: Settings,
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other."""
-        self.check_settings(attributes, settings)
-        domain = self.domain_of(attributes)
-        name = attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        return check_between_releases(
-            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
-        )
 
 
 MECHANISM = AnyMatrix()

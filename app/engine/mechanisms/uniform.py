@@ -30,7 +30,11 @@ from app.engine.mechanisms.base import (
     Statement,
 )
 from app.engine.mechanisms.categorical import (
+    BELIEF_TERM,
     LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
+    PROBABILITY,
     CategoricalMechanism,
     at_most,
     codes_of,
@@ -44,45 +48,23 @@ from app.engine.privacy import (
     retention_for_rho,
 )
 from app.engine.progress import Context
-from app.engine.retention_checks import check_against_table, check_between_releases
+from app.engine.retention_checks import check_against_table
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 from app.engine.table import Attribute
 
 _HIGHEST, _LOWEST = 0.6, 0.01
 """The first and the last level that are proposed."""
 
-_PROBABILITY = (0.0, 1.0)
-
 _TERMS = (
     LevelTerm(
         "retention",
         "Retention probability",
         "The share of values that are kept on purpose; the others are replaced at random.",
-        (LevelField("retention_probability", "p", *_PROBABILITY),),
+        (LevelField("retention_probability", "p", *PROBABILITY),),
     ),
-    LevelTerm(
-        "epsilon",
-        "Privacy loss",
-        "The logarithm of the most by which a release multiplies anyone's odds"
-        " (local differential privacy).",
-        (LevelField("epsilon", "ε", 0.001, 25.0),),
-    ),
-    LevelTerm(
-        "rho",
-        "Limits on belief",
-        "Whoever held something to be at most ρ1 probable never comes to hold it more than ρ2"
-        " probable.",
-        (
-            LevelField("rho1", "ρ1", *_PROBABILITY),
-            LevelField("rho2", "ρ2", *_PROBABILITY),
-        ),
-    ),
-    LevelTerm(
-        "gamma",
-        "Odds factor",
-        "The most by which a release multiplies anyone's odds on anything about a value.",
-        (LevelField("gamma", "γ", 1.001, 1e9),),
-    ),
+    LOSS_TERM,
+    BELIEF_TERM,
+    ODDS_TERM,
 )
 
 
@@ -219,22 +201,6 @@ class UniformLadder(CategoricalMechanism):
         column = released.columns[request.attributes[0].name]
         retention = np.full(domain.size, check_retention(released.level))
         return check_against_table(domain, codes_of(request), column, retention)
-
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Sequence[Attribute],
-        settings: Settings,
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other."""
-        domain = self._domain(attributes, settings)
-        name = attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        return check_between_releases(
-            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
-        )
 
     def _domain(self, attributes: Sequence[Attribute], settings: Settings) -> Domain:
         self.check_settings(attributes, settings)
