@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Settings
+from app.engine.mechanisms.base import Settings, Statement
 from app.engine.privacy_limits import PrivacyLimits
 from app.engine.table import Table
 from app.project.model import Document, PolicyEntry, Recipient
@@ -27,15 +27,22 @@ PAPER = (
 )
 
 
-def open_values(session, names=DISEASES, rows=400, settings: Settings | None = None):
-    """Open a table about evenly frequent values, protected by per-value limits."""
+def open_values(
+    session,
+    names=DISEASES,
+    rows=400,
+    settings: Settings | None = None,
+    by: str = "finegrain",
+    statement: Statement | None = None,
+):
+    """Open a table about evenly frequent values, protected by per-value limits or otherwise."""
     values = np.array(names)[np.arange(rows) % len(names)]
     frame = pd.DataFrame({"disease": pd.Categorical(values, categories=list(names))})
     column = ColumnSpec("disease", Role.SENSITIVE, Kind.CATEGORICAL, Domain(tuple(names)))
     document = Document(title="Values", columns=(column,))
     session.open_table("Open", Table(frame), document)
     attribute = session.attribute("disease").attribute
-    mechanism = mechanism_called("finegrain")
+    mechanism = mechanism_called(by)
     stated = settings or mechanism.default_settings((attribute,))
     stated = mechanism.complete_settings((attribute,), stated)
     session.edit(
@@ -43,8 +50,8 @@ def open_values(session, names=DISEASES, rows=400, settings: Settings | None = N
         Document(
             title="Values",
             columns=(column,),
-            policy=(PolicyEntry(("disease",), "finegrain", stated),),
-            recipients=(Recipient("Clinic A", {"disease": {"trust_factor": 1.0}}),),
+            policy=(PolicyEntry(("disease",), by, stated),),
+            recipients=(Recipient("Clinic A", {"disease": statement or {"trust_factor": 1.0}}),),
         ),
     )
 

@@ -103,7 +103,8 @@ class Presets(QWidget):
     def _build_tolerance(self) -> QWidget:
         page, column = _page()
         self.rule = QCheckBox(tr("Values without limits of their own follow the tolerance θ"), page)
-        self.rule.toggled.connect(self._toggle_rule)
+        # Not toggled: showing what is in force must not state it.
+        self.rule.clicked.connect(self._toggle_rule)
         self.theta = SliderField(
             *THETA_RANGE, decimals=2, logarithmic=True, reach=THETA_REACH, parent=page
         )

@@ -1,0 +1,42 @@
+"""Looking at a policy never changes it: only what a person does is an edit."""
+
+import numpy as np
+import pytest
+
+from app.ui.panels.policy import PANEL
+from tests.ui.limit_steps import open_values
+
+LEVELS = ({"trust_factor": 0.123456789}, {"rho1": 0.0123456, "rho2": 0.2345678})
+
+
+def limits_with(theta):
+    own = [{"value": "HIV", "rho1": 0.0212345, "rho2": 0.0654321}]
+    settings = {"mode": "published", "limits": own}
+    return settings if theta is None else {**settings, "theta": theta}
+
+
+@pytest.mark.parametrize("theta", [6.7891234, 1.0000123, 5000.0, None])
+@pytest.mark.parametrize("statement", LEVELS)
+def test_limits_and_levels_of_any_precision_stay_as_they_are(qtbot, session, theta, statement):
+    panel = PANEL(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    for _ in range(2):  # the second time, the editors show something else before
+        open_values(session, settings=limits_with(theta), statement=statement)
+        before, undo = session.document, session.undo_text
+        panel.activate()
+        assert session.document is before
+        assert session.undo_text == undo
+        open_values(session, settings=limits_with(3.0))
+
+
+def test_a_matrix_of_any_precision_stays_as_it_is(qtbot, session):
+    entries = np.random.default_rng(1).dirichlet(np.ones(4), 4).T.tolist()
+    panel = PANEL(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    open_values(session, settings={"entries": entries}, by="matrix")
+    before = session.document
+    panel.activate()
+    assert session.document is before
+    assert session.document.policy[0].settings["entries"] == entries
