@@ -14,6 +14,7 @@ BELOW = {
     "project": {"engine", "formats"},
     "plots": {"engine", "formats", "project"},
     "jobs": {"engine", "formats", "project"},
+    "report": {"engine", "formats", "project", "plots"},
 }
 """For each room, the rooms it may import; ui and the commands are on top and may import all."""
 

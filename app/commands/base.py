@@ -66,6 +66,35 @@ def add_passphrase(parser: ArgumentParser) -> None:
     )
 
 
+def add_bundle(parser: ArgumentParser, override: str) -> None:
+    """Describe where a bundle goes and how it is written.
+
+    Parameters
+    ----------
+    parser
+        The command's.
+    override
+        What a reason lets the command do.
+    """
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="the folder that the bundle is put into",
+    )
+    parser.add_argument(
+        "--format", default="csv", metavar="FORMAT", help="csv, parquet, sav or dta (usual: csv)"
+    )
+    parser.add_argument("--zip", action="store_true", help="one zip file in place of a folder")
+    parser.add_argument(
+        "--override",
+        default="",
+        metavar="REASON",
+        help=f"{override}; the ledger keeps the reason",
+    )
+
+
 def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
     """Open the project that the arguments name, and say what became of unfinished releases."""
     passphrase = terminal.passphrase(arguments.passphrase_fd)

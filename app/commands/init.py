@@ -45,7 +45,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     rules = read_text(arguments.rules)
     passphrase = terminal.new_passphrase(arguments.passphrase_fd)
     with terminal.working() as context:
-        document = document_for(arguments.table, rules, arguments.record_key, context)
+        document = document_for(
+            arguments.table, rules, arguments.record_key, context, arguments.rules.parent
+        )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
     source = document.source
@@ -56,8 +58,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def document_for(file: Path, rules: str, record_key: str | None, context: Context) -> Document:
+def document_for(
+    file: Path, rules: str, record_key: str | None, context: Context, folder: Path | None = None
+) -> Document:
     """Return the document that rules make of a table, checked as a release would check it.
+
+    The rules may name files of hierarchies, which are looked for in `folder`.
 
     Raises
     ------
@@ -67,7 +73,7 @@ def document_for(file: Path, rules: str, record_key: str | None, context: Contex
     stated = reading_options_in(rules)
     options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
     table, source = read_source(file, options, Part(context, 0.0, 0.8))
-    document = apply_rules(rules, table, Document(source=source))
+    document = apply_rules(rules, table, Document(source=source), folder)
     if record_key is not None:
         table.column(record_key)
         document = replace(document, record_key=record_key)
@@ -77,6 +83,8 @@ def document_for(file: Path, rules: str, record_key: str | None, context: Contex
 
 def _check(document: Document, table: Table, context: Context) -> None:
     """Refuse now what would be refused at the first release."""
+    if document.generalization is not None and not document.policy and not document.recipients:
+        return  # only a generalized table is published, which needs neither levels nor records
     material = material_of(document, table)
     for recipient in document.recipients:
         plan_release(document, material.attributes, recipient)

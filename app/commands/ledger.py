@@ -31,7 +31,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def line_of(entry: Entry) -> str:
     """Return an entry as one line: number, time, kind and what it is about."""
-    about = [entry.details.get(key) for key in ("recipient", "target", "reason")]
+    about = [entry.details.get(key) for key in ("recipient", "holder", "target", "reason")]
     shown = "  ".join(str(part) for part in about if part)
     return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
-from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.base import Command, ExitCode, add_bundle, add_project, open_project
 from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
@@ -21,23 +20,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="for whom; may be given several times",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="the folder that the bundle is put into",
-    )
-    parser.add_argument(
-        "--format", default="csv", metavar="FORMAT", help="csv, parquet, sav or dta (usual: csv)"
-    )
-    parser.add_argument("--zip", action="store_true", help="one zip file in place of a folder")
-    parser.add_argument(
-        "--override",
-        default="",
-        metavar="REASON",
-        help="release a column otherwise than before; the ledger keeps the reason",
-    )
+    add_bundle(parser, "release a column otherwise than before")
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:

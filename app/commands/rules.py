@@ -27,7 +27,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal) as project:
         with terminal.working() as context:
             table = source_of(project, context)
-        project.save_document(apply_rules(rules, table, project.document))
+        project.save_document(apply_rules(rules, table, project.document, arguments.apply.parent))
     terminal.note("The rules are applied.")
     return ExitCode.OK
 

@@ -53,6 +53,10 @@ class DomainError(SfumatoError):
     """A domain or a binning is not valid, or does not fit its column."""
 
 
+class HierarchyError(SfumatoError):
+    """A generalization hierarchy is not a tree, or does not fit its column."""
+
+
 class LevelError(SfumatoError):
     """A trust level, or the privacy limits it is stated by, is out of range."""
 
@@ -67,3 +71,7 @@ class LadderError(SfumatoError):
 
 class EstimationError(SfumatoError):
     """What is asked can't be estimated from the release."""
+
+
+class DiversityError(SfumatoError):
+    """A generalized table can't be searched for, published or checked as asked."""

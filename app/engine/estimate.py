@@ -10,7 +10,7 @@ match them and multiply by their number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
 
@@ -134,6 +134,28 @@ def estimate_frequencies(
         confidence=confidence,
         records=records,
         target=target,
+    )
+
+
+def widened(estimate: Estimate, added: Vector | None) -> Estimate:
+    """Return an estimate whose records were not perturbed independently.
+
+    Parameters
+    ----------
+    estimate
+        As if they had been.
+    added
+        The variance that comes on top, shape (m,); None where there is none.
+    """
+    if added is None:
+        return estimate
+    errors = np.sqrt(estimate.standard_errors**2 + added)
+    reach = _normal_factor(estimate.confidence) * errors
+    return replace(
+        estimate,
+        standard_errors=errors,
+        low=np.clip(estimate.frequencies - reach, 0.0, 1.0),
+        high=np.clip(estimate.frequencies + reach, 0.0, 1.0),
     )
 
 

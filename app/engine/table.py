@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.columns import Codes, ColumnSpec, Domain, Kind, Value
-from app.engine.errors import TableError
+from app.engine.columns import Codes, ColumnSpec, Domain, Kind, Role, Value
+from app.engine.errors import DomainError, TableError
+from app.engine.group_counts import GroupCounts
+from app.engine.micro_groups import MicroGroups
 from app.engine.values import count_codes
 
 
@@ -90,12 +93,19 @@ class Attribute:
         The values of a categorical attribute; None for a numeric one.
     counts
         How often each value of the domain occurs, shape (m,); None for a numeric attribute.
+    numbers
+        The values of a numeric attribute in the table's order, shape (n,), not a number where
+        missing; None for a categorical one. What a table decides once and for all, such as the
+        covariance of several attributes, is computed from them.
     """
 
     name: str
     kind: Kind
     domain: Domain | None = None
     counts: npt.NDArray[np.int64] | None = None
+    numbers: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    groups: GroupCounts | None = field(default=None, repr=False, compare=False)
+    """Its values in each group of records alike in public, where the mechanism asks for them."""
 
     @property
     def frequencies(self) -> npt.NDArray[np.float64]:
@@ -112,6 +122,22 @@ class EncodedColumn:
 
     attribute: Attribute
     values: Codes | npt.NDArray[np.float64]
+    groups: MicroGroups | None = field(default=None, repr=False, compare=False)
+    """The rows' groups of records alike in public, where the mechanism asks for them."""
+
+    def first(self, rows: int) -> EncodedColumn:
+        """Return the first rows; groups go with the whole column only."""
+        groups = self.groups if rows >= len(self.values) else None
+        return EncodedColumn(self.attribute, self.values[:rows], groups)
+
+    def grouped(self, groups: MicroGroups) -> EncodedColumn:
+        """Return the column with its rows' groups; one of numbers stays as it is."""
+        domain = self.attribute.domain
+        if domain is None:
+            return self
+        codes = cast(Codes, self.values)
+        counts = GroupCounts.of(groups, codes, domain.size)
+        return EncodedColumn(replace(self.attribute, groups=counts), codes, groups)
 
 
 def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
@@ -123,18 +149,42 @@ def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
     Raises
     ------
     DomainError
-        If a row does not fit the domain or the bins.
+        If a row does not fit the domain or the bins, or a column that is to stay numbers has
+        none or, being sensitive, holds an infinity.
     """
     series = table.column(spec.name)
     if spec.kind is Kind.NUMERIC and spec.binning is None:
-        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return EncodedColumn(Attribute(spec.name, spec.kind), numbers)
+        numbers = _numbers_of(series, spec)
+        return EncodedColumn(Attribute(spec.name, spec.kind, numbers=numbers), numbers)
     if spec.binning is not None:
         series = spec.binning.apply(series)
     domain = spec.domain or proposed_domain(table, spec)
     codes = domain.encode(series, spec.name)
     counts = count_codes(codes, domain.size)
     return EncodedColumn(Attribute(spec.name, Kind.CATEGORICAL, domain, counts), codes)
+
+
+def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
+    """Return a numeric column's values, not a number where missing."""
+    dtype = series.dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise DomainError(
+            "Column {column} does not hold numbers.",
+            "Read it as categories under Attributes, or as numbers when the file is opened.",
+            column=spec.name,
+        )
+    numbers: npt.NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if spec.role is Role.SENSITIVE:
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            raise DomainError(
+                "Column {column} holds infinite numbers in {count} rows, first in row {row}.",
+                "Mend these rows in the source table, or empty them, which makes them missing.",
+                column=spec.name,
+                count=int(infinite.sum()),
+                row=int(infinite.argmax()) + 1,
+            )
+    return numbers
 
 
 def proposed_domain(table: Table, spec: ColumnSpec) -> Domain:

@@ -1,6 +1,7 @@
 """Bundles: what a recipient is given, as a folder or as a zip file.
 
-A bundle holds the data, ``datapackage.json`` and ``README.md``. Its bytes are a pure function
+A bundle holds the data, ``datapackage.json`` and ``README.md``, and the hierarchies of a
+generalized table. Its bytes are a pure function
 of its contents: no clock, no chance, no name of a machine or a folder. A folder and a zip of
 the same contents have the same digest, so a bundle can be unpacked and still be known.
 """
@@ -18,6 +19,7 @@ from typing import BinaryIO, Final
 from app.engine.progress import Context, Part
 from app.formats.contents import BundleContents, Perturbation
 from app.formats.datapackage import DATAPACKAGE_NAME, FileFacts, describe, encode
+from app.formats.hierarchies import hierarchy_text
 from app.formats.recipient_readme import README_NAME, readme_of
 from app.formats.writing import names_in_file, write_table
 
@@ -87,7 +89,7 @@ def write_bundle(
     Returns
     -------
     BundleFiles
-        The names and digests of the three files.
+        The names and digests of the files.
 
     Raises
     ------
@@ -100,16 +102,28 @@ def write_bundle(
     names = names_in_file(contents.table.columns, format_name)
     write_table(contents.table, folder / data_name, format_name, Part(context, 0.0, 0.8))
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
+    done = Part(context, 1.0, 1.0)
     (folder / README_NAME).write_bytes(readme_of(contents, names, format_name).encode())
-    readme = _facts(folder / README_NAME, Part(context, 1.0, 1.0))
-    descriptor = encode(describe(contents, names, format_name, data, readme))
+    readme = _facts(folder / README_NAME, done)
+    hierarchies = _write_hierarchies(contents, folder, done)
+    descriptor = encode(describe(contents, names, format_name, data, readme, hierarchies))
     (folder / DATAPACKAGE_NAME).write_bytes(descriptor)
-    digests = {
-        data.name: data.sha256,
-        readme.name: readme.sha256,
-        DATAPACKAGE_NAME: hashlib.sha256(descriptor).hexdigest(),
-    }
+    digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
+    digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()
     return BundleFiles({name: digests[name] for name in sorted(digests)})
+
+
+def _write_hierarchies(
+    contents: BundleContents, folder: Path, context: Context
+) -> dict[str, FileFacts]:
+    """Write the hierarchies of a generalized table; return the files by the columns' names."""
+    written: dict[str, FileFacts] = {}
+    hierarchies = contents.generalized.hierarchies if contents.generalized is not None else {}
+    for number, (column, rows) in enumerate(hierarchies.items(), start=1):
+        path = folder / f"hierarchy-{number}.csv"
+        path.write_bytes(hierarchy_text(rows).encode())
+        written[column] = _facts(path, context)
+    return written
 
 
 def write_bundle_zip(

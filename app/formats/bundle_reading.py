@@ -1,6 +1,6 @@
 """Reading a bundle back: a folder or a zip file that may have been through many hands.
 
-Nothing in it is trusted: only the three files of a bundle are looked at, by their fixed names,
+Nothing in it is trusted: only the files of a bundle are looked at, by their fixed names,
 so a name that points elsewhere does nothing; a zip is unpacked no further than the sizes it
 states, and a digest that does not fit is told.
 """
@@ -27,7 +27,6 @@ from app.formats.bundle_table import read_data
 from app.formats.contents import BundleError
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.formats.descriptor import Descriptor, descriptor_from
-from app.formats.recipient_readme import README_NAME
 
 _CHUNK: Final = 1 << 20
 _LARGEST_TEXT: Final = 64 << 20
@@ -132,7 +131,7 @@ def _unpack(path: Path, folder: Path, context: Context) -> None:
                 raise _not_a_bundle(path)
             _copy(archive, entries.pop(DATAPACKAGE_NAME), folder / DATAPACKAGE_NAME, context)
             descriptor = _descriptor(folder, path)
-            for name in (README_NAME, descriptor.data_name):
+            for name in descriptor.hashes:
                 if name in entries:
                     _copy(archive, entries[name], folder / name, context)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
@@ -223,14 +222,15 @@ def _digests(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return every file's actual digest, and the files that are not as described."""
     files: dict[str, str] = {}
-    for name in sorted((README_NAME, DATAPACKAGE_NAME, descriptor.data_name)):
+    names = sorted((DATAPACKAGE_NAME, *descriptor.hashes))
+    for name in names:
         if not _is_plain_file(folder / name):
             raise BundleError(
                 "{file} is missing in {path}.",
                 "Ask for the whole bundle: it has {count} files.",
                 file=name,
                 path=path,
-                count=3,
+                count=len(names),
             )
         with (folder / name).open("rb") as file:
             files[name] = _digest(file, f"Reading {name}", context)

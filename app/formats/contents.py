@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from app.engine.columns import ColumnSpec, find_column
 from app.engine.mechanisms.base import Promise, PublishedFacts
@@ -41,6 +43,37 @@ class Perturbation:
 
 
 @dataclass(frozen=True)
+class Generalized:
+    """How a table was generalized, and what that promises; nothing in it is secret.
+
+    Parameters
+    ----------
+    sensitive
+        The column whose true values the table shows.
+    levels
+        For each generalized column, its level and the highest level of its hierarchy.
+    promises
+        What every equivalence class satisfies, in plain words.
+    parameters
+        The same for tools, as JSON values.
+    suppression
+        What became of records that stood out; empty where none did.
+    limits
+        What is not promised.
+    hierarchies
+        For each generalized column, how its labels become coarser still: rows of labels.
+    """
+
+    sensitive: str
+    levels: Mapping[str, tuple[int, int]]
+    promises: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    suppression: str
+    limits: tuple[str, ...]
+    hierarchies: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class BundleContents:
     """All that the bytes of a bundle are a function of.
 
@@ -60,6 +93,8 @@ class BundleContents:
         The release's identifier in the ledger.
     version
         The version of Sfumato that made the release.
+    generalized
+        How it was generalized; None for a release that was not.
     """
 
     table: Table
@@ -69,6 +104,7 @@ class BundleContents:
     title: str
     release_id: str
     version: str
+    generalized: Generalized | None = None
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

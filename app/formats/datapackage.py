@@ -16,7 +16,7 @@ import pandas as pd
 
 from app.engine.columns import ColumnSpec, Domain
 from app.engine.values import Value, plain
-from app.formats.contents import BundleContents, Perturbation
+from app.formats.contents import BundleContents, Generalized, Perturbation
 
 DATAPACKAGE_NAME: Final = "datapackage.json"
 DATA_RESOURCE: Final = "data"
@@ -60,6 +60,7 @@ def describe(
     format_name: str,
     data: FileFacts,
     readme: FileFacts,
+    hierarchies: Mapping[str, FileFacts] | None = None,
 ) -> dict[str, Any]:
     """Return the data package's descriptor.
 
@@ -73,13 +74,20 @@ def describe(
         The data file's format.
     data, readme
         The two files that the descriptor vouches for.
+    hierarchies
+        The hierarchies' files of a generalized table, by the columns' names.
     """
+    how = (
+        "Columns were made coarser."
+        if contents.generalized is not None
+        else "Perturbed columns can't be read as they stand."
+    )
     package: dict[str, Any] = {
         "$schema": _PACKAGE_PROFILE,
         "name": package_name(contents),
         "title": contents.title or "A released table",
-        "description": f"Released to {contents.recipient}. Perturbed columns can't be read as"
-        f" they stand: {readme.name} tells how to estimate from them.",
+        "description": f"Released to {contents.recipient}. {how} {readme.name} tells how to use"
+        " the table.",
         "sfumato": {
             "version": contents.version,
             "release": contents.release_id,
@@ -89,19 +97,56 @@ def describe(
         },
         "resources": [
             _data_resource(contents, names, format_name, data),
-            {
-                "name": README_RESOURCE,
-                "type": "file",
-                "path": readme.name,
-                "format": "md",
-                "mediatype": "text/markdown",
-                "encoding": "utf-8",
-                "bytes": readme.size,
-                "hash": f"sha256:{readme.sha256}",
-            },
+            _readme_resource(readme),
+            *(
+                _hierarchy_resource(names[column], facts)
+                for column, facts in (hierarchies or {}).items()
+            ),
         ],
     }
+    if contents.generalized is not None:
+        package["sfumato"]["generalized"] = _generalized(contents.generalized, names)
     return package
+
+
+def _readme_resource(facts: FileFacts) -> dict[str, Any]:
+    """Return the description of the text that tells how to use the table."""
+    return {
+        "name": README_RESOURCE,
+        "type": "file",
+        "path": facts.name,
+        "format": "md",
+        "mediatype": "text/markdown",
+        "encoding": "utf-8",
+        "bytes": facts.size,
+        "hash": f"sha256:{facts.sha256}",
+    }
+
+
+def _generalized(generalized: Generalized, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a table was generalized, for tools."""
+    return {
+        "sensitive": names[generalized.sensitive],
+        "levels": {
+            names[name]: {"level": level, "highest": highest}
+            for name, (level, highest) in generalized.levels.items()
+        },
+        "requirements": dict(generalized.parameters),
+    }
+
+
+def _hierarchy_resource(column: str, facts: FileFacts) -> dict[str, Any]:
+    return {
+        "name": facts.name.removesuffix(".csv"),
+        "type": "file",
+        "path": facts.name,
+        "title": f"How the labels of {column} become coarser still",
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "bytes": facts.size,
+        "hash": f"sha256:{facts.sha256}",
+    }
 
 
 def package_name(contents: BundleContents) -> str:

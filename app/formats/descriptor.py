@@ -12,6 +12,7 @@ from app.formats.datapackage import DATA_RESOURCE, README_RESOURCE
 from app.formats.recipient_readme import README_NAME
 
 _DATA_NAME: Final = re.compile(r"data\.([a-z0-9]{1,12})")
+_HIERARCHY: Final = re.compile(r"hierarchy-([0-9]{1,4})")
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "date", "datetime", "time"})
 
@@ -52,7 +53,8 @@ class Descriptor:
     fields
         The columns, in order.
     hashes
-        The stated SHA-256 of the data file and the README, by name.
+        The stated SHA-256 of every other file, by name: data, README, and the hierarchies of a
+        generalized table.
     release_id, recipient
         The release's identifier and whom it was made for.
     """
@@ -87,12 +89,21 @@ def _descriptor(content: Any) -> Descriptor:
     ):
         raise ValueError
     own = content["sfumato"]
+    hierarchies = {
+        f"{called}.csv": _hash(resource)
+        for called, resource in resources.items()
+        if _HIERARCHY.fullmatch(called)
+    }
     return Descriptor(
         content=content,
         data_name=name[0],
         format_name=name[1],
         fields=fields,
-        hashes={name[0]: _hash(data), README_NAME: _hash(resources[README_RESOURCE])},
+        hashes={
+            name[0]: _hash(data),
+            README_NAME: _hash(resources[README_RESOURCE]),
+            **hierarchies,
+        },
         release_id=str(own["release"]),
         recipient=str(own["recipient"]),
     )

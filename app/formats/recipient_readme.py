@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Template
 
 from app.engine.mechanisms.base import Fact
-from app.formats.contents import BundleContents, Perturbation
+from app.formats.contents import BundleContents, Generalized, Perturbation
 from app.formats.tables import format_called
 from resources import resource_path
 
@@ -49,6 +49,8 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
     format_name
         The format of the data file: ``csv``, ``parquet``, ``sav`` or ``dta``.
     """
+    if contents.generalized is not None:
+        return _generalized(contents, contents.generalized, names, format_name)
     return _template("README").substitute(
         heading=_plain(contents.title) or "A released table",
         recipient=_plain(contents.recipient),
@@ -62,6 +64,32 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
         reading=_template(f"data-{format_name}").substitute().strip(),
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
+    )
+
+
+def _generalized(
+    contents: BundleContents,
+    generalized: Generalized,
+    names: Mapping[str, str],
+    format_name: str,
+) -> str:
+    """Return the README of a generalized table."""
+    promises = [f"- {_plain(promise, cell=False)}" for promise in generalized.promises]
+    if generalized.suppression:
+        promises.append(f"- {_plain(generalized.suppression, cell=False)}")
+    return _template("README-generalized").substitute(
+        heading=_plain(contents.title) or "A generalized table",
+        recipient=_plain(contents.recipient),
+        release_id=contents.release_id,
+        version=contents.version,
+        rows=f"{contents.table.rows:,}",
+        data_file=f"data.{format_name}",
+        data_format=format_called(format_name).title,
+        columns=_columns(contents, names),
+        promises="\n".join(promises),
+        limits="\n".join(f"- {_plain(limit, cell=False)}" for limit in generalized.limits),
+        reading=_template(f"data-{format_name}").substitute().strip(),
+        sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
 
 
@@ -79,6 +107,9 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
             done.append("grouped into bins")
         if perturbation is not None:
             done.append(f"**perturbed**: {_plain(perturbation.title)}")
+        if contents.generalized is not None and spec.name in contents.generalized.levels:
+            level, highest = contents.generalized.levels[spec.name]
+            done = [f"**generalized** to level {level} of {highest}"] if level else []
         meaning = [] if names[spec.name] == spec.name else [spec.name]
         meaning += filter(None, [contents.table.column_labels.get(spec.name)])
         lines.append(

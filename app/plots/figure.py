@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -225,14 +226,24 @@ class _Block:
 def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:
     """Break words into lines that fit `width` pixels, measured by the font's outlines."""
     lines: list[str] = []
+    space = _width(" ", face)
+    drawn = 0.0
     for word in words:
-        longer = f"{lines[-1]} {word}" if lines else word
-        drawn, _, _ = text_to_path.get_text_width_height_descent(longer, face, ismath=False)
-        if lines and drawn * HINTING <= width:
-            lines[-1] = longer
+        own = _width(word, face)
+        if lines and (drawn + space + own) * HINTING <= width:
+            lines[-1] = f"{lines[-1]} {word}"
+            drawn += space + own
         else:
             lines.append(word)
+            drawn = own
     return lines
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, face: FontProperties) -> float:
+    """Return a word's width by its outlines; kept, because finding it takes longest of all."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, face, ismath=False)
+    return float(width)
 
 
 def label_font(

@@ -68,5 +68,13 @@ class TargetExists(ReleaseError):
     """Something stands under the name that a release should get; it is never overwritten."""
 
 
+class NotTraceable(ProjectError):
+    """A file has nothing in it by which releases could be told apart."""
+
+
 class RulesError(ProjectError):
     """A rules file can't be read, or does not fit the table."""
+
+
+class AdoptionError(ProjectError):
+    """An earlier release that was made elsewhere can't be taken onto the ladder as asked."""

@@ -6,18 +6,29 @@ so that it can be asked for at each edit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from app.engine.correlation import correlation
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Promise
 from app.engine.table import Attribute
+from app.project.adopted_holders import beside_sentence, rung_holders
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.plan import check_policy, plan_entry
 
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
+STRONG: Final = 0.3
+"""A correlation from which on numbers that are protected apart are worth a caution."""
+MOST_CAUTIONS: Final = 3
+TELLING: Final = (
+    "Attributes that depend on each other tell about each other, so whoever holds several may learn"
+    " more of one than its own promise says."
+)
 
 
 @dataclass(frozen=True)
@@ -57,11 +68,17 @@ class Guarantee:
         What a group of recipients can learn together; empty where there is nobody to pool.
     next_steps
         What is missing before a release can be made, most urgent first.
+    cautions
+        What makes the promises weaker than they could be, the worst first.
+    instead
+        What is asked of a generalized table that takes the place of releases.
     """
 
     promises: tuple[EntryPromise, ...]
     coalition: str
     next_steps: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -79,6 +96,14 @@ class Guarantee:
     def for_recipient(self, name: str) -> tuple[EntryPromise, ...]:
         """Return what one recipient's release promises, entry by entry."""
         return tuple(promise for promise in self.promises if promise.recipient == name)
+
+
+def asked_instead(document: Document) -> tuple[str, ...]:
+    """Return what is asked of a generalized table; empty unless it takes the place of releases."""
+    decided = document.generalization
+    if decided is None or document.policy:
+        return ()
+    return tuple(choice.build().promise for choice in decided.criteria)
 
 
 def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Guarantee:
@@ -111,7 +136,7 @@ def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Gua
         promises += sorted(made, key=lambda promise: -promise.trust)
     steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
     coalition = "" if steps else _coalition(document, promises)
-    return Guarantee(tuple(promises), coalition, steps)
+    return Guarantee(tuple(promises), coalition, steps, _cautions(document, attributes))
 
 
 def _promise(
@@ -158,29 +183,58 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
     return steps
 
 
+def _cautions(document: Document, attributes: Mapping[str, Attribute]) -> tuple[str, ...]:
+    """Return which numbers depend on each other although they are protected apart."""
+    found: list[tuple[float, str]] = []
+    for one, other in itertools.combinations(document.policy, 2):
+        for first, second in itertools.product(one.attributes, other.attributes):
+            if first not in attributes or second not in attributes:
+                continue
+            value = correlation(attributes[first], attributes[second])
+            if abs(value) >= STRONG:
+                written = f"{value:.2f}".replace("-", "\u2212")
+                found.append(
+                    (
+                        abs(value),
+                        f"{first} and {second} depend on each other (correlation {written}), but"
+                        " are protected apart: whoever holds both learns more about each than its"
+                        " own promise says. Tick them under “Protect together” in the policy.",
+                    )
+                )
+    return tuple(words for _, words in sorted(found, key=lambda pair: -pair[0])[:MOST_CAUTIONS])
+
+
 def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
     """Say what any group of recipients can learn together."""
     if not document.recipients:
         return ""
-    if len(document.recipients) == 1:
-        only = document.recipients[0].name
-        return f"{only} is the only recipient, so there is nobody to pool releases with."
+    beside = beside_sentence(document.policy)
+    told = TELLING if len(document.policy) > 1 else ""
+    holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
+    everybody = list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))
+    if len(everybody) == 1:
+        alone = f"{everybody[0]} is the only recipient, so there is nobody to pool releases with."
+        return _joined(alone, told, beside)
     tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
-    shared = [
-        recipient.name
-        for recipient in document.recipients
-        if all(recipient.name in top for top in tops.values())
-    ]
+    shared = [name for name in everybody if all(name in top for top in tops.values())]
     if shared:
-        return _one_top(shared, [r.name for r in document.recipients])
-    return _several_tops(tops)
+        return _joined(_one_top(shared, everybody), told, beside)
+    return _joined(_several_tops(tops), beside)
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple[str, ...]:
-    """Return who is trusted most with an entry: several where their levels are the same."""
-    here = [promise for promise in promises if promise.entry is entry]
-    highest = max(promise.trust for promise in here)
-    return tuple(promise.recipient for promise in here if promise.trust >= highest - _TIED)
+    """Return who is trusted most with an entry: several where their levels are the same.
+
+    The holders of earlier releases that were adopted as rungs are among them.
+    """
+    here = [(promise.recipient, promise.trust) for promise in promises if promise.entry is entry]
+    here += [(holder.name, holder.trust) for holder in rung_holders(entry)]
+    highest = max(trust for _, trust in here)
+    return tuple(dict.fromkeys(name for name, trust in here if trust >= highest - _TIED))
 
 
 def _one_top(shared: Sequence[str], everybody: Sequence[str]) -> str:

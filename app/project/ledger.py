@@ -34,6 +34,7 @@ class EntryKind(StrEnum):
     PASSPHRASE_CHANGED = "passphrase changed"
     SOURCE_CHANGED = "source changed"
     OVERRIDE = "override"
+    ADOPTED = "earlier release adopted"
     RELEASE_PREPARED = "release prepared"
     RELEASE_COMPLETED = "release completed"
     RELEASE_ABANDONED = "release abandoned"

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.engine.columns import ColumnSpec, Role, find_column
+from app.engine.hierarchy import Recipe
 from app.engine.mechanisms.base import Settings, Statement
+from app.project.generalization import Generalization
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,26 @@ class Recipient:
         For each policy entry's key, the level as the custodian stated it.
     note
         The custodian's remark.
+    mark
+        Tells recipients apart where levels are spaced, see `Document.level_spacing`.
     """
 
     name: str
     statements: Mapping[str, Statement] = field(default_factory=dict)
     note: str = ""
+    mark: int = 0
 
 
 @dataclass(frozen=True)
 class Document:
-    """What is decided about one table: columns, policy and recipients."""
+    """What is decided about one table: columns, policy, recipients and hierarchies.
+
+    Hierarchies are kept as their recipes, by column; a recipe of a column that is no longer a
+    quasi-identifier, or no longer in the table, waits until it is again.
+
+    With a `level_spacing` above 0, a recipient's levels are lower than those chosen by that
+    share times the recipient's mark, so that every file can be traced (`app.project.marking`).
+    """
 
     title: str = ""
     source: Source | None = None
@@ -79,6 +91,9 @@ class Document:
     record_key: str | None = None
     policy: tuple[PolicyEntry, ...] = ()
     recipients: tuple[Recipient, ...] = ()
+    level_spacing: float = 0.0
+    hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
+    generalization: Generalization | None = None
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""
@@ -88,6 +103,12 @@ class Document:
         """Return a document in which one column's specification is another."""
         columns = tuple(changed if c.name == changed.name else c for c in self.columns)
         return replace(self, columns=columns)
+
+    def with_hierarchy(self, name: str, recipe: Recipe | None) -> Document:
+        """Return a document in which a column's hierarchy is another, or none."""
+        others = {column: kept for column, kept in self.hierarchies.items() if column != name}
+        changed = {**others, name: recipe} if recipe is not None else others
+        return replace(self, hierarchies=changed)
 
     def entry_for(self, attribute: str) -> PolicyEntry | None:
         """Return the policy entry that covers an attribute, if any."""

@@ -13,6 +13,7 @@ from app.engine.errors import PolicyError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
+from app.project.adopted_files import adopted_files
 from app.project.model import Document, PolicyEntry, Recipient
 
 
@@ -113,12 +114,16 @@ def plan_entry(
     chosen = tuple(attributes[name] for name in entry.attributes)
     mechanism.check_attributes(chosen)
     mechanism.check_settings(chosen, entry.settings)
+    adopted_files(entry.settings)  # refuses what can't be read
+    level = mechanism.level(statement, chosen, entry.settings)
+    if document.level_spacing:
+        level = mechanism.lowered(level, document.level_spacing * recipient.mark)
     return EntryPlan(
         attributes=entry.attributes,
         mechanism=entry.mechanism,
         settings=entry.settings,
         statement=statement,
-        level=mechanism.level(statement, chosen, entry.settings),
+        level=level,
         ladder=ladder_of(document, entry, attributes),
     )
 

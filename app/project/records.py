@@ -93,6 +93,11 @@ class ReleaseRecord:
         """Whether someone may hold it, so that later releases must stay on its ladder."""
         return self.state is not ReleaseState.ABANDONED
 
+    @property
+    def is_publication(self) -> bool:
+        """Whether it is a generalized table, which shows true sensitive values."""
+        return "generalization" in self.details
+
     def plan_for(self, attribute: str) -> EntryPlan | None:
         """Return the policy entry that covered an attribute, if any."""
         return next((plan for plan in self.plans if attribute in plan.attributes), None)

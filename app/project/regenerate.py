@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +14,13 @@ import pandas as pd
 
 from app.engine.columns import ColumnSpec
 from app.engine.errors import SfumatoError
-from app.engine.mechanisms.base import ReleaseRequest
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from app.engine.progress import Context, Silent
 from app.engine.table import Attribute, EncodedColumn, Table
+from app.project.adopted_files import with_places_of
+from app.project.adopted_rows import read_rungs
+from app.project.groups import with_groups
 from app.project.model import Document, PolicyEntry
 from app.project.plan import EntryPlan, check_policy, ladder_of
 from app.project.released import (
@@ -41,13 +47,20 @@ class Regenerator:
         The source table.
     keys
         The project's keys.
+    folders
+        Where adopted files are looked for that are not in their places.
     """
 
-    def __init__(self, document: Document, table: Table, keys: KeyRing) -> None:
+    def __init__(
+        self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
+    ) -> None:
         self.document = document
         self.table = table
         self._keys = keys
+        self._folders = tuple(folders)
+        self._adopted: dict[tuple[tuple[str, ...], str], tuple[Adopted, ...]] = {}
         self._encoded: dict[str, EncodedColumn] = {}
+        self._groups: dict[str, dict[str, EncodedColumn]] = {}
         self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
 
     @cached_property
@@ -68,8 +81,13 @@ class Regenerator:
             If the policy and the table don't fit together.
         """
         check_policy(self.document)
-        names = [name for entry in self.document.policy for name in entry.attributes]
-        return {name: self._encode(name).attribute for name in names}
+        return {
+            name: column.attribute
+            for entry in self.document.policy
+            for name, column in self._grouped(
+                entry.attributes, entry.mechanism, entry.settings
+            ).items()
+        }
 
     def obstacle(self, plan: EntryPlan) -> str:
         """Return why a policy entry can't be made again; empty where it can."""
@@ -78,15 +96,36 @@ class Regenerator:
             if self.specification(name) is None:
                 return f"The project has no column {name} any more."
         try:
-            ladder = ladder_of(self.document, entry, self._material(plan).attributes)
+            ladder = ladder_of(self.document, entry, self._attributes_of(plan))
+            self.adopted(plan)
         except SfumatoError as error:
             return str(error)
         if ladder != plan.ladder:
             return (
-                "Its domain, its bins, its mechanism's settings or the record key are not what"
-                " they were when it was released."
+                "Its domain, its bins, its mechanism's settings, the columns that make its groups"
+                " or the record key are not what they were when it was released."
             )
         return ""
+
+    def adopted(self, plan: EntryPlan) -> tuple[Adopted, ...]:
+        """Return the rows of the adopted releases that a policy entry is fitted to.
+
+        Raises
+        ------
+        SfumatoError
+            If a file can't be read again, or does not match the table.
+        """
+        known = (plan.attributes, plan.ladder)
+        if known not in self._adopted:
+            here = self.document.entry_for(plan.attributes[0])
+            settings = plan.settings
+            if here is not None:
+                settings = with_places_of(settings, here.settings)
+            columns = tuple(self._encode(name) for name in plan.attributes)
+            self._adopted[known] = read_rungs(
+                settings, columns, self.table, Silent(), self._folders
+            )
+        return self._adopted[known]
 
     def perturbed(self, plan: EntryPlan, context: Context) -> Mapping[str, pd.Series]:
         """Return a policy entry's released columns, by name, each of shape (n,).
@@ -103,6 +142,10 @@ class Regenerator:
             self._columns[known] = {name: made[name] for name in plan.attributes}
         return self._columns[known]
 
+    def forget(self) -> None:
+        """Let go of the columns made so far: they may be as large as the table each."""
+        self._columns.clear()
+
     def unperturbed(self, name: str) -> pd.Series | None:
         """Return a column as it is released unperturbed, or None where that is not possible."""
         spec = self.specification(name)
@@ -117,18 +160,38 @@ class Regenerator:
         """Return what the mechanism was asked, for the first `rows` records."""
         whole = request_of(plan, self._material(plan), self._record_ids, self._keys)
         return ReleaseRequest(
-            columns=tuple(
-                EncodedColumn(column.attribute, column.values[:rows]) for column in whole.columns
-            ),
+            columns=tuple(column.first(rows) for column in whole.columns),
             settings=whole.settings,
             level=whole.level,
             record_ids=whole.record_ids[:rows],
             keys=whole.keys,
+            adopted=tuple(
+                Adopted(one.level, {name: values[:rows] for name, values in one.values.items()})
+                for one in whole.adopted
+            ),
         )
 
     def _material(self, plan: EntryPlan) -> Material:
-        encoded = {name: self._encode(name) for name in plan.attributes}
-        return Material(self.document, self.table, encoded)
+        encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
+        return Material(self.document, self.table, encoded, {plan.key: self.adopted(plan)})
+
+    def _attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
+        columns = self._grouped(plan.attributes, plan.mechanism, plan.settings)
+        return {name: column.attribute for name, column in columns.items()}
+
+    def _grouped(
+        self, attributes: tuple[str, ...], mechanism: str, settings: Settings
+    ) -> dict[str, EncodedColumn]:
+        """Return a policy entry's columns, with their rows' groups where it needs them."""
+        encoded = {name: self._encode(name) for name in attributes}
+        if not mechanism_called(mechanism).needs_groups:
+            return encoded
+        known = json.dumps([attributes, mechanism, settings], sort_keys=True, default=str)
+        if known not in self._groups:
+            self._groups[known] = with_groups(
+                self.document, self.table, encoded, mechanism, settings, Silent()
+            )
+        return self._groups[known]
 
     def _encode(self, name: str) -> EncodedColumn:
         if name not in self._encoded:

@@ -1,69 +1,29 @@
-"""Making a release: crash-safe, on the ladder of the releases before it, never overwriting.
-
-The order is what makes it safe. The staging folder is noted in the project before it exists;
-the bundle is written there and forced to the disk; the ledger records the release with the
-bundle's digest; only then does the bundle get its final name, and the ledger its completion.
-Whatever interrupts this, `app.project.recovery` can tell what to do.
-"""
+"""Making a release: on the ladder of the releases before it, crash-safe, never overwriting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from app import __version__
-from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Context, Part
 from app.engine.table import Table
-from app.formats.bundle import (
-    BundleContents,
-    BundleFiles,
-    Perturbation,
-    write_bundle,
-    write_bundle_zip,
-)
-from app.formats.files import refusal_to_write
+from app.formats.bundle import BundleContents, Perturbation
 from app.formats.tables import format_called
-from app.project.errors import TargetExists
-from app.project.files import sync_tree
+from app.project.adopted_rows import with_adopted
+from app.project.adoption_ledger import adoptions_to_record
+from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from app.project.ledger import EntryKind
 from app.project.plan import EntryPlan
-from app.project.records import ReleaseRecord
-from app.project.recovery import AtStep, end_release, finish, no_step
+from app.project.recovery import AtStep, no_step
 from app.project.release_plan import ReleasePlan, bundle_name, plan_of
-from app.project.released import (
-    Material,
-    released_by_plan,
-    released_specs,
-    released_table,
-)
-from app.project.staging import Staging, digest_of_bundle, pending_in
-from app.project.standing import (
-    domain_fingerprints,
-)
+from app.project.released import Material, released_by_plan, released_specs, released_table
+from app.project.standing import domain_fingerprints
 from app.project.store import ProjectFile
 
-
-@dataclass(frozen=True)
-class ReleaseOutcome:
-    """A finished release.
-
-    Parameters
-    ----------
-    path
-        The bundle: a folder, or a zip file.
-    record
-        What the ledger has of it.
-    """
-
-    path: Path
-    record: ReleaseRecord
+__all__ = ["ReleaseOutcome", "make_release"]
 
 
 def make_release(
@@ -115,63 +75,35 @@ def make_release(
         As `app.project.released.released_columns` and `app.formats.bundle.write_bundle`.
     """
     format_called(format_name)
-    with _turn(project, context):
+    with taking_turns(project, context):
         plan = plan_of(project, table, recipient_name, override)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        _refuse_existing(target)
-        at_step("planned")
-        staging = Staging.beside(target, plan.release_id, recipient_name, as_zip)
-        number = _make(project, plan, staging, format_name, context, at_step)
-    record = next(release for release in project.releases if release.number == number)
-    return ReleaseOutcome(target, record)
+        making = _making(project, plan)
+        return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
-def _make(
-    project: ProjectFile,
-    plan: ReleasePlan,
-    staging: Staging,
-    format_name: str,
-    context: Context,
-    at_step: AtStep,
-) -> int:
-    """Make a planned release step by step; return the number of its ledger entry."""
-    frame = released_by_plan(plan.material, plan.entries, project.keys, Part(context, 0, 0.5))
-    contents = _contents(plan, frame)
-    at_step("computed")
-    with _folder_for(staging.target_path):
-        with _staged(project, staging):
-            at_step("noted")
-            files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
-            number = _prepare(project, plan, staging, format_name, files)
-        at_step("prepared")
-        _publish(project, staging.recorded(files.digest, number), at_step)
-    at_step("completed")
-    return number
+def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
+    return Making(
+        document=plan.document,
+        source=plan.source,
+        recipient=plan.recipient.name,
+        release_id=plan.release_id,
+        contents=partial(_contents, project, plan),
+        details=_details(plan),
+        contradictions=plan.contradictions,
+        override=plan.override,
+        before=[
+            (EntryKind.ADOPTED, adoption)
+            for adoption in adoptions_to_record(plan.document, project.ledger.entries)
+        ],
+    )
 
 
-@contextmanager
-def _turn(project: ProjectFile, context: Context) -> Iterator[None]:
-    """Wait until no other release of the project is under way; waiting can be cancelled."""
-    while not project.releasing.acquire(timeout=0.2):
-        context.report(0.0, "Waiting for another release")
-    try:
-        yield
-    finally:
-        project.releasing.release()
-
-
-def _refuse_existing(target: Path) -> None:
-    if target.exists() or target.is_symlink():
-        raise TargetExists(
-            "{target} exists already, and a release never overwrites anything.",
-            "The same release may have been made before. Choose another folder, or move what is"
-            " there.",
-            target=target,
-        )
-
-
-def _contents(plan: ReleasePlan, frame: pd.DataFrame) -> BundleContents:
+def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> BundleContents:
+    """Compute what a release's bundle holds."""
+    material = with_adopted(plan.material, Part(context, 0.0, 0.2), (project.path.parent,))
+    frame = released_by_plan(material, plan.entries, project.keys, Part(context, 0.2, 1.0))
     document, table = plan.document, plan.material.table
     specs = released_specs(document, table)
     return BundleContents(
@@ -198,133 +130,12 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
     )
 
 
-@contextmanager
-def _folder_for(target: Path) -> Iterator[None]:
-    """Make the target's folder; take it away again if the release comes to nothing."""
-    missing = [folder for folder in target.parents if not folder.exists()]
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        _remove_empty(missing)
-        raise refusal_to_write(error, target) from None
-    except BaseException:
-        _remove_empty(missing)
-        raise
-
-
-def _remove_empty(folders: Sequence[Path]) -> None:
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
-
-
-@contextmanager
-def _staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
-    """Note the staging; where its bundle comes to nothing, leave no trace of it."""
-    with project.database.transaction() as connection:
-        staging.note(connection)
-    try:
-        yield
-    except BaseException as error:
-        # What can't be removed now stays noted, and is removed at the next start.
-        with suppress(OSError, SfumatoError):
-            if not _is_prepared(project, staging):
-                staging.remove_files()
-                with project.database.transaction() as connection:
-                    staging.clear(connection)
-        if isinstance(error, OSError):
-            raise refusal_to_write(error, staging.target_path) from None
-        raise
-
-
-def _is_prepared(project: ProjectFile, staging: Staging) -> bool:
-    """Whether the ledger has the release already: from then on only recovery may end it."""
-    return any(p.folder == staging.folder and p.prepared for p in pending_in(project.database))
-
-
-def _write(
-    contents: BundleContents,
-    staging: Staging,
-    format_name: str,
-    context: Context,
-    at_step: AtStep,
-) -> BundleFiles:
-    """Write the bundle into the staging folder and force it to the disk."""
-    staging.folder_path.mkdir()
-    at_step("staged")
-    write = write_bundle_zip if staging.as_zip else write_bundle
-    files = write(contents, staging.bundle_path, format_name, context)
-    at_step("written")
-    sync_tree(staging.folder_path)
-    at_step("synced")
-    return files
-
-
-def _prepare(
-    project: ProjectFile, plan: ReleasePlan, staging: Staging, format_name: str, files: BundleFiles
-) -> int:
-    """Record the release, and that its files are complete; return the entry's number."""
-    details = _details(plan, staging, format_name, files)
-    with project.database.transaction() as connection:
-        if plan.contradictions:
-            project.ledger.append(
-                connection,
-                EntryKind.OVERRIDE,
-                {
-                    "reason": plan.override,
-                    "release_id": plan.release_id,
-                    "overridden": dict(plan.contradictions),
-                },
-            )
-        entry = project.ledger.append(connection, EntryKind.RELEASE_PREPARED, details)
-        staging.recorded(files.digest, entry.number).note(connection)
-    return entry.number
-
-
-def _details(
-    plan: ReleasePlan, staging: Staging, format_name: str, files: BundleFiles
-) -> dict[str, Any]:
-    document = plan.document
+def _details(plan: ReleasePlan) -> dict[str, Any]:
+    """Return what the ledger keeps of a release beside what it keeps of every bundle."""
     perturbed = {name for entry in plan.entries for name in entry.attributes}
-    released = [name for name, _ in released_specs(document, plan.material.table)]
+    released = [name for name, _ in released_specs(plan.document, plan.material.table)]
     return {
-        "release_id": plan.release_id,
-        "recipient": plan.recipient.name,
-        "title": document.title,
-        "target": staging.target,
-        "format": format_name,
-        "zip": staging.as_zip,
-        "digest": files.digest,
-        "files": dict(files.files),
         "entries": [entry.to_dict() for entry in plan.entries],
         "domains": domain_fingerprints(plan.material.attributes),
         "open_columns": [name for name in released if name not in perturbed],
-        "record_key": document.record_key,
-        "source": {
-            "digest": plan.source.digest,
-            "rows": plan.source.rows,
-            "options": dict(plan.source.options),
-        },
-        "version": __version__,
     }
-
-
-def _publish(project: ProjectFile, staging: Staging, at_step: AtStep) -> None:
-    """Give the bundle its final name and record that, or take the release back."""
-    try:
-        finish(staging, at_step)
-    except FileExistsError:
-        _take_back(project, staging, "its name was taken")
-        _refuse_existing(staging.target_path)
-        raise
-    except OSError as error:
-        if digest_of_bundle(staging.target_path) != staging.digest:
-            _take_back(project, staging, "it could not get its final name")
-            raise refusal_to_write(error, staging.target_path) from None
-    end_release(project.database, project.ledger, staging, EntryKind.RELEASE_COMPLETED, "")
-
-
-def _take_back(project: ProjectFile, staging: Staging, reason: str) -> None:
-    staging.remove_files()
-    end_release(project.database, project.ledger, staging, EntryKind.RELEASE_ABANDONED, reason)

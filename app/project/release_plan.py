@@ -76,7 +76,7 @@ def plan_of(
         As `app.project.released.released_columns`.
     """
     document = project.document
-    source = _source_of(document, table)
+    source = source_of(document, table)
     recipient = _recipient_called(document, recipient_name)
     releases = project.releases
     check_source(document, source, releases)
@@ -93,10 +93,15 @@ def plan_of(
 
 def bundle_name(plan: ReleasePlan, format_name: str) -> str:
     """Return the bundle's name: title, recipient, identifier and format, fit for any disk."""
+    return bundle_stem(plan.document, plan.recipient, plan.release_id, format_name)
+
+
+def bundle_stem(document: Document, recipient: Recipient, release_id: str, format_name: str) -> str:
+    """Return the name of a bundle for a recipient; see `bundle_name`."""
     parts = [
-        _fit_for_names(plan.document.title),
-        _fit_for_names(plan.recipient.name),
-        plan.release_id[:8],
+        _fit_for_names(document.title),
+        _fit_for_names(recipient.name),
+        release_id[:8],
         format_name,
     ]
     return "-".join(part for part in parts if part)
@@ -131,7 +136,16 @@ def release_id_of(
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
-def _source_of(document: Document, table: Table) -> Source:
+def source_of(document: Document, table: Table) -> Source:
+    """Return the document's source, where the table can be it.
+
+    Raises
+    ------
+    ReleaseError
+        If the document has none.
+    SourceChanged
+        If the table has another number of rows.
+    """
     source = document.source
     if source is None:
         raise ReleaseError(

@@ -7,7 +7,7 @@ exactly what a release made. It is pure: no files, no clocks, no state.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +17,11 @@ import pandas as pd
 from app.engine.columns import ColumnSpec, MissingRule, Role, Value
 from app.engine.errors import DomainError, TableError
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import ReleaseRequest
-from app.engine.progress import Context, Part
+from app.engine.mechanisms.base import Adopted, ReleaseRequest
+from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import record_ids_by_key, record_ids_by_position
 from app.engine.table import Attribute, EncodedColumn, Table, encode_column
+from app.project.groups import with_groups
 from app.project.model import Document, Recipient
 from app.project.plan import EntryPlan, check_policy, plan_release
 
@@ -41,11 +42,14 @@ class Material:
         The source table.
     encoded
         Every attribute of the policy, by name, with its rows.
+    adopted
+        For a policy entry's key, the rows of earlier releases that it is fitted to.
     """
 
     document: Document
     table: Table
     encoded: Mapping[str, EncodedColumn]
+    adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict)
 
     @property
     def attributes(self) -> dict[str, Attribute]:
@@ -69,6 +73,9 @@ def material_of(document: Document, table: Table) -> Material:
     check_columns(document, table)
     names = [name for entry in document.policy for name in entry.attributes]
     encoded = {name: encode_attribute(table, document.column(name)) for name in names}
+    for entry in document.policy:
+        own = {name: encoded[name] for name in entry.attributes}
+        encoded |= with_groups(document, table, own, entry.mechanism, entry.settings, Silent())
     for name, column in encoded.items():
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
@@ -193,6 +200,7 @@ def request_of(
         level=plan.level,
         record_ids=record_ids,
         keys=keys,
+        adopted=material.adopted.get(plan.key, ()),
     )
 
 

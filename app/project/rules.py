@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from app.engine.columns import (
@@ -26,7 +27,10 @@ from app.engine.profile import propose_columns
 from app.engine.table import Table, encode_column, proposed_domain
 from app.engine.values import Value
 from app.formats.options import ReadOptions
+from app.project.marking import with_spacing
 from app.project.model import Document, PolicyEntry, Recipient
+from app.project.rules_generalization import generalization_in
+from app.project.rules_hierarchies import hierarchies_in
 from app.project.rules_reading import RulesText, Section, suggestion
 from app.project.rules_writing import FORMAT, rules_of
 
@@ -45,8 +49,10 @@ def reading_options_in(text: str) -> dict[str, Any] | None:
     return rules.section("reading").plain() or None
 
 
-def apply_rules(text: str, table: Table, document: Document) -> Document:
-    """Return the document with the rules' columns, policy and recipients.
+def apply_rules(
+    text: str, table: Table, document: Document, folder: Path | None = None
+) -> Document:
+    """Return the document with what the rules decide.
 
     Every column of the table needs a role: in the rules, or by their ``other_columns``. A
     sensitive categorical column without a list of values gets the values that occur in the
@@ -61,6 +67,9 @@ def apply_rules(text: str, table: Table, document: Document) -> Document:
         The table that they are applied to.
     document
         What is decided so far.
+    folder
+        Where the rules file lies, which is where the files that it names are looked for:
+        hierarchies, and other holders' tables.
 
     Raises
     ------
@@ -70,29 +79,45 @@ def apply_rules(text: str, table: Table, document: Document) -> Document:
     rules = RulesText(text).parse()
     _check_format(rules)
     title = rules.text("title")
-    record_key = rules.text("record_key")
-    if record_key is not None and record_key not in table.columns:
-        raise rules.error(
-            "record_key",
-            "the table has no column {column}.",
-            suggestion(record_key, table.columns),
-            column=record_key,
-        )
+    record_key = _record_key(rules, table)
     _check_reading(rules.section("reading"))
     columns = _columns(rules, table)
+    hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
+    generalization = generalization_in(
+        rules.section("generalization"), columns, hierarchies, folder
+    )
     policy = tuple(_entry(section, columns, table) for section in rules.sections("policy"))
-    _refuse_repeated(rules, "policy", [name for entry in policy for name in entry.attributes])
+    rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
-    _refuse_repeated(rules, "recipients", [recipient.name for recipient in recipients])
+    rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    spacing = rules.number("level_spacing") or 0.0
     rules.finish()
-    return replace(
+    settled = replace(
         document,
         title=document.title if title is None else title,
         columns=columns,
         record_key=record_key,
         policy=policy,
         recipients=recipients,
+        hierarchies=hierarchies,
+        generalization=generalization,
     )
+    try:
+        return with_spacing(settled, spacing)
+    except SfumatoError as error:
+        raise rules.explained("level_spacing", error) from None
+
+
+def _record_key(rules: Section, table: Table) -> str | None:
+    name = rules.text("record_key")
+    if name is not None and name not in table.columns:
+        raise rules.error(
+            "record_key",
+            "the table has no column {column}.",
+            suggestion(name, table.columns),
+            column=name,
+        )
+    return name
 
 
 def _check_format(rules: Section) -> None:
@@ -292,8 +317,11 @@ def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:
             raise levels.error(key, "the policy has no such entry.", suggestion(key, entries))
         mechanism = mechanism_called(entries[key].mechanism)
         statements[key] = _statement(levels.section(key), mechanism)
+    mark = section.number("mark") or 0
+    if mark < 0 or mark != int(mark):
+        raise section.error("mark", "a whole number from 0 was expected.", "Mend it.")
     section.finish()
-    return Recipient(name, statements, note)
+    return Recipient(name, statements, note, int(mark))
 
 
 def _statement(section: Section, mechanism: Mechanism) -> Statement:
@@ -323,11 +351,3 @@ def _statement(section: Section, mechanism: Mechanism) -> Statement:
             terms="; ".join(" and ".join(sorted(term)) for term in terms),
         )
     return {name: float(value) for name, value in stated.items()}
-
-
-def _refuse_repeated(rules: Section, key: str, names: list[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise rules.error(key, "{name} stands there twice.", "Keep one of them.", name=name)
-        seen.add(name)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
+from tomlkit.items import AoT, Table
 
 from app.engine.errors import SfumatoError
 from app.project.errors import RulesError
@@ -88,7 +88,7 @@ class RulesText:
         """
         try:
             document = tomlkit.parse(self._text)
-            *outer, last = _outside_lists(keys)
+            *outer, last = _outside_lists(document, keys)
             holder: Any = document
             for name in outer:
                 holder = holder[name]
@@ -183,6 +183,13 @@ class Section:
                 raise self.error(key, "item {item} is not a number.", "Mend it.", item=position + 1)
         return tuple(float(value) for value in values)
 
+    def number(self, key: str) -> float | None:
+        """Return a number, or None where the key is missing."""
+        value = self.take(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise self.error(key, "a number was expected.", "Write it without quotes.")
+        return value
+
     def section(self, key: str) -> Section:
         """Return an inner table; an empty one where the key is missing."""
         values = self.take(key)
@@ -214,6 +221,14 @@ class Section:
             if key not in self._asked:
                 raise self.error(key, "there is no such key.", suggestion(key, self._asked))
 
+    def refuse_repeated(self, key: str, names: Iterable[str]) -> None:
+        """Refuse a name that stands twice under one key."""
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise self.error(key, "{name} stands there twice.", "Keep one of them.", name=name)
+            seen.add(name)
+
     def error(self, key: str, what: str, remedy: str, **details: object) -> RulesError:
         """Return an error about the value of one key."""
         return self.rules.error((*self.keys, key), what, remedy, **details)
@@ -231,11 +246,13 @@ class Section:
         return Section(self.rules, keys, values)
 
 
-def _outside_lists(keys: Keys) -> Keys:
+def _outside_lists(document: Any, keys: Keys) -> Keys:
     """Cut a place inside a list of values to the list itself, which is what has a line."""
-    for position, key in enumerate(keys):
-        if isinstance(key, int) and position > 1:
-            return keys[:position]
+    holder = document
+    for position, key in enumerate(keys[:-1]):
+        holder = holder[key]
+        if isinstance(keys[position + 1], int) and not isinstance(holder, AoT):
+            return keys[: position + 1]
     return keys
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
 
 from app.engine.columns import ColumnSpec, Domain, Value
+from app.project.generalization import Generalization, OtherTableFile
 from app.project.model import Document, PolicyEntry, Recipient
 
 FORMAT: Final = 1
@@ -33,6 +35,15 @@ _COLUMNS: Final = """
 #   missing  value (missing is a value of its own) or refused
 #   values   all that a column can hold, whether they occur or not
 """
+_HIERARCHIES: Final = """
+# How columns are generalized, level by level: intervals, order, masking, dates, four-levels,
+# suppression, or a table (its rows here, or in a file beside this one: file = "age.csv").
+"""
+_GENERALIZATION: Final = """
+# The generalized table: its true sensitive column, the columns that become coarser, and what
+# every class of people who look alike has to satisfy. Other holders' tables are about the same
+# people; spelling says which of our values (here) theirs (there) are.
+"""
 _POLICY: Final = """
 # The mechanism for each sensitive column, or for several jointly.
 """
@@ -41,11 +52,18 @@ _RECIPIENTS: Final = """
 """
 
 
-def rules_of(document: Document) -> str:
+def rules_of(document: Document, folder: Path | None = None) -> str:
     """Return a document's rules as TOML.
 
     The order is always the same, so that two versions can be compared. The source table's
     place and digest are not in it, and nothing secret is.
+
+    Parameters
+    ----------
+    document
+        What is decided.
+    folder
+        Where the rules will lie: other holders' files inside it are named from there.
     """
     parts = [_HEAD, "".join(f"{line}\n" for line in _general(document))]
     if document.source is not None and document.source.options:
@@ -54,6 +72,14 @@ def rules_of(document: Document) -> str:
         parts.append(_COLUMNS)
     for number, column in enumerate(document.columns):
         parts += _section(f"columns.{_key(column.name)}", _column(column), number > 0)
+    known = [c.name for c in document.columns if c.name in document.hierarchies]
+    if known:
+        parts.append(_HIERARCHIES)
+    for number, name in enumerate(known):
+        settings = _assignments(document.hierarchies[name].to_dict())
+        parts += _section(f"hierarchies.{_key(name)}", settings, number > 0)
+    if document.generalization is not None:
+        parts += [_GENERALIZATION, *_generalization(document.generalization, folder)]
     if document.policy:
         parts.append(_POLICY)
     for number, entry in enumerate(document.policy):
@@ -71,6 +97,8 @@ def _general(document: Document) -> Iterator[str]:
         yield f"title = {_text(document.title)}"
     if document.record_key is not None:
         yield f"record_key = {_text(document.record_key)}"
+    if document.level_spacing:
+        yield f"level_spacing = {_scalar(document.level_spacing)}"
 
 
 def _column(column: ColumnSpec) -> Iterator[str]:
@@ -107,10 +135,55 @@ def _entry(entry: PolicyEntry) -> Iterator[str]:
         yield f"settings = {_value(entry.settings)}"
 
 
+def _generalization(decided: Generalization, folder: Path | None) -> Iterator[str]:
+    names = decided.quasi_identifiers
+    yield from _section("generalization", _decided(decided))
+    if decided.node is not None:
+        levels = _assignments(dict(zip(names, decided.node, strict=True)))
+        yield from _section("generalization.levels", levels, True)
+    for other in decided.others:
+        yield from _section("[generalization.others]", _other(other, folder), True)
+
+
+def _decided(decided: Generalization) -> Iterator[str]:
+    names = decided.quasi_identifiers
+    yield f"sensitive = {_text(decided.sensitive)}"
+    yield f"quasi_identifiers = {_value(names)}"
+    criteria = [{"kind": choice.kind, **choice.numbers} for choice in decided.criteria]
+    yield f"criteria = {_value(criteria)}"
+    if decided.suppression:
+        yield f"suppression = {_scalar(decided.suppression)}"
+    yield f"suppressed = {_text(decided.suppressed.value)}"
+    if decided.pinned:
+        pinned = [dict(zip(names, node, strict=True)) for node in decided.pinned]
+        yield f"pinned = {_value(pinned)}"
+
+
+def _other(other: OtherTableFile, folder: Path | None) -> Iterator[str]:
+    path = Path(other.path)
+    if folder is not None and path.is_relative_to(folder.absolute()):
+        path = path.relative_to(folder.absolute())
+    yield f"holder = {_text(other.holder)}"
+    yield f"file = {_text(path.as_posix())}"
+    yield f"quasi_identifiers = {_value(other.quasi_identifiers)}"
+    yield f"sensitive = {_text(other.sensitive)}"
+    if other.spelling:
+        pairs = [{"there": _meant(there), "here": _meant(here)} for there, here in other.spelling]
+        yield f"spelling = {_value(pairs)}"
+    if other.options:
+        yield f"reading = {_value(other.options)}"
+
+
+def _meant(value: Value) -> Any:
+    return {"missing": True} if value is None else value
+
+
 def _recipient(recipient: Recipient) -> Iterator[str]:
     yield f"name = {_text(recipient.name)}"
     if recipient.note:
         yield f"note = {_text(recipient.note)}"
+    if recipient.mark:
+        yield f"mark = {recipient.mark}"
     if recipient.statements:
         yield "[recipients.levels]"
         yield from _assignments(recipient.statements)

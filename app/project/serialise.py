@@ -13,6 +13,8 @@ from typing import Any
 
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role, Value
 from app.engine.errors import SfumatoError
+from app.engine.hierarchy import recipe_from_dict
+from app.project import generalization
 from app.project.errors import DamagedProject
 from app.project.model import Document, PolicyEntry, Recipient, Source
 
@@ -71,9 +73,18 @@ def document_to_plain(document: Document) -> dict[str, Any]:
                 "name": recipient.name,
                 "note": recipient.note,
                 "statements": _json_to_plain(recipient.statements),
+                "mark": recipient.mark,
             }
             for recipient in document.recipients
         ],
+        "level_spacing": document.level_spacing,
+        "hierarchies": {
+            column: _json_to_plain(recipe.to_dict())
+            for column, recipe in document.hierarchies.items()
+        },
+        "generalization": None
+        if document.generalization is None
+        else _json_to_plain(generalization.to_plain(document.generalization)),
     }
 
 
@@ -93,10 +104,22 @@ def document_from_plain(plain: Mapping[str, Any]) -> Document:
         ),
         recipients=tuple(
             Recipient(
-                recipient["name"], _json_from_plain(recipient["statements"]), recipient["note"]
+                recipient["name"],
+                _json_from_plain(recipient["statements"]),
+                recipient["note"],
+                recipient.get("mark", 0),
             )
             for recipient in plain["recipients"]
         ),
+        level_spacing=plain.get("level_spacing", 0.0),
+        # Projects from before there were hierarchies have none.
+        hierarchies={
+            column: recipe_from_dict(_json_from_plain(recipe))
+            for column, recipe in plain.get("hierarchies", {}).items()
+        },
+        generalization=None
+        if plain.get("generalization") is None
+        else generalization.from_plain(_json_from_plain(plain["generalization"])),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from app.engine.adopted_settings import adopted_identity
 from app.engine.columns import Role
 from app.engine.errors import LadderError
 from app.engine.table import Attribute
@@ -38,7 +39,7 @@ def check_source(document: Document, source: Source, releases: Iterable[ReleaseR
     if document.record_key is not None:
         return
     first = next((r for r in releases if r.counts and r.record_key is None), None)
-    if first is None or _rows_of(first.source) == _rows_of(source):
+    if first is None or rows_of(first.source) == rows_of(source):
         return
     raise SourceChanged(
         "The source table changed since the first release ({date}), and this project tells"
@@ -117,13 +118,28 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
                 f"{name} was perturbed for {release.recipient} on {day} and would now be"
                 " released as it is",
             )
+        how = (
+            f"was published with its true values in a generalized table on {day}, so whoever has"
+            " both can tell which perturbed values are true"
+            if release.is_publication
+            else f"was released as it is to {release.recipient} on {day}, so perturbing it now"
+            " hides nothing from them"
+        )
         for name in sorted(sensitive & set(release.open_columns)):
+            found.setdefault(name, f"{name} {how}")
+        for name in sorted(shown & _generalized_in(release)):
             found.setdefault(
                 name,
-                f"{name} was released as it is to {release.recipient} on {day}, so perturbing"
-                " it now hides nothing from them",
+                f"{name} was generalized in the table published on {day} and would now be"
+                " released with its exact values",
             )
     return found
+
+
+def _generalized_in(release: ReleaseRecord) -> set[str]:
+    """Return the columns that a published table shows with coarser values."""
+    facts = release.details.get("generalization")
+    return set() if facts is None else set(facts["quasi_identifiers"])
 
 
 def check_exposure(contradictions: Mapping[str, str]) -> None:
@@ -143,7 +159,7 @@ def check_exposure(contradictions: Mapping[str, str]) -> None:
         )
 
 
-def _rows_of(source: Source) -> tuple[str, int, str]:
+def rows_of(source: Source) -> tuple[str, int, str]:
     """Return what tells whether two readings of a table have the same rows in the same order."""
     return source.digest, source.rows, source.options.get("sheet", "")
 
@@ -167,7 +183,9 @@ def _what_changed(
         )
     if release.domains.get(attribute) != domains.get(attribute):
         return "its domain changed"
-    return "its bins or the settings of its mechanism changed"
+    if adopted_identity(plan.settings) != adopted_identity(earlier.settings):
+        return "other releases that were made elsewhere were adopted for it, or adopted no more"
+    return "its bins, the settings of its mechanism or the groups of its records changed"
 
 
 def _telling(record_key: str | None) -> str:

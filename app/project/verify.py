@@ -19,6 +19,7 @@ from app.project.regenerate import Regenerator
 from app.project.store import ProjectFile
 from app.project.trace import Known, Match, find_release
 from app.project.verify_chain import check_entries
+from app.project.verify_publication import check_publication
 from app.project.verify_rows import check_rows, compare
 
 
@@ -80,8 +81,19 @@ def verify_bundle(
     except FileError as error:
         return VerificationReport((Check("Files", False, str(error)),))
     releases = project.releases
-    regenerator = Regenerator(project.document, table, project.keys)
+    folders = (project.path.parent,)
+    regenerator = Regenerator(project.document, table, project.keys, folders)
     match = find_release(bundle, releases, regenerator, Part(context, 0.3, 0.5))
+    if match.record is not None and match.record.is_publication:
+        part = Part(context, 0.5, 1.0)
+        found = check_publication(bundle, match.record, project.document, table, part)
+        checks = (
+            _check_files(bundle),
+            _check_ledger(bundle, match),
+            _check_source(project, table, match),
+            *found,
+        )
+        return VerificationReport(checks, match.record, match.recipient)
     comparison = compare(bundle, match, regenerator, Part(context, 0.5, 0.6))
     checks = (
         _check_files(bundle),

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Check, Released
+from app.engine.mechanisms.base import Adopted, Check, Released
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute
 from app.formats.bundle_reading import Bundle
+from app.project.adopted_files import adopted_files
 from app.project.compare import codes_in, decoded
 from app.project.plan import EntryPlan
 from app.project.records import ReleaseRecord
@@ -139,6 +141,7 @@ def _check_others(
 ) -> list[Check]:
     """Check the entry beside every other level at which somebody holds it."""
     rungs, strangers = _others(plan, releases)
+    beside = regenerator.adopted(plan)
     checks = [
         Check(
             f"{plan.key} beside {recipient}",
@@ -147,26 +150,63 @@ def _check_others(
         )
         for recipient in strangers
     ]
-    if not rungs and not strangers:
+    if not rungs and not strangers and not beside:
         return [
             Check(f"{plan.key} beside others", True, "Nobody holds it at another level so far.")
         ]
-    mechanism = mechanism_called(plan.mechanism)
     attributes = regenerator.request(plan, comparison.rows).attributes
+    for other, held in zip(beside, _holders(plan, beside), strict=True):
+        columns = _decoded(other, attributes, comparison.rows)
+        checks += _check_pair(plan, actual, Released(other.level, columns), held, attributes)
     for position, rung in enumerate(rungs):
         part = Part(
             context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
         )
         made = regenerator.perturbed(rung.plan, part)
         columns = {name: column.iloc[: comparison.rows] for name, column in made.items()}
-        pair = [actual, Released(rung.plan.level, columns)]
-        upper, lower = sorted(pair, key=lambda r: mechanism.trust(r.level), reverse=True)
         who = ", ".join(rung.recipients)
-        checks += [
-            Check(f"{plan.key} beside {who}: {c.title}", c.holds, c.finding)
-            for c in mechanism.check_pair(upper, lower, attributes, plan.settings)
-        ]
+        checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
     return checks
+
+
+def _check_pair(
+    plan: EntryPlan,
+    actual: Released,
+    other: Released,
+    who: str,
+    attributes: Sequence[Attribute],
+) -> list[Check]:
+    """Check two releases of an entry as the upper and the lower one."""
+    mechanism = mechanism_called(plan.mechanism)
+    lower, upper = sorted((actual, other), key=lambda release: mechanism.trust(release.level))
+    return [
+        Check(f"{plan.key} beside {who}: {c.title}", c.holds, c.finding)
+        for c in mechanism.check_pair(upper, lower, attributes, plan.settings)
+    ]
+
+
+def _holders(plan: EntryPlan, beside: Sequence[Adopted]) -> list[str]:
+    """Return who holds each adopted release."""
+    rungs = [file for file in adopted_files(plan.settings) if file.rung]
+    return [
+        ", ".join(dict.fromkeys(file.called for file in rungs if file.level == other.level))
+        for other in beside
+    ]
+
+
+def _decoded(
+    adopted: Adopted, attributes: Iterable[Attribute], rows: int
+) -> Mapping[str, pd.Series]:
+    """Return an adopted release's columns as values of their domains, or as numbers."""
+    columns: dict[str, pd.Series] = {}
+    for attribute in attributes:
+        values = adopted.values[attribute.name][:rows]
+        if attribute.domain is None:
+            columns[attribute.name] = pd.Series(values, name=attribute.name)
+        else:
+            codes = values.astype(np.int64)
+            columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
+    return columns
 
 
 def _others(

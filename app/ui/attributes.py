@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from app.engine.columns import ColumnSpec
 from app.engine.errors import SfumatoError
-from app.engine.progress import Context
+from app.engine.progress import Context, Silent
 from app.engine.table import EncodedColumn, Table, encode_column
 from app.jobs.runner import JobRunner
+from app.project.groups import groups_by
 
 ROWS_AT_ONCE: Final = 100_000
 """Up to this many rows are encoded on the main thread: it takes a few milliseconds."""
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Wanted:
+    """What a column is encoded by.
+
+    Parameters
+    ----------
+    spec
+        Its specification.
+    public
+        The columns that group the records, where its mechanism asks for groups.
+    """
+
     spec: ColumnSpec
+    public: tuple[ColumnSpec, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    wanted: Wanted
     encoded: EncodedColumn | None = None
     error: SfumatoError | None = None
 
@@ -51,37 +67,41 @@ class AttributeCache:
         entry = self._entries.get(name)
         return entry.error if entry is not None else None
 
-    def get(self, table: Table, spec: ColumnSpec) -> EncodedColumn | None:
+    def get(self, table: Table, wanted: Wanted) -> EncodedColumn | None:
         """Return the encoded column, or None when it is being encoded or can't be."""
-        entry = self._entries.get(spec.name)
-        if entry is not None and entry.spec == spec:
+        name = wanted.spec.name
+        entry = self._entries.get(name)
+        if entry is not None and entry.wanted == wanted:
             return entry.encoded
         if table.rows <= ROWS_AT_ONCE:
-            self._entries[spec.name] = _encode(table, spec)
+            self._entries[name] = _encode(table, wanted, Silent())
         else:
-            self._start(table, spec)
-        return self._entries[spec.name].encoded
+            self._start(table, wanted)
+        return self._entries[name].encoded
 
-    def _start(self, table: Table, spec: ColumnSpec) -> None:
-        self._entries[spec.name] = _Entry(spec)
+    def _start(self, table: Table, wanted: Wanted) -> None:
+        name = wanted.spec.name
+        self._entries[name] = _Entry(wanted)
 
         def work(context: Context) -> _Entry:
             context.report(0.0, "Counting values")
-            return _encode(table, spec)
+            return _encode(table, wanted, context)
 
-        self._runner.run(
-            f"Reading {spec.name}", work, partial(self._keep, spec), key=("encode", spec.name)
-        )
+        self._runner.run(f"Reading {name}", work, self._keep, key=("encode", name))
 
-    def _keep(self, spec: ColumnSpec, entry: _Entry) -> None:
-        current = self._entries.get(spec.name)
-        if current is not None and current.spec == spec:
-            self._entries[spec.name] = entry
-            self._announce(spec.name)
+    def _keep(self, entry: _Entry) -> None:
+        name = entry.wanted.spec.name
+        current = self._entries.get(name)
+        if current is not None and current.wanted == entry.wanted:
+            self._entries[name] = entry
+            self._announce(name)
 
 
-def _encode(table: Table, spec: ColumnSpec) -> _Entry:
+def _encode(table: Table, wanted: Wanted, context: Context) -> _Entry:
     try:
-        return _Entry(spec, encode_column(table, spec))
+        encoded = encode_column(table, wanted.spec)
+        if wanted.public is not None:
+            encoded = encoded.grouped(groups_by(table, wanted.public, context))
+        return _Entry(wanted, encoded)
     except SfumatoError as error:
-        return _Entry(spec, error=error)
+        return _Entry(wanted, error=error)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtWidgets import QDialog
 
 from app.engine.table import Table
 from app.project.store import ProjectFile
@@ -16,6 +18,7 @@ from app.ui.main_window import MainWindow
 from app.ui.panels import all_panels
 from app.ui.scenes import Stage, scenes_of, take_down
 from app.ui.theme import Appearance, themes
+from app.ui.widgets.plot_view import PlotView
 
 LOOKS: Final = (Appearance.LIGHT, Appearance.DARK)
 USUAL_SIZE: Final = (1366, 768)
@@ -108,6 +111,24 @@ def _in_each_look(
         themes().set_appearance(look)
         for _ in range(12):  # layouts settle from the inside out
             QCoreApplication.processEvents()
+        for _ in range(2):  # a plot that is drawn may take another height
+            for view in window.findChildren(PlotView):
+                view.draw_now()
+            for _ in range(4):
+                QCoreApplication.processEvents()
         path = folder / f"{look.value}-{name}.png"
-        window.grab().save(str(path))
+        picture = window.grab()
+        _draw_dialogs(window, picture)
+        picture.save(str(path))
         yield path
+
+
+def _draw_dialogs(window: MainWindow, picture: QPixmap) -> None:
+    """Draw the dialogs that are open in front of a window, which are windows of their own."""
+    for dialog in window.findChildren(QDialog):
+        if dialog.isVisible():
+            painter = QPainter(picture)
+            painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
+            left = (window.width() - dialog.width()) // 2
+            painter.drawPixmap(left, (window.height() - dialog.height()) // 2, dialog.grab())
+            painter.end()

@@ -17,12 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine.mechanisms.base import Fact
-from app.project.guarantee import EntryPromise, Guarantee, guarantee_of
+from app.project.guarantee import EntryPromise, Guarantee, asked_instead, guarantee_of
 from app.ui.session import Session
 from app.ui.theme import Space, TextSize, font
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.icons import IconLabel, themed_icon
 from app.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
+from app.ui.wording import typeset
 
 WIDE: Final = 288
 NARROW: Final = 44
@@ -116,6 +117,8 @@ class GuaranteeCard(QFrame):
         attributes = {name: item.attribute for name, item in encoded.items() if item is not None}
         if session.table is None and session.document.columns:
             found = Guarantee((), "", (self.tr("Open the project's table."),))
+        elif instead := asked_instead(session.document):
+            found = Guarantee((), "", (), (), instead)
         else:
             found = guarantee_of(session.document, attributes)
         if found == self._shown:
@@ -148,9 +151,14 @@ class GuaranteeCard(QFrame):
         chosen = self._shown.for_recipient(str(self.recipient.value))
         for promise in chosen:
             self._add_promise(lines, promise, named=len(chosen) > 1)
+        if self._shown.instead:
+            lines.addLayout(self._instead(self._shown.instead))
         if self._shown.coalition:
             lines.addWidget(Rule())
             lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+        if self._shown.cautions:
+            lines.addWidget(Rule())
+            lines.addLayout(self._cautions(self._shown.cautions))
         limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
         if limits:
             lines.addWidget(Rule())
@@ -172,7 +180,7 @@ class GuaranteeCard(QFrame):
         entry = column(spacing=Space.TIGHT)
         if named:
             entry.addWidget(label(promise.entry.key, "caption"))
-        entry.addWidget(label(promise.promise.sentence, wrap=True))
+        entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
         facts = promise.promise.facts
         unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
         if unfolded:
@@ -191,8 +199,26 @@ class GuaranteeCard(QFrame):
         if again is not None:
             again.setFocus()
 
+    def _instead(self, asked: Sequence[str]) -> QVBoxLayout:
+        """Say what is asked of a generalized table; Policy says whether it is kept."""
+        title = self.tr("Asked of the generalized table")
+        note = self.tr("Policy finds out which levels keep it, and what is not promised.")
+        lines = self._titled(title, asked)
+        lines.addWidget(label(note, "muted", wrap=True))
+        return lines
+
     def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
         return column(label(title, "caption"), *(label(text, look, wrap=True) for text in texts))
+
+    def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
+        lines = column(label(self.tr("Caution"), "caption"))
+        for words in cautions:
+            sign = IconLabel("caution", "caution", 16)
+            line = row(sign, label(words, wrap=True))
+            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+            line.setStretch(1, 1)
+            lines.addLayout(line)
+        return lines
 
     def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
         nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
@@ -203,8 +229,9 @@ class GuaranteeCard(QFrame):
         )
         for step in steps:
             lines.addSpacing(Space.TIGHT)
-            line = row(IconLabel("step-empty", "muted", 16), label(step, wrap=True))
-            line.setAlignment(Qt.AlignmentFlag.AlignTop)
+            sign = IconLabel("step-empty", "muted", 16)
+            line = row(sign, label(step, wrap=True))
+            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
             line.setStretch(1, 1)
             lines.addLayout(line)
         return lines

@@ -45,7 +45,7 @@ class Rules(QObject):
 
     def save(self, path: Path) -> None:
         """Write the document's rules."""
-        text = rules_of(self._session.document)
+        text = rules_of(self._session.document, path.parent)
 
         def work(_context: Context) -> None:
             with written_whole(path) as unfinished:
@@ -85,7 +85,7 @@ class Rules(QObject):
                 raise SfumatoError(
                     "{path} is not a text file in UTF-8.", "Choose a rules file.", path=path
                 ) from None
-            return apply_rules(text, table, document)
+            return apply_rules(text, table, document, path.parent)
 
         def applied(changed: Document) -> None:
             session.edit(self.tr("Apply rules"), changed)

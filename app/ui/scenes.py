@@ -10,20 +10,25 @@ import importlib
 import pkgutil
 import shutil
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent, QEventLoop, Qt
 
+from app.engine.columns import ColumnSpec, Kind, Role
+from app.engine.hierarchy import propose_hierarchy
+from app.engine.mechanisms import all_mechanisms
 from app.engine.profile import propose_columns
 from app.engine.progress import Context, Silent
-from app.engine.table import Table
-from app.formats.reading import detect_options
+from app.engine.table import Table, encode_column
+from app.formats.reading import detect_options, digest_of
 from app.jobs.job import Job
 from app.jobs.runner import JobRunner
-from app.project.model import Document
+from app.project.generalization import OtherTableFile
+from app.project.generalizing import proposed
+from app.project.model import Document, PolicyEntry
 from app.project.release import make_release
 from app.project.rules import apply_rules
 from app.project.secret import ScryptCost
@@ -37,6 +42,10 @@ from app.ui.settings import MemoryStore
 from resources import resource_path
 
 SAMPLE: Final = "clinic"
+NUMBERS: Final = ("length_of_stay", "cost")
+"""The sample's columns of numbers that depend on each other."""
+GENERALIZED: Final = ("sex", "birth_year", "region", "occupation", "admission_date")
+"""The sample's columns that are generalized."""
 PATIENCE_MILLISECONDS: Final = 60_000
 QUICK: Final = ScryptCost(2**4)
 """Pictures of made-up people need no protection from guessing."""
@@ -109,6 +118,74 @@ class Stage:
         self.session.open_table("Open", table, document)
         self.settle()
         return table
+
+    def open_numbers(self, *, together: bool = True) -> Table:
+        """Load the sample with two sensitive columns of numbers, protected by noise."""
+        table = self.open_sample()
+        document = self.session.document
+        for name in NUMBERS:
+            spec = ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC)
+            document = document.with_column(spec)
+        groups = (NUMBERS,) if together else tuple((name,) for name in NUMBERS)
+        mechanism = next(m for m in all_mechanisms().values() if Kind.NUMERIC in m.kinds)
+        entries = []
+        for group in groups:
+            columns = [encode_column(table, document.column(name)).attribute for name in group]
+            settings = mechanism.default_settings(columns)
+            entries.append(PolicyEntry(group, mechanism.name, settings))
+        stated = mechanism.default_statements(len(document.recipients))
+        recipients = tuple(
+            replace(recipient, statements={entry.key: statement for entry in entries})
+            for recipient, statement in zip(document.recipients, stated, strict=True)
+        )
+        others = [c for c in document.sensitive if c.name not in NUMBERS]
+        for spec in others:
+            document = document.with_column(replace(spec, role=Role.INSENSITIVE))
+        document = replace(document, policy=tuple(entries), recipients=recipients)
+        self.session.edit("Protect numbers", document)
+        self.settle()
+        return table
+
+    def generalize(self, *, others: Sequence[str] = (), **decided: Any) -> Table:
+        """Load the sample with a generalized table, also beside others.
+
+        Parameters
+        ----------
+        others
+            For each other holder's table the column that it shows beside years of birth.
+        decided
+            What else is decided about the table.
+        """
+        table = self.open_sample()
+        document = replace(self.session.document, policy=(), recipients=())
+        for name in GENERALIZED:
+            proposal = propose_hierarchy(document.column(name), table.column(name))
+            document = document.with_hierarchy(name, proposal.recipe)
+        start = proposed(document)
+        assert start is not None
+        if others:
+            sensitive = decided.get("sensitive", start.sensitive)
+            tables = (self._other_table(table, sensitive, column) for column in others)
+            decided["others"] = tuple(tables)
+        document = replace(document, generalization=replace(start, **decided))
+        self.session.edit("Generalize", document)
+        self.settle()
+        return table
+
+    def _other_table(self, table: Table, sensitive: str, column: str) -> OtherTableFile:
+        """Write a table that another holder might have published, and return how it is read."""
+        path = self.folder / f"{column} registry.csv"
+        born = (table.column("birth_year") // 30 * 30).astype("Int64").astype(str) + " on"
+        shown = {"born": born, column: table.column(column)}
+        table.frame[[sensitive]].assign(**shown).to_csv(path, index=False)
+        return OtherTableFile(
+            path.stem.capitalize(),
+            str(path),
+            digest_of(path, Silent()),
+            detect_options(path).to_dict(),
+            ("born", column),
+            sensitive,
+        )
 
     def create_project(self, *, released: bool = False) -> ProjectFile:
         """Save the work as a project; when `released`, every recipient has a bundle."""

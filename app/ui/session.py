@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.engine.columns import ColumnSpec
 from app.engine.errors import SfumatoError
+from app.engine.mechanisms import all_mechanisms
 from app.engine.randomness import KeyRing
 from app.engine.table import EncodedColumn, Table
 from app.jobs.runner import JobRunner
+from app.project.groups import public_columns
 from app.project.model import Document
-from app.ui.attributes import AttributeCache
+from app.ui.attributes import AttributeCache, Wanted
 from app.ui.choosers import FileChooser, PlatformChooser
 from app.ui.history import History, State
 from app.ui.insights import Insight, Insights
@@ -118,6 +121,12 @@ class Session(QObject):
     def project_path(self) -> Path | None:
         """Where the open project is."""
         return Path(self._project.path) if self._project is not None else None
+
+    @property
+    def project_folders(self) -> tuple[Path, ...]:
+        """Where files that moved with the project are looked for."""
+        place = self.project_path
+        return (place.parent,) if place is not None else ()
 
     @property
     def unsaved(self) -> bool:
@@ -299,7 +308,20 @@ class Session(QObject):
             spec = self.document.column(name)
         except KeyError:
             return None
-        return self._attributes.get(self.table, spec)
+        return self._attributes.get(self.table, Wanted(spec, self._public_columns(name)))
+
+    def _public_columns(self, name: str) -> tuple[ColumnSpec, ...] | None:
+        """Return the columns that group the records for an attribute's mechanism, if any."""
+        document = self.document
+        entry = document.entry_for(name)
+        known = None if entry is None else all_mechanisms().get(entry.mechanism)
+        if entry is None or known is None or not known.needs_groups:
+            return None
+        try:
+            names = public_columns(document, entry.settings, entry.mechanism)
+        except SfumatoError:
+            return None  # a release says which column is meant and is not there
+        return tuple(document.column(each) for each in names)
 
     def attribute_error(self, name: str) -> SfumatoError | None:
         """Return why a column does not fit its specification; None where it does."""

@@ -101,7 +101,9 @@ QCheckBox::indicator, QRadioButton::indicator, QTableView::indicator, QListView:
 QCheckBox::indicator, QTableView::indicator, QListView::indicator { border-radius: 4px; }
 QRadioButton::indicator { border-radius: 9px; }
 QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $accent; }
-QCheckBox::indicator:focus, QRadioButton::indicator:focus { border: 2px solid $accent; }
+QCheckBox::indicator:focus, QRadioButton::indicator:focus {
+  width: 14px; height: 14px; border: 2px solid $accent;
+}
 QCheckBox::indicator:checked, QTableView::indicator:checked, QListView::indicator:checked {
   background: $accent; border-color: $accent; image: url("$assets/check.svg");
 }
@@ -172,12 +174,15 @@ QAbstractItemView {
 }
 QListView[look="plain"] { background: transparent; }
 QTableView { gridline-color: transparent; }
-QTableView[framed="true"], QListView[framed="true"] {
+QTableView[framed="true"], QListView[framed="true"], QTreeView[framed="true"] {
   border: 1px solid $line; border-radius: 6px;
 }
 QTableView::item { border-bottom: 1px solid $line; padding: 0 8px; }
 QTableView::item:selected { background: $selected; color: $text; }
 QTableView::item:focus { border: 1px solid $accent; }
+QTreeView { background: $surface; selection-background-color: $selected; }
+QTreeView::item { border: none; padding: 0 4px; }
+QTreeView::item:selected { background: $selected; color: $text; }
 QListView::item { padding: 0 8px; border-radius: 4px; }
 QListView::item:hover { background: $hover; }
 QListView::item:selected { background: $selected; color: $text; }
@@ -226,7 +231,7 @@ QMenu::indicator { width: 14px; height: 14px; left: 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid $line; }
 QTabBar { background: transparent; }
 QTabBar::tab {
-  background: transparent; color: $muted; padding: 8px 2px; margin-right: 20px;
+  background: transparent; color: $muted; padding: 8px 2px; margin-right: 14px;
   border: none; border-bottom: 2px solid transparent;
 }
 QTabBar::tab:hover { color: $text; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -11,6 +12,16 @@ from PySide6.QtCore import QCoreApplication
 from app.engine.mechanisms.base import LevelTerm, Mechanism
 
 THIN_SPACE = "\u202f"
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
+
+
+def typeset(text: str) -> str:
+    """Return a sentence of the engine's with numbers as the window writes and keeps them.
+
+    Thousands are parted by a thin space, and no line ends between a number and its sign.
+    """
+    return _BESIDE_SIGN.sub(THIN_SPACE, _THOUSANDS.sub(THIN_SPACE, text))
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -7,14 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_inputs import attributes, disks, files, levels, projects, releases, rules
+from tests.bad_inputs import (
+    attributes,
+    disks,
+    files,
+    hierarchies,
+    levels,
+    projects,
+    publications,
+    releases,
+    rules,
+)
 from tests.bad_inputs.workshop import SECRET_WORDS, BadInput, Workshop
 
 CASES: tuple[BadInput, ...] = (
     *files.CASES,
     *attributes.CASES,
+    *hierarchies.CASES,
     *levels.CASES,
     *projects.CASES,
+    *publications.CASES,
     *releases.CASES,
     *rules.CASES,
     *disks.CASES,

@@ -11,20 +11,25 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Case:
     """One thing to measure, beside what it should be compared with.
 
-    `peak_mb` tells the memory where it is not Python's own, which is measured otherwise.
+    `peak_mb` tells the memory where it is not Python's own, which is measured otherwise. A slow
+    baseline may be measured in fewer rounds, and be another than its fellows'. `facts` tells what
+    the case found, to be printed beside the times.
     """
 
     name: str
     run: Callable[[], object]
     baseline: Callable[[], object]
     peak_mb: Callable[[], float] | None = None
+    baseline_rounds: int | None = None
+    baseline_name: str | None = None
+    facts: Callable[[], dict[str, object]] | None = None
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,19 @@ class Measured:
     seconds: float
     baseline: float
     peak_mb: float
+    baseline_name: str | None = None
+    facts: dict[str, object] = field(default_factory=dict)
 
     def as_json(self, baseline_name: str) -> dict[str, object]:
         return {
             "bench": self.bench,
             "case": self.case,
             "seconds": round(self.seconds, 6),
-            "baseline": baseline_name,
+            "baseline": self.baseline_name or baseline_name,
             "baseline_seconds": round(self.baseline, 6),
             "ratio": round(self.seconds / self.baseline, 3),
             "peak_mb": round(self.peak_mb, 1),
+            **self.facts,
         }
 
 
@@ -53,15 +61,19 @@ def measure(bench: str, case: Case, rounds: int, warm_up: bool = True) -> Measur
     """Measure a case, after one round that only warms up."""
     seconds: list[float] = []
     baselines: list[float] = []
-    for _ in range(rounds + warm_up):
-        baselines.append(_timed(case.baseline))
+    slow = case.baseline_rounds is not None
+    for number in range(rounds + warm_up):
+        if not slow or number < (case.baseline_rounds or 0):
+            baselines.append(_timed(case.baseline))
         seconds.append(_timed(case.run))
     return Measured(
         bench,
         case.name,
         statistics.median(seconds[warm_up:]),
-        statistics.median(baselines[warm_up:]),
+        statistics.median(baselines if slow else baselines[warm_up:]),
         case.peak_mb() if case.peak_mb is not None else _peak_mb(case.run),
+        case.baseline_name,
+        case.facts() if case.facts is not None else {},
     )
 
 

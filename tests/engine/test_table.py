@@ -98,3 +98,28 @@ def test_codes_are_counted_block_by_block():
     codes = np.random.default_rng(1).integers(0, 5, (1 << 20) + 17).astype(np.uint8)
     assert count_codes(codes, 7).tolist() == np.bincount(codes, minlength=7).tolist()
     assert count_codes(codes[:0], 3).tolist() == [0, 0, 0]
+
+
+def test_a_column_that_stays_numbers_has_them_beside_its_rows():
+    small = table(age=pd.array([3, None, 5], dtype="Int64"))
+    encoded = encode_column(small, ColumnSpec("age", Role.SENSITIVE, Kind.NUMERIC))
+    assert encoded.attribute.numbers is encoded.values
+    assert encoded.values.tolist()[::2] == [3.0, 5.0]
+    assert np.isnan(encoded.values[1])
+    assert "5" not in repr(encoded.attribute)
+
+
+@pytest.mark.parametrize("values", [["3", "secret"], [True, False], [None, None]])
+def test_a_column_without_numbers_can_t_stay_numbers(values):
+    small = table(age=pd.Series(values, dtype=object if values[0] is None else None))
+    with pytest.raises(DomainError, match="age does not hold numbers") as refused:
+        encode_column(small, ColumnSpec("age", Role.SENSITIVE, Kind.NUMERIC))
+    assert "secret" not in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_infinite_numbers_are_refused_where_they_would_be_perturbed():
+    small = table(age=[1.0, np.inf, -np.inf])
+    with pytest.raises(DomainError, match="infinite numbers in 2 rows, first in row 2"):
+        encode_column(small, ColumnSpec("age", Role.SENSITIVE, Kind.NUMERIC))
+    assert encode_column(small, ColumnSpec("age", kind=Kind.NUMERIC)).values[1] == np.inf

@@ -70,9 +70,13 @@ def schema(frame):
 
 
 def same(found, wanted):
-    """Whether two columns have the same values, zeros with the same sign."""
-    texts = [[repr(value) for value in plain(column)] for column in (found, wanted)]
+    """Whether two columns have the same values; a zero's sign is no part of it."""
+    texts = [[repr(_unsigned(value)) for value in plain(column)] for column in (found, wanted)]
     return texts[0] == texts[1]
+
+
+def _unsigned(value):
+    return 0.0 if isinstance(value, float) and value == 0.0 else value
 
 
 def round_trip(folder, frame, name, **options):

@@ -9,9 +9,10 @@ import pytest
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.engine.mechanisms import mechanism_called
-from app.engine.table import Attribute
+from app.engine.table import Attribute, encode_column
 from app.project.guarantee import guarantee_of
 from app.project.model import Document, PolicyEntry, Recipient
+from tests.project import numbers
 
 ILLNESS = Attribute("illness", Kind.CATEGORICAL, Domain(("a", "b", "c")), np.array([50, 30, 20]))
 JOB = Attribute("job", Kind.CATEGORICAL, Domain(("x", "y")), np.array([50, 50]))
@@ -98,8 +99,40 @@ def test_one_recipient_may_be_trusted_most_with_everything():
         both=True,
     )
     assert guarantee_of(document, ATTRIBUTES).coalition == (
-        "Any group of recipients learns no more than A alone."
+        "Any group of recipients learns no more than A alone. Attributes that depend on each other"
+        " tell about each other, so whoever holds several may learn more of one than its own"
+        " promise says."
     )
+
+
+def test_numbers_that_depend_on_each_other_and_are_protected_apart_are_a_caution():
+    table = numbers.a_table()
+    together = numbers.a_document(table)
+    known = {
+        name: encode_column(table, together.column(name)).attribute
+        for name in ("age", "income", "sex")
+    }
+    gaussian = mechanism_called("gaussian")
+    entries = tuple(
+        PolicyEntry((name,), "gaussian", gaussian.default_settings([known[name]]))
+        for name in ("age", "income")
+    )
+    stated = {name: {"sigma_squared": 0.5} for name in ("age", "income")}
+    apart = replace(
+        together,
+        policy=(*entries, together.policy[1]),
+        recipients=tuple(
+            replace(r, statements={**r.statements, **stated}) for r in together.recipients
+        ),
+    )
+    (caution,) = guarantee_of(apart, known).cautions
+    assert caution.startswith("age and income depend on each other (correlation 0.9")
+    assert "Protect together" in caution
+    assert "tell about each other" in guarantee_of(apart, known).coalition
+    assert guarantee_of(together, known).cautions == ()
+    alone = guarantee_of(replace(apart, recipients=apart.recipients[:1]), known).coalition
+    assert "nobody to pool" in alone
+    assert "tell about each other" in alone
 
 
 def test_where_different_recipients_are_trusted_most_it_is_said_attribute_by_attribute():

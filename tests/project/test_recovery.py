@@ -225,7 +225,7 @@ def test_a_disk_that_fills_up_before_the_last_record_loses_nothing(folder, monke
         raise DiskFull("The disk is full.", "Make room.")
 
     with opened(folder) as project, monkeypatch.context() as patch:
-        patch.setattr("app.project.release.end_release", full)
+        patch.setattr("app.project.bundle_making.end_release", full)
         with pytest.raises(DiskFull):
             make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
         assert project.releases[0].state is ReleaseState.PREPARED

@@ -201,7 +201,7 @@ def test_a_full_disk_leaves_nothing_behind(project, out, monkeypatch):
     def full(folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("app.project.release.sync_tree", full)
+    monkeypatch.setattr("app.project.bundle_making.sync_tree", full)
     with pytest.raises(DiskFull, match="full"):
         release(project, out)
     expect_nothing_left(project, out)

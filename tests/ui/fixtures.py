@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.jobs.runner import JobRunner
 from app.project import store as project_store
 from app.project.secret import ScryptCost
 from app.ui.main_window import MainWindow
+from app.ui.panels.audit.panel import AuditPanel
+from app.ui.panels.data import DataPanel
+from app.ui.panels.policy.panel import PolicyPanel
 from app.ui.scenes import take_down
 from app.ui.session import Session
 from app.ui.settings import MemoryStore
@@ -115,3 +119,33 @@ def clinic(tmp_path: Path) -> Path:
     path = tmp_path / "clinic.csv"
     path.write_text(CLINIC, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def audit_panel(qtbot: QtBot, session: Session) -> AuditPanel:
+    """The Audit panel in sight, with nothing open yet."""
+    made = AuditPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def data_panel(qtbot: QtBot, session: Session) -> DataPanel:
+    """The Data panel in sight, with nothing open yet."""
+    made = DataPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 640)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def tall_policy_panel(qtbot: QtBot, session: Session) -> PolicyPanel:
+    """The Policy panel, high enough to have a mechanism's settings in sight."""
+    made = PolicyPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 1200)
+    made.show()
+    return made

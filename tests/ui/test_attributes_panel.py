@@ -126,7 +126,8 @@ class TestRoles:
         qtbot.waitUntil(popup.isVisible)
         QTest.keyClick(popup, Qt.Key.Key_Down)
         QTest.keyClick(popup, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: spec(open_people, "disease").role is Role.SENSITIVE)
+        qtbot.waitUntil(lambda: not popup.isVisible())
+        assert spec(open_people, "disease").role is Role.SENSITIVE
 
     def test_a_click_on_a_kind_offers_the_kinds_that_fit(self, open_people, qtbot):
         table = open_people.table

@@ -16,6 +16,8 @@ from app.ui.panels.audit.pages.base import AuditPage
 from app.ui.panels.audit.wording import listed
 from app.ui.panels.base import PanelState
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.payroll import open_payroll
+from tests.ui.payroll import protected as protected_payroll
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -203,3 +205,36 @@ def test_many_names_are_counted():
     assert listed(["A"]) == "A"
     assert listed(["A", "B", "C"]) == "A, B and C"
     assert listed(["A", "B", "C", "D"]) == "These 4 recipients"
+
+
+# ----- the panel as a whole
+
+
+def tabs(panel):
+    bar = panel.tabs
+    return [bar.tabText(place) for place in range(bar.count()) if bar.isTabVisible(place)]
+
+
+def test_what_one_page_found_stays_found_while_another_is_looked_at(qtbot, panel, filled):
+    assert panel.state() is PanelState.DONE
+    panel.show_page(next(type(page) for page in panel.pages if page.title == "Report"))
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.state() is PanelState.DONE
+
+
+def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel):
+    assert "Numbers" not in tabs(panel)
+    open_payroll(panel.session, protected_payroll())
+    wait_for_jobs(qtbot, panel.session)
+    assert "Numbers" in tabs(panel)
+    panel.tabs.setCurrentWidget(next(page for page in panel.pages if page.title == "Numbers"))
+    panel.session.undo()
+    assert "Numbers" not in tabs(panel)
+    assert panel.tabs.currentWidget().title in tabs(panel)
+
+
+def test_all_tabs_of_categories_fit_beside_the_guarantee_card(qtbot, panel, filled):
+    panel.resize(860, 700)
+    bar = panel.tabs.tabBar()
+    last = max(place for place in range(bar.count()) if bar.isTabVisible(place))
+    assert bar.tabRect(last).right() <= bar.width()

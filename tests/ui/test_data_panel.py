@@ -13,51 +13,14 @@ from app.engine.columns import ColumnSpec, Role
 from app.formats.options import BadValues, ColumnType, RaggedRows
 from app.project.model import Document, Source
 from app.ui.panels.base import PanelState
-from app.ui.panels.data import DataPanel
 from app.ui.panels.data.import_page import size_words
+from tests.ui.data_steps import headings, load, look_at, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
-
-HEADINGS = Qt.Orientation.Horizontal
 
 
 @pytest.fixture
-def panel(session, qtbot):
-    made = DataPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 640)
-    made.show()
-    return made
-
-
-def shown(table, rows=None):
-    """The texts of a table view, row by row."""
-    model = table.model()
-    count = model.rowCount() if rows is None else rows
-    return [
-        [model.index(row, column).data() for column in range(model.columnCount())]
-        for row in range(count)
-    ]
-
-
-def headings(table):
-    model = table.model()
-    return [model.headerData(i, HEADINGS) for i in range(model.columnCount())]
-
-
-def look_at(panel, qtbot, path):
-    panel.open_file(path)
-    settle(qtbot, panel.session)
-
-
-def load(panel, qtbot, path):
-    look_at(panel, qtbot, path)
-    click(panel.load_button)
-    settle(qtbot, panel.session)
-
-
-def wait_for_preview(panel, qtbot, condition):
-    qtbot.waitUntil(condition, timeout=10_000)
-    settle(qtbot, panel.session)
+def panel(data_panel):
+    return data_panel
 
 
 class TestBeginning:

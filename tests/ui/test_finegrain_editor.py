@@ -7,7 +7,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.ui.panels.policy import PANEL
 from app.ui.panels.policy.editors.finegrain_parts.model import (
     GAMMA,
     HIGH,
@@ -31,12 +30,8 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1200)
-    made.show()
-    return made
+def panel(tall_policy_panel):
+    return tall_policy_panel
 
 
 @pytest.fixture

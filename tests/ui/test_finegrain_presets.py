@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.engine.table import Table
 from app.project.model import Document, PolicyEntry
-from app.ui.panels.policy import PANEL
 from app.ui.panels.policy.editors.finegrain_parts.curve import EXAMPLE_RECORDS, zipf_counts
 from app.ui.panels.policy.editors.finegrain_parts.model import (
     GAMMA,
@@ -34,12 +33,8 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1200)
-    made.show()
-    return made
+def panel(tall_policy_panel):
+    return tall_policy_panel
 
 
 @pytest.fixture

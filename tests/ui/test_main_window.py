@@ -69,8 +69,10 @@ class TestSteps:
     def test_a_narrow_window_folds_the_rail_and_a_wide_one_unfolds_it(self, window, qtbot):
         window.resize(1100, 720)
         qtbot.waitUntil(lambda: window.rail.compact)
+        folded = window.rail.width()
         window.resize(1366, 768)
         qtbot.waitUntil(lambda: not window.rail.compact)
+        assert window.rail.width() > folded
 
     def test_the_window_fits_small_screens(self, themed, window, qtbot, clinic):
         themed.setStyleSheet(current_theme().stylesheet())
@@ -193,7 +195,8 @@ class TestGuarantee:
 
     def test_the_card_follows_the_session(self, window, qtbot, clinic):
         load_table(window, qtbot, clinic)
-        qtbot.waitUntil(lambda: "sensitive" in window.guarantee.text())
+        qtbot.waitUntil(lambda: "Open a table." not in window.guarantee.text())
+        assert "sensitive" in window.guarantee.text()
 
     def test_the_card_folds_to_its_edge(self, window):
         window.menus.actions["fold-guarantee"].trigger()

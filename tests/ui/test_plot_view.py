@@ -84,14 +84,18 @@ def test_the_arrow_keys_step_through_the_values(qtbot, view):
 def test_it_is_drawn_anew_in_the_dark(qtbot, view):
     themes().set_appearance(Appearance.DARK)
     assert view.figure.style.dark
-    qtbot.waitUntil(lambda: view._image.pixelColor(1, 1).lightness() < 60)
+    qtbot.waitUntil(lambda: view.settled and view._image.pixelColor(1, 1).lightness() < 60)
     themes().set_appearance(Appearance.LIGHT)
     assert not view.figure.style.dark
 
 
 def test_it_is_drawn_anew_at_another_size(qtbot, view):
+    qtbot.waitUntil(lambda: view._image is not None)
+    before = view._image.width()
     view.resize(500, 320)
-    qtbot.waitUntil(lambda: view._image.width() == round(500 * view.devicePixelRatioF()))
+    width = round(500 * view.devicePixelRatioF())
+    qtbot.waitUntil(lambda: view.settled and view._image.width() != before)
+    assert view._image.width() == width
 
 
 def test_a_plot_out_of_sight_is_drawn_when_it_comes_into_sight(qtbot, view):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLineEdit
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.project.model import PolicyEntry, Recipient
@@ -190,7 +191,8 @@ def test_a_level_in_an_unknown_term_is_shown_as_such(filled):
     assert filled.state() is PanelState.ATTENTION
 
 
-def test_numbers_without_bins_have_no_mechanism_yet(panel):
+def test_an_attribute_that_no_mechanism_suits_can_be_read_otherwise(panel, monkeypatch):
+    monkeypatch.setattr("app.ui.panels.policy.entry_page.all_mechanisms", dict)
     document = clinic_document()
     columns = (
         *(c for c in document.columns if c.name == "name"),
@@ -199,7 +201,7 @@ def test_numbers_without_bins_have_no_mechanism_yet(panel):
     )
     open_clinic(panel.session, replace(document, columns=columns))
     assert not panel.unprotected.protect.isEnabled()
-    assert "bins" in panel.unprotected.text.text()
+    assert "under Attributes" in panel.unprotected.text.text()
 
 
 def test_a_large_table_is_waited_for(qtbot, panel, monkeypatch):
@@ -251,3 +253,25 @@ def test_choosing_a_mechanism_that_can_t_serve_says_why(filled, monkeypatch):
     (message,) = filled.messages.messages
     assert message.kind is MessageKind.DANGER
     assert "single value" in message.text
+
+
+# ----- what is in sight
+
+
+def test_a_new_recipient_comes_into_sight_with_their_name_open(qtbot, filled):
+    filled.resize(900, 420)
+    qtbot.mouseClick(filled.primary, LEFT)
+    table = filled.page.recipients.table
+    name = table.findChild(QLineEdit)
+    window = filled._scroll.viewport()
+    assert window.rect().contains(name.mapTo(window, name.rect().center()))
+
+
+def test_a_chosen_mechanism_is_read_from_the_top(qtbot, panel):
+    open_clinic(panel.session, clinic_document())
+    panel.resize(900, 420)
+    card = panel.unprotected.protect
+    card.setFocus()
+    qtbot.mouseClick(card, LEFT)
+    assert panel._scroll.verticalScrollBar().value() == 0
+    assert panel.page.mechanism.hasFocus()

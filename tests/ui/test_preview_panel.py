@@ -17,7 +17,7 @@ from app.engine.table import Table
 from app.project.model import PolicyEntry
 from app.project.released import released_columns
 from app.ui.panels.base import PanelState
-from app.ui.panels.preview import PANEL, computing
+from app.ui.panels.preview import PANEL, computing, released
 from app.ui.panels.preview.matrix_pictures import GROUPS, PART, grouped, part_of
 from tests.ui.clinic import (
     clinic_document,
@@ -73,7 +73,7 @@ def test_it_shows_every_recipient_s_view_of_sample_rows(filled):
     assert filled.pages.currentWidget() is filled.work
     assert filled.state() is PanelState.DONE
     assert headers(filled) == ["Row", "True disease", "Clinic A", "Institute", "Public"]
-    assert len(cells(filled)) == computing.SAMPLE_ROWS
+    assert len(cells(filled)) == released.SAMPLE_ROWS
 
 
 def test_a_view_is_a_garbling_of_the_view_above(filled):

@@ -314,9 +314,11 @@ def bundles(tmp_path):
     return sorted((tmp_path / "releases").iterdir())
 
 
-def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path):
+@pytest.mark.parametrize("chosen", ["datapackage.json", "data.csv"])
+def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path, chosen):
+    assert ready.ledger.intact.word.text() == "Intact, 1 entry"
     release(qtbot, ready)
-    ready.session.chooser.answer = bundles(tmp_path)[0] / "datapackage.json"
+    ready.session.chooser.answer = bundles(tmp_path)[0] / chosen
     qtbot.mouseClick(ready.ledger.verify, LEFT)
     wait_for_jobs(qtbot, ready.session)
     report = ready.ledger.report
@@ -339,6 +341,8 @@ def test_an_altered_bundle_fails_with_what_was_found_first(qtbot, ready, tmp_pat
     assert "does not hold up" in report.verdict.text()
     assert report.texts()[0].startswith("Fails")
     assert any("3 of 400" in text for text in report.texts())
+    ready.session.set_project(None)
+    assert not report.isVisible()  # it was about that project
 
 
 def test_a_foreign_folder_is_no_error_but_a_verdict(qtbot, ready, tmp_path):

@@ -12,52 +12,16 @@ from PySide6.QtTest import QTest
 from app.engine.columns import ColumnSpec
 from app.engine.table import Table
 from app.project.model import Document
-from app.ui.panels.data import DataPanel, loaded_page
+from app.ui.panels.data import loaded_page
 from app.ui.panels.data.profiles import describe, explain
 from app.ui.widgets.tables import FrameModel, TableView
-from tests.ui.hands import click, settle
-
-HEADINGS = Qt.Orientation.Horizontal
+from tests.ui.data_steps import load, shown
+from tests.ui.hands import settle
 
 
 @pytest.fixture
-def panel(session, qtbot):
-    made = DataPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 640)
-    made.show()
-    return made
-
-
-def shown(table, rows=None):
-    """The texts of a table view, row by row."""
-    model = table.model()
-    count = model.rowCount() if rows is None else rows
-    return [
-        [model.index(row, column).data() for column in range(model.columnCount())]
-        for row in range(count)
-    ]
-
-
-def headings(table):
-    model = table.model()
-    return [model.headerData(i, HEADINGS) for i in range(model.columnCount())]
-
-
-def look_at(panel, qtbot, path):
-    panel.open_file(path)
-    settle(qtbot, panel.session)
-
-
-def load(panel, qtbot, path):
-    look_at(panel, qtbot, path)
-    click(panel.load_button)
-    settle(qtbot, panel.session)
-
-
-def wait_for_preview(panel, qtbot, condition):
-    qtbot.waitUntil(condition, timeout=10_000)
-    settle(qtbot, panel.session)
+def panel(data_panel):
+    return data_panel
 
 
 class TestRows:

@@ -85,15 +85,26 @@ class TestNumberField:
         field.set_value(20)
         assert field.spin.text() == "20"
 
-    def test_the_wheel_passes_by_unless_the_field_has_the_focus(self, shown):
+    @pytest.mark.parametrize("focused", [True, False])
+    def test_the_wheel_scrolls_the_page_and_changes_nothing(self, shown, focused):
         field = shown(NumberField(0.0, 1.0))
         field.set_value(0.5)
-        field.spin.clearFocus()
+        if focused:
+            field.spin.setFocus()
         wheel(field.spin)
         assert field.value == 0.5
 
 
 class TestSliderField:
+    def test_scrolling_past_the_slider_moves_no_level(self, shown):
+        field = shown(SliderField(0.0, 1.0))
+        field.set_value(0.5)
+        told = []
+        field.value_changed.connect(told.append)
+        field.slider.setFocus()
+        wheel(field.slider)
+        assert (field.value, told) == (0.5, [])
+
     def test_slider_and_field_show_the_same(self, shown):
         field = shown(SliderField(0.0, 1.0))
         field.set_value(0.25)
@@ -118,6 +129,13 @@ class TestSliderField:
 
 
 class TestChoices:
+    def test_scrolling_past_a_choice_chooses_nothing(self, shown):
+        field = shown(ChoiceField([(1, "one"), (2, "two")]))
+        field.set_value(2)
+        field.setFocus()
+        wheel(field)
+        assert field.value == 2
+
     def test_a_choice_is_told_by_its_value(self, shown):
         field = shown(ChoiceField([(1, "one"), (2, "two")]))
         told = []

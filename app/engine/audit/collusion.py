@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.engine.audit.known_draws import draw_released, places_of, uniforms
 from app.engine.matrix import PerturbationMatrix, Vector
 from app.engine.progress import Context
-from app.engine.randomness import BLOCK_BYTES, SECRET_BYTES, BlockCipher
 
 MOST_OUTCOMES = 400_000
 """Up to this many joint outcomes are enumerated; beyond, outcomes are drawn."""
@@ -142,8 +142,11 @@ def _drawn(matrices: Sequence[PerturbationMatrix], shares: Vector, context: Cont
     """Average over drawn outcomes the chance that the best guess is right, given the outcome."""
     size = shares.size
     draws = min(max(WORK // (size * len(matrices)), FEWEST_DRAWS), MOST_DRAWS)
-    true = np.sort(_places(np.cumsum(shares), _uniforms(draws, 0)))
-    seen = [_released(matrix, true, place + 1) for place, matrix in enumerate(matrices)]
+    true = np.sort(places_of(np.cumsum(shares), uniforms(draws, 0)))
+    seen = [
+        draw_released(matrix, true, uniforms(draws, place + 1))
+        for place, matrix in enumerate(matrices)
+    ]
     best, hit = np.empty(draws), np.empty(draws)
     step = max(BLOCK // size, 1)
     for start in range(0, draws, step):
@@ -176,34 +179,3 @@ def _rows(matrix: PerturbationMatrix, values: npt.NDArray[np.int64]) -> npt.NDAr
     """Return Pr[released = value | original] for each of some values, shape (values, m)."""
     kinds, which = np.unique(values, return_inverse=True)
     return matrix.block(kinds, np.arange(matrix.size))[which]
-
-
-def _released(
-    matrix: PerturbationMatrix, true: npt.NDArray[np.int64], stream: int
-) -> npt.NDArray[np.int64]:
-    """Draw a released value for each true one; `true` is sorted."""
-    released = np.empty_like(true)
-    draws = _uniforms(len(true), stream)
-    starts = np.flatnonzero(np.append(True, true[1:] != true[:-1]))
-    for start, end in itertools.pairwise([*starts.tolist(), len(true)]):
-        steps = np.cumsum(matrix.column(int(true[start])))
-        released[start:end] = _places(steps, draws[start:end])
-    return released
-
-
-def _places(steps: Vector, draws: Vector) -> npt.NDArray[np.int64]:
-    """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
-    found: npt.NDArray[np.int64] = np.searchsorted(steps, draws * steps[-1], side="right")
-    places: npt.NDArray[np.int64] = np.minimum(found, len(steps) - 1)
-    return places
-
-
-def _uniforms(count: int, stream: int) -> Vector:
-    """Return numbers from [0, 1) that look random and are always the same, shape (count,)."""
-    blocks = np.zeros((count, 2), dtype="<u8")
-    blocks[:, 0] = np.arange(count)
-    blocks[:, 1] = stream
-    drawn = np.zeros(count * BLOCK_BYTES + BLOCK_BYTES - 1, dtype=np.uint8)
-    BlockCipher(bytes(SECRET_BYTES)).encrypt(blocks.view(np.uint8).reshape(-1), drawn)
-    words = drawn[: count * BLOCK_BYTES].view("<u8")[::2]
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

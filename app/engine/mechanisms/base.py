@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.columns import Kind
+from app.engine.columns import Codes, Kind
 from app.engine.table import Attribute, EncodedColumn
 
 if TYPE_CHECKING:
     from app.engine.matrix import PerturbationMatrix
     from app.engine.progress import Context
     from app.engine.randomness import KeyRing
+    from app.engine.reconstruction_tails import Trials
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -100,6 +101,22 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Adopted:
+    """An earlier release that was made elsewhere, its rows matched to the table's.
+
+    Parameters
+    ----------
+    level
+        Its trust level, in the mechanism's own unit.
+    values
+        For each attribute of the policy entry, codes of its domain or numbers, shape (n,).
+    """
+
+    level: float
+    values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ReleaseRequest:
     """All that a release is a function of.
 
@@ -115,6 +132,8 @@ class ReleaseRequest:
         64-bit record identifiers, shape (n,).
     keys
         The source of keyed randomness.
+    adopted
+        Earlier releases that were made elsewhere and share the ladder; empty for most.
     """
 
     columns: tuple[EncodedColumn, ...]
@@ -122,11 +141,28 @@ class ReleaseRequest:
     level: float
     record_ids: npt.NDArray[np.uint64]
     keys: KeyRing
+    adopted: tuple[Adopted, ...] = ()
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes without their rows."""
         return tuple(column.attribute for column in self.columns)
+
+    def only(self, record: int) -> ReleaseRequest:
+        """Return the request for one record, by its position.
+
+        Not for mechanisms that need groups: there a record's release depends on others.
+        """
+        here = slice(record, record + 1)
+        return replace(
+            self,
+            columns=tuple(replace(column, values=column.values[here]) for column in self.columns),
+            record_ids=self.record_ids[here],
+            adopted=tuple(
+                replace(one, values={name: v[here] for name, v in one.values.items()})
+                for one in self.adopted
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -170,6 +206,10 @@ class Mechanism(ABC):
     terms: ClassVar[tuple[LevelTerm, ...]]
     completes_settings: ClassVar[bool] = False
     """Whether `complete_settings` adds anything."""
+    adopts: ClassVar[bool] = False
+    """Whether `release` inserts levels between `ReleaseRequest.adopted` releases."""
+    needs_groups: ClassVar[bool] = False
+    """Whether attributes and columns come with the groups of records alike in public."""
 
     @abstractmethod
     def check_attributes(self, attributes: Sequence[Attribute]) -> None:
@@ -192,6 +232,15 @@ class Mechanism(ABC):
         """
         del attributes
         return settings
+
+    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+        """Return the settings of an entry that covers other attributes from now on.
+
+        What the custodian chose stays where it fits any attributes; what the table decided is
+        decided anew. Settings that belong to particular attributes begin afresh.
+        """
+        del settings
+        return self.default_settings(attributes)
 
     @abstractmethod
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
@@ -223,6 +272,22 @@ class Mechanism(ABC):
     def trust(self, level: float) -> float:
         """Return the level on a scale from 0 (nothing) to 1 (the original)."""
 
+    def level_at(self, trust: float) -> float:
+        """Return the level of a place on the scale of `trust`, above 0."""
+        return trust
+
+    def lowered(self, level: float, share: float) -> float:
+        """Return a level on the same ladder that is trusted less by a share of itself.
+
+        Parameters
+        ----------
+        level
+            A level, in the mechanism's own unit.
+        share
+            At least 0 and below 1; at 0 the level stays.
+        """
+        return level * (1.0 - share)
+
     @abstractmethod
     def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
         """Return a digest that two releases share exactly when they sit on one ladder."""
@@ -236,6 +301,68 @@ class Mechanism(ABC):
         self, level: float, attributes: Sequence[Attribute], settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
+
+    def public_columns(self, settings: Settings) -> Sequence[str] | None:
+        """Return the columns by which records are grouped; None for all that are released.
+
+        Asked only where the mechanism needs groups.
+        """
+        del settings
+        return None
+
+    def group_limits(self, settings: Settings) -> tuple[float, float, str] | None:
+        """Return the ε, the δ and the test that every group is held to; None where none is.
+
+        A mechanism that needs groups keeps them in its settings under these names.
+        """
+        if not self.needs_groups:
+            return None
+        return settings["epsilon"], settings["delta"], settings["rule"]
+
+    def added_variance(
+        self,
+        level: float,
+        attributes: Sequence[Attribute],
+        settings: Settings,
+        observed: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64] | None:
+        """Return the variance of estimated frequencies that `matrix` does not account for.
+
+        Parameters
+        ----------
+        observed
+            The released frequencies of the whole table, shape (m,).
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (m,); None where rows are perturbed independently, as the matrix says.
+        """
+        del level, attributes, settings, observed
+        return None
+
+    def independent_records(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Trials | None:
+        """Return how many independent draws each of the attribute's groups amounts to.
+
+        None where every record is perturbed by itself, as most mechanisms do.
+        """
+        del level, attributes, settings
+        return None
+
+    def noise_covariance(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> npt.NDArray[np.float64] | None:
+        """Return the covariance of the noise a level adds to numbers, in the entry's order.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (N, N) in the attributes' squared units; None where no noise is added.
+        """
+        del level, attributes, settings
+        return None
 
     @abstractmethod
     def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:

@@ -14,7 +14,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import Domain
+from app.engine.adopted_ladder import KnownRung, release_between
+from app.engine.adopted_settings import (
+    adopted_identity,
+    check_adopted_rows,
+    check_adopted_settings,
+    rungs_in,
+    without_adopted,
+)
+from app.engine.columns import Codes, Domain
 from app.engine.errors import PolicyError
 from app.engine.ladder import release_codes
 from app.engine.mechanisms.base import (
@@ -41,6 +49,7 @@ from app.engine.mechanisms.categorical import (
     numbers_of,
     unknown_statement,
 )
+from app.engine.mechanisms.uniform_adopting import UniformAdopting
 from app.engine.privacy import (
     check_retention,
     retention_for_epsilon,
@@ -48,6 +57,7 @@ from app.engine.privacy import (
     retention_for_rho,
 )
 from app.engine.progress import Context
+from app.engine.randomness import AttributeKey
 from app.engine.retention_checks import check_against_table
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 from app.engine.table import Attribute
@@ -68,7 +78,7 @@ _TERMS = (
 )
 
 
-class UniformLadder(CategoricalMechanism):
+class UniformLadder(CategoricalMechanism, UniformAdopting):
     """Uniform replacement at any retention probability, all levels on one ladder."""
 
     name = "uniform"
@@ -86,14 +96,18 @@ class UniformLadder(CategoricalMechanism):
         return {}
 
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
-        """Raise `PolicyError` where there are settings."""
+        """Raise `PolicyError` or `LevelError` where a setting is unknown or not valid.
+
+        The only setting there is tells of adopted releases.
+        """
         self.check_attributes(attributes)
-        if settings:
+        for name in without_adopted(settings):
             raise PolicyError(
-                "Uniform retention has no setting called {name}.",
-                "Remove it.",
-                name=next(iter(settings)),
+                "Uniform retention has no setting called {name}.", "Remove it.", name=name
             )
+        check_adopted_settings(settings)
+        for rung in rungs_in(settings):
+            self.check_adopted_level(rung["level"])
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose levels that fall by halves, or more slowly where there are many."""
@@ -137,20 +151,49 @@ class UniformLadder(CategoricalMechanism):
         return {"retention": {"retention_probability": level}, **self.matrix_terms(matrix)}
 
     def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
-        """Return a digest of the attribute's name and domain: all levels share the ladder."""
+        """Return a digest of the attribute's name and domain, and of adopted rungs.
+
+        All levels share the ladder.
+        """
         domain = self._domain(attributes, settings)
-        parts = ["uniform ladder", 1, attributes[0].name, domain.fingerprint]
+        parts: list[object] = ["uniform ladder", 1, attributes[0].name, domain.fingerprint]
+        if adopted := adopted_identity(settings):
+            parts.append(adopted)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request."""
+        """Return the released column: a pure function of the request.
+
+        Where earlier releases were adopted, it is fitted between them.
+        """
         domain = self._domain(request.attributes, request.settings)
         name = request.attributes[0].name
+        check_adopted_rows(request.settings, request.adopted)
+        if request.adopted:
+            return {name: domain.decode(self._between(request, domain, context), name)}
         key = request.keys.for_attribute(name, domain.fingerprint, self.name)
         codes = release_codes(
             codes_of(request), domain.size, request.level, request.record_ids, key, context
         )
         return {name: domain.decode(codes, name)}
+
+    def _between(self, request: ReleaseRequest, domain: Domain, context: Context) -> Codes:
+        """Return the released codes of a ladder with adopted rungs."""
+        name = request.attributes[0].name
+        ladder = self.ladder_identity(request.attributes, request.settings)
+
+        def key_of(purpose: str) -> AttributeKey:
+            whole = json.dumps([self.name, "adopted", ladder, purpose])
+            return request.keys.for_attribute(name, domain.fingerprint, whole)
+
+        codes = codes_of(request)
+        known = [
+            KnownRung(one.level, np.asarray(one.values[name]).astype(codes.dtype, copy=False))
+            for one in request.adopted
+        ]
+        return release_between(
+            codes, domain.size, request.level, request.record_ids, key_of, known, context
+        )
 
     def matrix(
         self, level: float, attributes: Sequence[Attribute], settings: Settings

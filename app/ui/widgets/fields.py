@@ -26,7 +26,7 @@ SLIDER_STEPS: Final = 1000
 
 
 class _Spin(QDoubleSpinBox):
-    """A spin box that shows no superfluous zeros and ignores the wheel until it is focused."""
+    """A spin box that shows no superfluous zeros and leaves the wheel to the page."""
 
     def textFromValue(self, value: float) -> str:
         text = super().textFromValue(value)
@@ -34,13 +34,17 @@ class _Spin(QDoubleSpinBox):
         return text.rstrip("0").rstrip(point) if point in text else text
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+        event.ignore()
 
     def sizeHint(self) -> QSize:
         return QSize(120, super().sizeHint().height())
+
+
+class _Slider(QSlider):
+    """A slider that leaves the wheel to the page: scrolling past it must not move a level."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
 
 
 class NumberField(QWidget):
@@ -161,7 +165,7 @@ class SliderField(QWidget):
         self.field = NumberField(
             minimum, maximum, decimals=decimals, unit=unit, show_range=False, parent=self
         )
-        self.slider = QSlider(Qt.Orientation.Horizontal, self)
+        self.slider = _Slider(Qt.Orientation.Horizontal, self)
         self.slider.setRange(0, SLIDER_STEPS)
         self.slider.setPageStep(SLIDER_STEPS // 20)
         self.slider.setMinimumWidth(120)
@@ -184,6 +188,11 @@ class SliderField(QWidget):
         """Show a number without telling anyone."""
         self.field.set_value(value)
         self._place_slider(value)
+
+    def set_reach(self, low: float, high: float) -> None:
+        """Let the slider cover another part of the range, without telling anyone."""
+        self._low, self._high = low, high
+        self._place_slider(self.field.value)
 
     def _place_slider(self, value: float) -> None:
         blocked = self.slider.blockSignals(True)
@@ -214,7 +223,7 @@ class SliderField(QWidget):
 
 
 class ChoiceField(QComboBox):
-    """A combo box over values, ignoring the wheel until it is focused.
+    """A combo box over values that leaves the wheel to the page.
 
     Parameters
     ----------
@@ -258,11 +267,8 @@ class ChoiceField(QComboBox):
             self.blockSignals(blocked)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the page unless the field is focused."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+        """Leave the wheel to the page: scrolling past must not choose."""
+        event.ignore()
 
 
 class Segments(QWidget):

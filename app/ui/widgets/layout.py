@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QBoxLayout,
     QFrame,
     QHBoxLayout,
@@ -116,6 +117,11 @@ class ScrollPage(QScrollArea):
         self.column.setContentsMargins(margin, margin, margin, margin)
         self.column.setSpacing(Space.BETWEEN)
         self.setWidget(page)
+
+    def bring(self, widget: QWidget) -> None:
+        """Bring a part of the page into sight, also one that has only just got its place."""
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        self.ensureWidgetVisible(widget)
 
 
 class EmptyState(QWidget):

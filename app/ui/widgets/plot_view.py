@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import io
+import math
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import (
@@ -37,6 +38,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
+from app.plots.export import exported
 from app.plots.figure import DOTS_PER_INCH, HoverRegion, PlotFigure
 from app.plots.fonts import register_fonts
 from app.plots.style import PlotStyle
@@ -50,8 +52,8 @@ Build = Callable[[PlotStyle], PlotFigure]
 """Makes the figure in a style: a plot's ``build_…`` with its data bound."""
 
 REDRAW_MILLISECONDS: Final = 40
-EXPORT_RATIO: Final = 2.0
-EXPORT_MARGIN: Final = 24.0
+BREATH_SECONDS: Final = 0.012
+"""Between the drawing of two plots the window answers whatever else has come up."""
 CORNER: Final = 36
 
 
@@ -72,6 +74,8 @@ class PlotView(QWidget):
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
 
+    _next_turn: ClassVar[float] = 0.0
+
     def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
@@ -79,6 +83,7 @@ class PlotView(QWidget):
         self._build: Build | None = None
         self._stale = False
         self._figure: PlotFigure | None = None
+        self._drawn: PlotFigure | None = None
         self._image: QImage | None = None
         self._region: HoverRegion | None = None
         self._preferred_height = 0
@@ -88,13 +93,11 @@ class PlotView(QWidget):
         self.setMinimumWidth(280)
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
-        self._redraw.setInterval(REDRAW_MILLISECONDS)
-        self._redraw.timeout.connect(self._render)
+        self._redraw.timeout.connect(self._draw_in_turn)
         # Each plot takes a turn of its own, however many change at once and how often.
         self._catch_up = QTimer(self)
         self._catch_up.setSingleShot(True)
-        self._catch_up.setInterval(0)
-        self._catch_up.timeout.connect(self._rebuild)
+        self._catch_up.timeout.connect(self._rebuild_in_turn)
         self._more = QToolButton(self)
         self._more.setIcon(themed_icon("more"))
         self._more.setToolTip(self.tr("Save or copy this plot"))
@@ -116,7 +119,7 @@ class PlotView(QWidget):
 
     def clear(self) -> None:
         """Show nothing."""
-        self._build = self._figure = self._image = self._region = None
+        self._build = self._figure = self._drawn = self._image = self._region = None
         self._stale = False
         self._more.hide()
         self.setAccessibleName("")
@@ -127,12 +130,51 @@ class PlotView(QWidget):
         """The figure to be seen, as it is now."""
         if self._stale:
             self._rebuild()
+        if self._drawn is not self._figure:
+            self._render()
         return self._figure
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is drawn as it is now."""
+        return not (self._stale or self._catch_up.isActive() or self._redraw.isActive())
+
+    def draw_now(self) -> None:
+        """Draw at once what is in sight, at the present size: for a picture of the window."""
+        if self._in_sight() and not self.settled:
+            if self._stale:
+                self._rebuild()
+            self._render()
 
     def _refresh(self) -> None:
         self._stale = True
-        if self.isVisible():
-            self._catch_up.start()
+        if self._in_sight():
+            self._catch_up.start(0)
+
+    def _in_sight(self) -> bool:
+        """Whether a part of it can be seen: a plot further down a page can wait."""
+        return self.isVisible() and not self.visibleRegion().isEmpty()
+
+    def _rebuild_in_turn(self) -> None:
+        if self._has_turn(self._catch_up):
+            self._rebuild()
+            if self._figure is not None:
+                self._redraw.start(0)  # once the layout has given it its height
+            self._end_turn()
+
+    def _draw_in_turn(self) -> None:
+        if self._has_turn(self._redraw):
+            self._render()
+            self._end_turn()
+
+    def _has_turn(self, timer: QTimer) -> bool:  # otherwise it asks again after a breath
+        wait = PlotView._next_turn - time.monotonic()
+        if wait > 0.0:
+            timer.start(math.ceil(1000 * wait))
+        return wait <= 0.0
+
+    def _end_turn(self) -> None:
+        PlotView._next_turn = time.monotonic() + BREATH_SECONDS
 
     def _rebuild(self) -> None:
         self._stale = False
@@ -150,7 +192,6 @@ class PlotView(QWidget):
         self.setMaximumHeight(round(1.25 * self._preferred_height))
         self.updateGeometry()
         self._more.show()
-        self._render()
 
     def sizeHint(self) -> QSize:
         """Return the size at which nothing is cramped."""
@@ -175,12 +216,14 @@ class PlotView(QWidget):
         height, width = pixels.shape[:2]
         image = QImage(pixels, width, height, QImage.Format.Format_RGBA8888).copy()
         image.setDevicePixelRatio(ratio)
-        self._image = image
+        self._image, self._drawn = image, figure
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Show the drawn image, the value under the pointer and the focus ring."""
         del event
+        if self._stale and self._build is not None:
+            self._catch_up.start(0)  # it has just come into sight
         if self._image is None or self._figure is None:
             return
         painter = QPainter(self)
@@ -206,22 +249,21 @@ class PlotView(QWidget):
         super().showEvent(event)
         if self._stale:
             self._image = None  # what it showed before is not true any more
-            self._catch_up.start()
+            if self._in_sight():
+                self._catch_up.start(0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again once the size has settled."""
         super().resizeEvent(event)
         self._more.move(self.width() - self._more.sizeHint().width(), 0)
-        if self._image is None:
-            self._render()
-        else:
-            self._redraw.start()
+        fresh = self._drawn is not self._figure
+        self._redraw.start(0 if fresh else REDRAW_MILLISECONDS)
 
     def changeEvent(self, event: QEvent) -> None:
         """Draw again on a screen of another resolution."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._redraw.start()
+            self._redraw.start(REDRAW_MILLISECONDS)
 
     # ----- values
 
@@ -304,13 +346,13 @@ class PlotView(QWidget):
 
     def copy_picture(self) -> None:
         """Put the plot on the clipboard as a picture."""
-        if self._image is not None:
+        if self.figure is not None and self._image is not None:
             QGuiApplication.clipboard().setImage(self._image)
 
     def copy_values(self) -> None:
         """Put the plot's values on the clipboard, separated by tabs."""
-        if self._figure is not None:
-            QGuiApplication.clipboard().setText(self._figure.data.to_csv(index=False, sep="\t"))
+        if self.figure is not None:
+            QGuiApplication.clipboard().setText(self.figure.data.to_csv(index=False, sep="\t"))
 
     def save_as(self, path: Path) -> None:
         """Write the plot as PNG, SVG or CSV, as the file's ending says.
@@ -320,7 +362,7 @@ class PlotView(QWidget):
         OSError
             If the file can't be written; nothing is left behind then.
         """
-        if self._build is None or self._figure is None:
+        if self._build is None or self.figure is None:
             return
         content = self._exported(path.suffix.lower().lstrip("."))
         unfinished = path.with_name(f".{path.name}.part")
@@ -335,22 +377,8 @@ class PlotView(QWidget):
             return b""
         if kind == "csv":
             return self._figure.to_csv().encode()
-        figure = self._build(_style())
-        FigureCanvasAgg(figure)
-        figure.margin = EXPORT_MARGIN
-        figure.set_size_inches(
-            max(self.width(), 480) / DOTS_PER_INCH,
-            max(self.height(), self._preferred_height) / DOTS_PER_INCH,
-        )
-        stream = io.BytesIO()
-        figure.savefig(
-            stream,
-            format=kind,
-            dpi=DOTS_PER_INCH * EXPORT_RATIO,
-            facecolor=figure.get_facecolor(),
-            metadata={"Title": figure.headline},
-        )
-        return stream.getvalue()
+        size = max(self.width(), 480), max(self.height(), self._preferred_height)
+        return exported(self._build(_style()), kind, size)
 
     def _ask(self, kind: str, pattern: str) -> None:
         """Ask where to save, and save there."""

@@ -92,6 +92,12 @@ class FrameModel(QAbstractTableModel):
         """Return the position in the frame of a row in the view."""
         return row if self._order is None else int(self._order[row])
 
+    def row_of(self, position: int) -> int:
+        """Return the row in the view that shows a position in the frame."""
+        if self._order is None:
+            return position
+        return int(np.flatnonzero(self._order == position)[0])
+
     def rowCount(self, parent: Index | None = None) -> int:
         """Return the number of rows."""
         return 0 if parent is not None and parent.isValid() else len(self._frame)

@@ -54,6 +54,8 @@ class BinningEditor(QWidget):
         self._binning: Binning | None = None
         self.use = QCheckBox(self.tr("Divide the numbers into bins"))
         self.use.clicked.connect(self.switched)
+        self.consequence = label("", "muted", wrap=True)
+        self.consequence.hide()
         self.histogram = Histogram()
         self.count = NumberField(2, MOST_BINS, decimals=0, unit=self.tr("bins"), show_range=False)
         self.count.spin.setAccessibleName(self.tr("About how many bins"))
@@ -80,7 +82,12 @@ class BinningEditor(QWidget):
         choosing.addWidget(self.edges)
         choosing.addWidget(self.problem)
         self._choices.setLayout(choosing)
-        self.setLayout(column(self.use, self.histogram, self._choices))
+        self.setLayout(column(self.use, self.consequence, self.histogram, self._choices))
+
+    def show_consequence(self, text: str) -> None:
+        """Say what having bins, or none, means for a release; nothing where it is empty."""
+        self.consequence.setText(text)
+        self.consequence.setVisible(bool(text))
 
     def show_binning(self, binning: Binning | None, summary: NumberSummary | None) -> None:
         """Show a binning, or none, over the distribution of the numbers."""

@@ -13,9 +13,11 @@ from app.engine.profile import ColumnProfile, Proposal
 from app.ui.messages import error_texts
 from app.ui.panels.attributes.binning_editor import BinningEditor
 from app.ui.panels.attributes.domain_editor import DomainEditor
+from app.ui.panels.attributes.hierarchy_parts.section import HierarchySection
 from app.ui.panels.attributes.wording import (
     kind_name,
     missing_name,
+    protection_of_numbers,
     role_choices,
     role_meaning,
 )
@@ -59,6 +61,7 @@ class Detail(Card):
         self.missing.chosen.connect(self.missing_chosen)
         self.bins = BinningEditor()
         self.domain = DomainEditor()
+        self.hierarchy = HierarchySection()
         self.problem = label("", "danger", wrap=True)
         self._lay_out()
 
@@ -78,7 +81,8 @@ class Detail(Card):
         self._bins = Section(self.tr("Bins"), self.bins)
         self._missing = Section(self.tr("A missing value"), self.missing)
         self._domain = Section("", self.domain)
-        for section in (self._bins, self._missing, self._domain):
+        self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
+        for section in (self._bins, self._missing, self._hierarchy, self._domain):
             self.body.addWidget(section)
 
     def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
@@ -101,7 +105,7 @@ class Detail(Card):
         self.meaning.setText(role_meaning(specs[0].role) if len(roles) == 1 else "")
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
         self._kind_box.hide()
-        for widget in (self._bins, self._missing, self._domain, self.problem):
+        for widget in (self._bins, self._missing, self._hierarchy, self._domain, self.problem):
             widget.hide()
 
     def show_column(
@@ -131,10 +135,15 @@ class Detail(Card):
         self.meaning.setText(role_meaning(spec.role))
         self.reason.setText(_reason(spec, proposal))
         self.reason.setVisible(bool(self.reason.text()))
-        self.missing.set_value(spec.missing)
         sensitive = spec.role is Role.SENSITIVE
+        numbers = spec.kind is Kind.NUMERIC and spec.binning is None
+        self.missing.set_choices([(r, missing_name(r, numbers=numbers)) for r in MissingRule])
+        self.missing.set_value(spec.missing)
+        words = protection_of_numbers(binned=spec.binning is not None) if sensitive else ""
+        self.bins.show_consequence(words)
         self._bins.setVisible(spec.kind is Kind.NUMERIC and spec.role is not Role.IDENTIFYING)
         self._missing.setVisible(sensitive)
+        self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)
 
     def show_values(

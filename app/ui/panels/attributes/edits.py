@@ -9,33 +9,29 @@ import pandas as pd
 
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from app.engine.errors import DomainError
-from app.engine.table import Table, proposed_domain
+from app.engine.table import Attribute, Table, proposed_domain
 from app.engine.values import Value, sort_key
 from app.project.model import Document
+from app.project.regrouping import without_stray_attributes
 
 
-def with_roles(document: Document, names: Iterable[str], role: Role) -> Document:
-    """Give columns a role; a policy for what is not sensitive any more goes."""
+def with_roles(
+    document: Document, names: Iterable[str], role: Role, known: Mapping[str, Attribute]
+) -> Document:
+    """Give columns a role; a policy for what is not sensitive any more goes.
+
+    Attributes that were protected together with one of them stay protected.
+
+    Parameters
+    ----------
+    document, names, role
+        Which columns get which role.
+    known
+        The policy's attributes, by name, as far as they are known.
+    """
     for name in names:
         document = document.with_column(replace(document.column(name), role=role))
-    return without_stray_policy(document)
-
-
-def without_stray_policy(document: Document) -> Document:
-    """Drop policy entries, and levels for them, whose attributes are not sensitive."""
-    sensitive = {column.name for column in document.sensitive}
-    policy = tuple(entry for entry in document.policy if set(entry.attributes) <= sensitive)
-    if policy == document.policy:
-        return document
-    keys = {entry.key for entry in policy}
-    recipients = tuple(
-        replace(
-            recipient,
-            statements={key: said for key, said in recipient.statements.items() if key in keys},
-        )
-        for recipient in document.recipients
-    )
-    return replace(document, policy=policy, recipients=recipients)
+    return without_stray_attributes(document, known)
 
 
 def needs_domain(spec: ColumnSpec) -> bool:

@@ -33,7 +33,9 @@ from app.ui.panels.attributes.columns_model import (
     ColumnsModel,
 )
 from app.ui.panels.attributes.detail import Detail
+from app.ui.panels.attributes.hierarchy_parts.keeping import Hierarchies
 from app.ui.panels.attributes.record_key import RecordKeyField
+from app.ui.panels.attributes.staying import known_attributes, who_stays
 from app.ui.panels.attributes.wording import kind_name, kinds_for, role_choices, role_name, tr
 from app.ui.panels.base import Panel, PanelState
 from app.ui.session import Session
@@ -65,6 +67,7 @@ class AttributesPanel(Panel):
         self.table = self._build_table()
         self.record_key = RecordKeyField(session)
         self.detail = Detail(self)
+        self.hierarchies = Hierarchies(session, self)
         self.empty = self._build_empty()
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.empty)
@@ -137,6 +140,9 @@ class AttributesPanel(Panel):
         detail.bins.switched.connect(self._switch_bins)
         detail.bins.suggestion_wanted.connect(self._suggest_bins)
         detail.bins.edges_given.connect(self._set_bins)
+        self.hierarchies.attach(detail.hierarchy)
+        self.hierarchies.changed.connect(self._show_detail)
+        self.hierarchies.refused.connect(self.show_error)
         domain = detail.domain
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
@@ -223,6 +229,7 @@ class AttributesPanel(Panel):
             counts = tuple(found.tolist()) if found is not None else None
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
         self.detail.show_values(spec, domain, counts, error)
+        self.hierarchies.show(spec)
 
     def _has_values(self, spec: ColumnSpec) -> bool:
         """Return whether a column's values are worth listing: free text and names are not."""
@@ -245,8 +252,11 @@ class AttributesPanel(Panel):
             return
         what = names[0] if len(names) == 1 else tr("{count} columns").format(count=len(names))
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
-        changed = edits.with_roles(self.session.document, names, role)
+        before = self.session.document
+        changed = edits.with_roles(before, names, role, known_attributes(self.session))
         self._edit(text, changed)
+        for words in who_stays(before, changed):
+            self.tell(MessageKind.INFO, words, topic="roles")
 
     def _set_kind(self, name: str, kind: object) -> None:
         if isinstance(kind, Kind):

@@ -57,12 +57,23 @@ def kind_name(kind: Kind) -> str:
     }[kind]
 
 
-def missing_name(rule: MissingRule) -> str:
-    """Return the name of what a missing value means."""
-    return {
-        MissingRule.VALUE: tr("is a value like any other"),
-        MissingRule.REFUSED: tr("stops a release"),
-    }[rule]
+def missing_name(rule: MissingRule, *, numbers: bool = False) -> str:
+    """Return the name of what a missing value means, in categories or in numbers."""
+    value = tr("stays missing in releases") if numbers else tr("is a value like any other")
+    return {MissingRule.VALUE: value, MissingRule.REFUSED: tr("stops a release")}[rule]
+
+
+def protection_of_numbers(*, binned: bool) -> str:
+    """Return what becomes of a sensitive column of numbers, with bins or without."""
+    if binned:
+        return tr(
+            "In bins, a release shows a bin's label, which the policy perturbs like a category."
+            " Recipients estimate how many records fall into each bin."
+        )
+    return tr(
+        "Without bins they stay numbers, protected by noise: recipients estimate means, spreads"
+        " and how attributes depend on each other."
+    )
 
 
 def role_choices() -> Sequence[tuple[Role, str]]:

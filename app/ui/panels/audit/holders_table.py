@@ -42,6 +42,11 @@ class HoldersModel(QAbstractTableModel):
         """What the ticked recipients hold, the most trusted first."""
         return tuple(h for h in self._holdings if h.recipient not in self._left_out)
 
+    @property
+    def has_odds(self) -> bool:
+        """Whether it is known how far any release multiplies odds: not so for numbers."""
+        return any(holding.matrix is not None for holding in self._holdings)
+
     def show_holdings(self, holdings: Sequence[Holding]) -> None:
         """Show who holds what."""
         self.beginResetModel()
@@ -121,7 +126,7 @@ class HoldersModel(QAbstractTableModel):
 
     def _text(self, holding: Holding, column: int) -> str:
         matrix = holding.matrix
-        since = self.tr("planned")
+        since = self.tr("adopted") if holding.adopted else self.tr("planned")
         if holding.recorded_at is not None:
             since = self.tr("since {day}").format(day=local_time(holding.recorded_at)[:10])
         return (
@@ -146,6 +151,7 @@ class HoldersTable(TableView):
     def __init__(self, model: HoldersModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, row_numbers=False)
         self.setModel(model)
+        self._holders = model
         self.setProperty("framed", False)
         self.setAccessibleName(self.tr("Members of the coalition"))
         self.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
@@ -155,7 +161,9 @@ class HoldersTable(TableView):
         header.setMinimumSectionSize(44)
 
     def fit_rows(self) -> None:
-        """Take the height that the lines need, up to a few."""
+        """Take the height that the lines need, up to a few, and the columns that tell anything."""
+        for column in (ODDS, EPSILON):
+            self.setColumnHidden(column, not self._holders.has_odds)
         lines = min(max(self.model().rowCount(), 2), MOST_ROWS_SHOWN)
         self.setMinimumHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
 

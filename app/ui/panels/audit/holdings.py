@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from app.engine.errors import SfumatoError
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Settings, Statement
+from app.engine.mechanisms.base import Statement
 from app.engine.table import Attribute
+from app.project.adopted_holders import rung_holders
 from app.project.model import Document, PolicyEntry
-from app.project.plan import plan_entry
+from app.project.plan import EntryPlan, plan_entry
 from app.project.records import ReleaseRecord
-from app.ui.wording import statement_text
+from app.ui.wording import statement_text, term_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Holding:
     text: str
     matrix: PerturbationMatrix | None
     recorded_at: str | None = None
+    place: int = 0
+    """In which order the recipients were, or will be, given their releases."""
+    adopted: bool = False
+    """Whether it is an earlier release from elsewhere that was adopted as a rung."""
 
 
 def planned(
@@ -50,64 +55,95 @@ def planned(
     """Return what every recipient with a sound level will hold, the most trusted first."""
     known = {attribute.name: attribute for attribute in attributes}
     found = []
-    for recipient in document.recipients:
+    for place, recipient in enumerate(document.recipients):
         try:
             plan = plan_entry(document, entry, known, recipient)
         except SfumatoError:
             continue  # the policy says what is wrong with this recipient's level
-        found.append(
-            _holding(
-                recipient.name, entry.mechanism, plan.settings, plan.statement, attributes, None
-            )
-        )
-    return _sorted(found)
+        found.append(_holding(recipient.name, plan, attributes, place))
+    return _most_telling([*found, *_adopted(entry, attributes)])
 
 
 def released(
     records: Iterable[ReleaseRecord], entry: PolicyEntry, attributes: Sequence[Attribute]
 ) -> tuple[Holding, ...]:
     """Return the most telling release that every recipient holds, the most trusted first."""
-    best: dict[str, Holding] = {}
-    for record in records:
+    found = []
+    for place, record in enumerate(records):
         plan = next((p for p in record.plans if p.attributes == entry.attributes), None)
         if plan is None or not record.counts:
             continue
         try:
-            holding = _holding(
-                record.recipient,
-                plan.mechanism,
-                plan.settings,
-                plan.statement,
-                attributes,
-                record.recorded_at,
-            )
+            holding = _holding(record.recipient, plan, attributes, place, record.recorded_at)
         except SfumatoError:
             continue  # released under another domain; verifying the file tells more
-        before = best.get(record.recipient)
-        if before is None or holding.trust > before.trust:
-            best[record.recipient] = holding
-    return _sorted(best.values())
+        found.append(holding)
+    return _most_telling([*found, *_adopted(entry, attributes)])
 
 
 def _holding(
     recipient: str,
-    mechanism_name: str,
-    settings: Settings,
-    statement: Statement,
+    plan: EntryPlan,
     attributes: Sequence[Attribute],
-    recorded_at: str | None,
+    place: int = 0,
+    recorded_at: str | None = None,
 ) -> Holding:
-    mechanism = mechanism_called(mechanism_name)
-    level = mechanism.level(statement, attributes, settings)
+    """Return what a plan gives: its level is the one that is used, stated or lowered by a hair."""
+    mechanism = mechanism_called(plan.mechanism)
+    statement = plan.statement
+    if plan.level != mechanism.level(statement, attributes, plan.settings):
+        term = term_of(mechanism, statement) or mechanism.terms[0]
+        statement = mechanism.restate(plan.level, attributes, plan.settings)[term.name]
     return Holding(
         recipient,
-        level,
-        mechanism.trust(level),
+        plan.level,
+        mechanism.trust(plan.level),
         statement_text(mechanism, statement),
-        mechanism.matrix(level, attributes, settings),
+        mechanism.matrix(plan.level, attributes, plan.settings),
         recorded_at,
+        place,
     )
 
 
-def _sorted(holdings: Iterable[Holding]) -> tuple[Holding, ...]:
-    return tuple(sorted(holdings, key=lambda holding: -holding.trust))
+def imagined(
+    entry: PolicyEntry, statement: Statement, attributes: Sequence[Attribute], name: str
+) -> Holding:
+    """Return what somebody would hold who is given a level.
+
+    Raises
+    ------
+    LevelError, PolicyError
+        If the level can't be met.
+    """
+    mechanism = mechanism_called(entry.mechanism)
+    level = mechanism.level(statement, attributes, entry.settings)
+    plan = EntryPlan(entry.attributes, entry.mechanism, entry.settings, statement, level, "")
+    return _holding(name, plan, attributes)
+
+
+def _adopted(entry: PolicyEntry, attributes: Sequence[Attribute]) -> list[Holding]:
+    """Return what the holders of adopted rungs hold: they came before everybody else."""
+    mechanism = mechanism_called(entry.mechanism)
+    found = []
+    try:
+        for holder in rung_holders(entry):
+            level = holder.file.level
+            statements = mechanism.restate(level, attributes, entry.settings)
+            text = statement_text(mechanism, statements[mechanism.terms[0].name])
+            matrix = mechanism.matrix(level, attributes, entry.settings)
+            found.append(
+                Holding(holder.name, level, holder.trust, text, matrix, place=-1, adopted=True)
+            )
+    except SfumatoError:
+        return []  # the policy says what is wrong with the entry's settings
+    return found
+
+
+def _most_telling(holdings: Iterable[Holding]) -> tuple[Holding, ...]:
+    """Return the most trusted holding of everyone, the most trusted first."""
+    best: dict[str, Holding] = {}
+    for holding in holdings:
+        before = best.get(holding.recipient)
+        if before is None or holding.trust > before.trust:
+            best[holding.recipient] = holding
+    return tuple(sorted(best.values(), key=lambda holding: -holding.trust))

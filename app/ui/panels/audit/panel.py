@@ -21,7 +21,7 @@ class AuditPanel(Panel):
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Audit"))
     purpose: ClassVar[str] = str(
         QT_TRANSLATE_NOOP(
-            "Panel", "Tick any group of recipients and see what they learn by pooling releases."
+            "Panel", "See what recipients learn, alone and together; trace leaks; file a report."
         )
     )
     icon: ClassVar[str] = "audit"
@@ -38,11 +38,27 @@ class AuditPanel(Panel):
             page.state_changed.connect(self.state_changed)
             self.tabs.addTab(page, page.translated_title())
         self.body.addWidget(self.tabs, 1)
+        for signal in (session.document_changed, session.table_changed, session.attribute_changed):
+            signal.connect(self._offer_pages)
+        self._offer_pages()
+
+    def show_page(self, kind: type[AuditPage]) -> AuditPage:
+        """Bring a page into sight and return it."""
+        page = next(page for page in self.pages if isinstance(page, kind))
+        self.tabs.setCurrentWidget(page)
+        return page
 
     def state(self) -> PanelState:
-        """Return the most urgent state of the pages."""
-        states = {page.state() for page in self.pages}
-        for urgent in (PanelState.ATTENTION, PanelState.IN_PROGRESS, PanelState.DONE):
-            if urgent in states:
-                return urgent
-        return PanelState.EMPTY
+        """Return attention if any page needs it, else how far the furthest page is.
+
+        Pages work only while somebody looks, so what the others have left to do is no work that
+        the audit still needs, and what one has found stays found while another is looked at.
+        """
+        found = {page.state() for page in self.pages}
+        order = (PanelState.ATTENTION, PanelState.DONE, PanelState.IN_PROGRESS)
+        return next((state for state in order if state in found), PanelState.EMPTY)
+
+    def _offer_pages(self, _changed: object = None) -> None:
+        """Leave out the tabs of pages that have nothing to work on."""
+        for place, page in enumerate(self.pages):
+            self.tabs.setTabVisible(place, page.has_material())

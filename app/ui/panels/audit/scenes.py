@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from app.report.material import Audience
+from app.ui.panels.audit.groups.scenes import SCENES as GROUP_SCENES
 from app.ui.panels.audit.pages.coalition import CoalitionPage
+from app.ui.panels.audit.pages.coalition_parts.scenes import SCENES as COALITION_SCENES
+from app.ui.panels.audit.pages.diversity_parts.scenes import SCENES as DIVERSITY_SCENES
+from app.ui.panels.audit.pages.experiment_parts.scenes import SCENES as EXPERIMENT_SCENES
+from app.ui.panels.audit.pages.leak_parts.scenes import SCENES as LEAK_SCENES
+from app.ui.panels.audit.pages.numbers import NumbersPage
+from app.ui.panels.audit.pages.record import RecordPage
+from app.ui.panels.audit.pages.report import ReportPage
 from app.ui.panels.audit.panel import AuditPanel
 from app.ui.scenes import Scene, Stage
 
@@ -37,9 +46,44 @@ def _nobody(stage: Stage) -> None:
     stage.settle()
 
 
+def _record(stage: Stage) -> None:
+    stage.open_sample()
+    _panel(stage).show_page(RecordPage)
+    stage.settle()
+
+
+def _report(stage: Stage) -> ReportPage:
+    _released(stage)
+    page = _panel(stage).show_page(ReportPage)
+    assert isinstance(page, ReportPage)
+    stage.settle()
+    return page
+
+
+def _outside(stage: Stage) -> None:
+    page = _report(stage)
+    page.audience.button_for(Audience.OUTSIDE).click()
+    stage.settle()
+
+
+def _numbers(stage: Stage) -> None:
+    stage.open_numbers()
+    _panel(stage).show_page(NumbersPage)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("planned", _planned),
     Scene("filled", _released),
     Scene("nobody", _nobody),
+    *COALITION_SCENES,
+    *EXPERIMENT_SCENES,
+    Scene("numbers", _numbers),
+    Scene("record-filled", _record),
+    *LEAK_SCENES,
+    Scene("report-filled", _report),
+    Scene("report-outside", _outside),
+    *GROUP_SCENES,
+    *DIVERSITY_SCENES,
 )

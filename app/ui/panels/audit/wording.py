@@ -6,12 +6,18 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
 
+from app.engine.audit.coalition_risk import CoalitionRisk
+from app.engine.errors import SfumatoError
 from app.plots.collusion_bars import CollusionData
 from app.plots.figure import percent
+from app.project.adopted_holders import beside_sentence
+from app.project.model import PolicyEntry
 from app.ui.panels.audit.holdings import Holding
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""
+ROUNDING = 1e-12
+"""Beliefs that differ by no more differ by rounding."""
 MOST_NAMED = 3
 
 
@@ -26,6 +32,14 @@ def listed(names: Sequence[str]) -> str:
         return tr("These {count} recipients", count=len(names))
     *others, last = names
     return tr("{others} and {last}", others=", ".join(others), last=last) if others else last
+
+
+def adopted_beside(entry: PolicyEntry) -> str:
+    """Return what the coalitions in sight leave out: adopted releases that are no rungs."""
+    try:
+        return beside_sentence([entry])
+    except SfumatoError:
+        return ""  # the policy says what is wrong with the entry's settings
 
 
 def coalition_sentence(
@@ -81,3 +95,52 @@ def coalition_sentence(
             without=percent(data.without),
         )
     )
+
+
+def agreement_sentence(names: Sequence[str], risk: CoalitionRisk) -> str:
+    """Return that the ladder gives a coalition what its most trusted member has, and how surely.
+
+    Parameters
+    ----------
+    names
+        The members, the most trusted first.
+    risk
+        What they restore.
+    """
+    if len(names) == 1:
+        return tr(
+            "{best} alone gives a record's true value a probability of {share} on average; the"
+            " frequencies alone give it {without}.",
+            best=names[0],
+            share=percent(risk.alone.average, 1),
+            without=percent(risk.without, 1),
+        )
+    sentence = tr(
+        "{names} give a record's true value, as released, a probability of {together} on average;"
+        " {best} alone, {alone}. Over all outcomes and values, the largest difference between the"
+        " two is {difference}",
+        names=listed(names),
+        best=names[0],
+        together=percent(risk.on_ladder.average, 1),
+        alone=percent(risk.alone.average, 1),
+        difference=tiny(risk.largest_difference),
+    )
+    if risk.largest_difference <= ROUNDING:
+        sentence += " " + tr("(rounding): they are the same")
+    independent = percent(risk.independent.average, 1)
+    if not risk.independent.exact:
+        independent += f" ± {percent(risk.independent.average_error, 1)}"
+    return tr(
+        "{sentence}. With noise of its own in each release it would be {independent}.",
+        sentence=sentence,
+        independent=independent,
+    )
+
+
+def tiny(difference: float) -> str:
+    """Return a small number in words that a person can read: ``0`` or ``2·10⁻¹⁶``."""
+    if difference == 0.0:
+        return "0"
+    mantissa, exponent = f"{difference:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}·10{raised}"

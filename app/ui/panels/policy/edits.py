@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from app.engine.adopted_settings import adopted_part
+from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
+from app.project.marking import with_marks
 from app.project.model import Document, PolicyEntry, Recipient
 
 
-def with_entry(document: Document, attribute: Attribute, mechanism: str) -> Document:
-    """Protect an attribute by a mechanism, in the place of what protected it before.
+def with_entry(
+    document: Document, attributes: Attribute | Sequence[Attribute], mechanism: str
+) -> Document:
+    """Protect an attribute, or several jointly, in the place of what protected them before.
 
     Every recipient gets the level that another entry with this mechanism states for them, or
     else one of the mechanism's proposals in their present order.
     """
     chosen = mechanism_called(mechanism)
-    made = PolicyEntry((attribute.name,), mechanism, dict(chosen.default_settings((attribute,))))
-    before = document.entry_for(attribute.name)
+    together = (attributes,) if isinstance(attributes, Attribute) else tuple(attributes)
+    settings = dict(chosen.default_settings(together))
+    made = PolicyEntry(tuple(each.name for each in together), mechanism, settings)
+    before = document.entry_for(made.attributes[0])
     if before is None:
         policy = (*document.policy, made)
     else:
@@ -52,11 +59,13 @@ def without_entry(document: Document, key: str) -> Document:
 
 
 def with_settings(document: Document, key: str, settings: Settings) -> Document:
-    """Change the settings of a policy entry."""
+    """Change the settings of a policy entry; releases that it adopted stay adopted."""
     return replace(
         document,
         policy=tuple(
-            replace(entry, settings=settings) if entry.key == key else entry
+            replace(entry, settings={**adopted_part(entry.settings), **settings})
+            if entry.key == key
+            else entry
             for entry in document.policy
         ),
     )
@@ -64,7 +73,8 @@ def with_settings(document: Document, key: str, settings: Settings) -> Document:
 
 def with_recipient(document: Document, name: str, levels: Mapping[str, Statement]) -> Document:
     """Add a recipient, at the given level for each policy entry by its key."""
-    return replace(document, recipients=(*document.recipients, Recipient(name, dict(levels))))
+    added = replace(document, recipients=(*document.recipients, Recipient(name, dict(levels))))
+    return with_marks(added) if document.level_spacing else added
 
 
 def with_statement(document: Document, recipient: str, key: str, statement: Statement) -> Document:
@@ -123,6 +133,15 @@ def stale_entries(document: Document) -> tuple[PolicyEntry, ...]:
     """Return the entries that cover a column which is not sensitive (any more)."""
     sensitive = {column.name for column in document.sensitive}
     return tuple(entry for entry in document.policy if not sensitive.issuperset(entry.attributes))
+
+
+def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError | None:
+    """Return why an entry's mechanism can't serve its attributes (any more), or None."""
+    try:
+        mechanism_called(entry.mechanism).check_attributes(attributes)
+    except SfumatoError as error:
+        return error
+    return None
 
 
 def unprotected(document: Document) -> tuple[str, ...]:

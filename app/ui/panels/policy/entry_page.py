@@ -20,6 +20,9 @@ from app.engine.mechanisms.base import Statement
 from app.engine.table import Attribute
 from app.plots.trust_ladder import Rung
 from app.project.model import PolicyEntry
+from app.ui.panels.policy.adopting.card import AdoptedCard
+from app.ui.panels.policy.adopting.desk import AdoptionDesk
+from app.ui.panels.policy.adopting.wording import fixed_rungs
 from app.ui.panels.policy.editors import all_editors
 from app.ui.panels.policy.editors.base import LevelEditor
 from app.ui.panels.policy.editors.cards import Preset
@@ -27,6 +30,7 @@ from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.ladder_view import LadderView
 from app.ui.panels.policy.recipients import Row
 from app.ui.panels.policy.recipients_card import RecipientsCard
+from app.ui.panels.policy.together import Candidate, Together
 from app.ui.panels.policy.wording import tr
 from app.ui.session import Session
 from app.ui.theme import Space
@@ -80,6 +84,16 @@ def levels_of(entry: PolicyEntry) -> tuple[Preset, ...]:
     return tuple(Preset(name, statement) for name, statement in zip(names, proposed, strict=True))
 
 
+def _extent(attributes: Sequence[Attribute]) -> str:
+    """Return how many values an entry's attributes can take, or how many numbers they are."""
+    first = attributes[0]
+    if first.domain is not None:
+        return tr("{count} values", count=grouped(first.domain.size))
+    if len(attributes) > 1:
+        return tr("{count} attributes together", count=len(attributes))
+    return tr("numbers")
+
+
 class EntryPage(QWidget):
     """Everything about one policy entry; the panel turns what it asks for into edits."""
 
@@ -106,6 +120,9 @@ class EntryPage(QWidget):
         self._settings_editors: dict[str, SettingsEditor] = {}
         self.settings: SettingsEditor | None = None
         """What the settings of the mechanism in sight are stated with."""
+        self.adopted = AdoptedCard(self)
+        self.adoption = AdoptionDesk(session, self.adopted)
+        self._fixed: tuple[Rung, ...] = ()
         self._build_ladder_card()
         self._middle = ResponsiveRow(WIDE, parent=self)
         self._middle.add(self._ladder_card)
@@ -125,10 +142,13 @@ class EntryPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.BETWEEN)
         column.addLayout(self._build_head())
+        self.together = Together(self)
+        column.addWidget(self.together)
         self._settings_place = QVBoxLayout()
         column.addLayout(self._settings_place)
         column.addWidget(self._middle)
         column.addWidget(self._level_card)
+        column.addWidget(self.adopted)
         column.addStretch(1)
 
     def _build_head(self) -> QVBoxLayout:
@@ -174,17 +194,21 @@ class EntryPage(QWidget):
             label(self.tr("Drag a rung to change a level."), "small", wrap=True)
         )
 
-    def show_entry(self, entry: PolicyEntry, attributes: tuple[Attribute, ...]) -> None:
-        """Show an entry's mechanism."""
+    def show_entry(
+        self,
+        entry: PolicyEntry,
+        attributes: tuple[Attribute, ...],
+        candidates: Sequence[Candidate] = (),
+    ) -> None:
+        """Show an entry's mechanism, and which attributes it could protect together."""
         mechanism = mechanism_called(entry.mechanism)
         self._name.setText(entry.key)
-        domain = attributes[0].domain
-        self._about.setText(
-            tr("{count} values", count=grouped(domain.size)) if domain is not None else ""
-        )
+        self._about.setText(_extent(attributes))
+        self.together.show_candidates(candidates)
         self.mechanism.set_choices(suitable(attributes))
         self.mechanism.set_value(entry.mechanism)
         self._summary.setText(tr(mechanism.summary))
+        self._fixed = fixed_rungs(entry, self.adoption.show_entry(entry))
         self._use_settings_editor(entry.mechanism)
         if self.settings is not None:
             self.settings.show_settings(attributes, entry.settings)
@@ -209,8 +233,8 @@ class EntryPage(QWidget):
     def show_recipients(self, rows: Sequence[Row], rungs: Sequence[Rung], selected: str) -> None:
         """Show who is where."""
         self.recipients.show_rows(rows, selected)
-        self.ladder.show_rungs(rungs, selected)
-        self._ladder_card.setVisible(bool(rows))
+        self.ladder.show_rungs(rungs, selected, self._fixed)
+        self._ladder_card.setVisible(bool(rows) or bool(self._fixed))
 
     def show_level(
         self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: Chosen | None

@@ -77,8 +77,8 @@ class Unprotected(EmptyState):
             name, title = mechanisms[0]
             return f"{title}: {tr(mechanism_called(name).summary)}"
         return tr(
-            "This version has no mechanism for numbers. Sort them into bins under Attributes; the"
-            " bins' labels are then released."
+            "This version has no mechanism for a column of this kind. Read it as categories or as"
+            " numbers under Attributes."
         )
 
     def _show_cards(self, mechanisms: Sequence[tuple[str, str]]) -> None:
@@ -127,6 +127,14 @@ class Misfit(EmptyState):
             f"{what}\n{remedy}".strip(),
         )
         self.drop.hide()
+
+    def show_unfit(self, entry: str, what: str, remedy: str) -> None:
+        """Say why an entry's mechanism does not suit its attributes."""
+        self._show(
+            tr("The protection of {attribute} does not suit it", attribute=entry),
+            f"{what}\n{remedy}".strip(),
+        )
+        self.drop.show()
 
     def _show(self, what: str, remedy: str) -> None:
         self.heading.setText(what)

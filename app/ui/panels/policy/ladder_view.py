@@ -63,6 +63,7 @@ class LadderView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rungs: tuple[Rung, ...] = ()
+        self._fixed: tuple[Rung, ...] = ()
         self._selected = ""
         self._logarithmic = False
         self._held = ""
@@ -76,14 +77,19 @@ class LadderView(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return a height at which the labels do not touch."""
-        return QSize(300, max(220, round(TOP + FOOT + LABEL_HEIGHT * (len(self._rungs) + 1))))
+        rungs = len(self._rungs) + len(self._fixed) + 1
+        return QSize(300, max(220, round(TOP + FOOT + LABEL_HEIGHT * rungs)))
 
-    def show_rungs(self, rungs: Sequence[Rung], selected: str) -> None:
-        """Show recipients and which of them is chosen."""
+    def show_rungs(self, rungs: Sequence[Rung], selected: str, fixed: Sequence[Rung] = ()) -> None:
+        """Show recipients and which of them is chosen.
+
+        Rungs that are fixed belong to others: they can't be chosen or moved.
+        """
         self._rungs = tuple(sorted(rungs, key=lambda rung: -rung.trust))
+        self._fixed = tuple(fixed)
         self._selected = selected
         self.setMinimumHeight(self.sizeHint().height())
-        described = (f"{rung.name}: {rung.level}" for rung in self._rungs)
+        described = (f"{rung.name}: {rung.level}" for rung in (*self._rungs, *self._fixed))
         self.setAccessibleDescription("; ".join(described))
         self.update()
 
@@ -113,7 +119,8 @@ class LadderView(QWidget):
     def _places(self) -> list[_Place]:
         """Return everything on the ladder, the original first."""
         original = Rung(self.tr("Original"), 1.0, self.tr("not released"))
-        everyone = (original, *self._rungs)
+        others = sorted((*self._rungs, *self._fixed), key=lambda rung: -rung.trust)
+        everyone = (original, *others)
         span = self.height() - TOP - FOOT
         heights = [height_of(rung.trust, self._logarithmic) for rung in everyone]
         gap = min(LABEL_HEIGHT / span, 1.0 / max(len(everyone) - 1, 1))
@@ -124,12 +131,17 @@ class LadderView(QWidget):
 
     def _rung_at(self, position: QPointF) -> str:
         """Return the recipient at a point: the rung itself first, then its label."""
-        places = self._places()[1:]
+        near = self._near(position, [p for p in self._places() if p.rung in self._rungs])
+        return near.name if near is not None else ""
+
+    @staticmethod
+    def _near(position: QPointF, places: Sequence[_Place]) -> Rung | None:
+        """Return the rung at a point, by itself or by its label."""
         if position.x() < LABELS - 8:
             near = min(places, key=lambda p: abs(p.y - position.y()), default=None)
-            return near.rung.name if near and abs(near.y - position.y()) <= REACH else ""
+            return near.rung if near and abs(near.y - position.y()) <= REACH else None
         near = min(places, key=lambda p: abs(p.label_y - position.y()), default=None)
-        return near.rung.name if near and abs(near.label_y - position.y()) <= 18 else ""
+        return near.rung if near and abs(near.label_y - position.y()) <= 18 else None
 
     # ----- drawing
 
@@ -167,15 +179,21 @@ class LadderView(QWidget):
     def _paint_rung(self, painter: QPainter, place: _Place) -> None:
         style = themes().current.style
         rung = place.rung
-        first = rung not in self._rungs
-        selected = not first and rung.name == self._selected
+        fixed = rung in self._fixed
+        first = not fixed and rung not in self._rungs
+        selected = not first and not fixed and rung.name == self._selected
         colour = QColor(style.original if first else style.trust_colour(rung.trust))
         if selected:
             halo = QColor(style.accent)
             halo.setAlphaF(0.28)
             painter.setPen(QPen(halo, 14, c=Qt.PenCapStyle.RoundCap))
             painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
-        painter.setPen(QPen(colour, 6, c=Qt.PenCapStyle.RoundCap))
+        pen = QPen(colour, 6, c=Qt.PenCapStyle.RoundCap)
+        if fixed:
+            # Somebody else's rung: in pieces, so that colour alone does not tell.
+            pen = QPen(colour, 5, c=Qt.PenCapStyle.FlatCap)
+            pen.setDashPattern([1.6, 0.9])
+        painter.setPen(pen)
         painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
         painter.setPen(QPen(QColor(style.line), 1))
         painter.drawPolyline(
@@ -277,8 +295,7 @@ class LadderView(QWidget):
     def event(self, event: QEvent) -> bool:
         """Tell what a rung means, under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            name = self._rung_at(QPointF(event.pos()))
-            rung = next((rung for rung in self._rungs if rung.name == name), None)
+            rung = self._near(QPointF(event.pos()), self._places()[1:])
             if rung is not None and not self._held:
                 text = "\n".join(part for part in (rung.name, rung.level, rung.detail) if part)
                 QToolTip.showText(event.globalPos(), text, self)

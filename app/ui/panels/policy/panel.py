@@ -13,13 +13,16 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
 from app.project.model import Document, PolicyEntry
+from app.project.regrouping import with_members
 from app.ui.messages import Action, MessageKind, error_texts
 from app.ui.panels.base import Panel, PanelState
 from app.ui.panels.policy import edits
 from app.ui.panels.policy.entry_list import EntryList, Item
 from app.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
+from app.ui.panels.policy.generalized.switch import Ways
 from app.ui.panels.policy.instead import Misfit, NothingSensitive, Unprotected
 from app.ui.panels.policy.standings import standings_of
+from app.ui.panels.policy.together import candidates_for
 from app.ui.panels.policy.wording import tr
 from app.ui.session import Session
 from app.ui.theme import Space
@@ -42,6 +45,7 @@ class PolicyPanel(Panel):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._key = ""
+        self._covered: frozenset[str] = frozenset()
         self._recipient = ""
         self.set_primary(self.tr("Add recipient"), "add").clicked.connect(self._add_recipient)
         self.pages = QStackedWidget(self)
@@ -50,7 +54,9 @@ class PolicyPanel(Panel):
         self._scroll = ScrollPage(self)
         self._scroll.column.addWidget(self.page)
         self._build_pages()
-        self.body.addWidget(self.pages, 1)
+        self.ways = Ways(session, self.pages, self)
+        self.add_to_head(self.ways.segments)
+        self.body.addWidget(self.ways, 1)
         self._connect()
         self._refresh()
 
@@ -82,8 +88,11 @@ class PolicyPanel(Panel):
         self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
         self.misfit.removal_asked.connect(self._remove_entry)
         self.list.entry_chosen.connect(self.choose)
+        self.ways.changed.connect(self._refresh)
+        self.ways.page.told.connect(self.messages.show_message)
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
+        page.together.members_chosen.connect(self._choose_members)
         page.removal_asked.connect(self._remove_entry)
         page.stated.connect(self._state)
         page.finished.connect(session.end_merge)
@@ -107,6 +116,8 @@ class PolicyPanel(Panel):
     def state(self) -> PanelState:
         """Return how far the policy is."""
         document = self.session.document
+        if self.ways.instead:
+            return self.ways.page.state()
         if not document.sensitive and not document.policy:
             return PanelState.EMPTY
         if edits.stale_entries(document) or self._unsound():
@@ -139,13 +150,24 @@ class PolicyPanel(Panel):
         if items:
             keys = [item.key for item in items]
             if self._key not in keys:
-                self._key = keys[0]
+                self._key = self._successor(keys)
+            entry = self._entry()
+            self._covered = frozenset((self._key,) if entry is None else entry.attributes)
             self.list.show_items(items, self._key)
             self._show_entry(document)
         if self.primary is not None:
             in_sight = bool(items) and self.content.currentWidget() is self._scroll
-            self.primary.setVisible(in_sight)
+            self.primary.setVisible(in_sight and self.ways.perturbing)
         self.state_changed.emit()
+
+    def _successor(self, keys: list[str]) -> str:
+        """Return the entry that covers most of what was in sight, or else the first."""
+        shared = {
+            entry.key: len(self._covered & set(entry.attributes))
+            for entry in self.session.document.policy
+        }
+        shared |= {key: 1 for key in keys if key in self._covered}
+        return max(keys, key=lambda key: shared.get(key, 0))
 
     def _items(self, document: Document) -> list[Item]:
         items = []
@@ -182,7 +204,12 @@ class PolicyPanel(Panel):
             self.unprotected.show_attribute(name, self._suitable(name))
             self.content.setCurrentWidget(self.unprotected)
         elif (attributes := self._attributes_of(entry)) is not None:
-            self._show_controls(document, entry, attributes)
+            unfit = edits.misfit(entry, attributes)
+            if unfit is not None:
+                self.misfit.show_unfit(entry.key, *error_texts(unfit))
+                self.content.setCurrentWidget(self.misfit)
+            else:
+                self._show_controls(document, entry, attributes)
 
     def _suitable(self, attribute: str) -> tuple[tuple[str, str], ...]:
         encoded = self.session.attribute(attribute)
@@ -195,7 +222,7 @@ class PolicyPanel(Panel):
         if self._recipient not in names:
             self._recipient = names[0] if names else ""
         standings = standings_of(document.recipients, entry, attributes)
-        self.page.show_entry(entry, attributes)
+        self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
         self.page.show_recipients(
             [standing.row for standing in standings],
             [standing.rung for standing in standings if standing.rung is not None],
@@ -217,6 +244,12 @@ class PolicyPanel(Panel):
         known = tuple(column.attribute for column in encoded if column is not None)
         return known if len(known) == len(encoded) else None
 
+    def _sensitive(self) -> dict[str, Attribute]:
+        """Return every sensitive attribute that is known, in the table's order."""
+        names = [column.name for column in self.session.document.sensitive]
+        encoded = {name: self.session.attribute(name) for name in names}
+        return {name: column.attribute for name, column in encoded.items() if column is not None}
+
     # ----- what the person does
 
     def choose(self, key: str) -> None:
@@ -230,17 +263,37 @@ class PolicyPanel(Panel):
         self._refresh()
 
     def _choose_mechanism(self, mechanism: str) -> None:
-        entry = self._entry()
-        name = self._key if entry is None else entry.attributes[0]
-        encoded = self.session.attribute(name)
-        if encoded is None:
+        entry, known = self._entry(), self._sensitive()
+        names = (self._key,) if entry is None else entry.attributes
+        if not known.keys() >= set(names):
             return
         try:
-            document = edits.with_entry(self.session.document, encoded.attribute, mechanism)
+            attributes = [known[name] for name in names]
+            document = edits.with_entry(self.session.document, attributes, mechanism)
         except SfumatoError as error:
             self.show_error(error, topic="mechanism")
+            self._refresh()
             return
-        self.session.edit(self.tr("Protect {name}").format(name=name), document)
+        self.session.edit(self.tr("Protect {name}").format(name=self._key), document)
+        self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
+        self.scroll_to(self.page.mechanism)
+
+    def _choose_members(self, members: object) -> None:
+        """Let the entry in sight cover other attributes."""
+        entry = self._entry()
+        if entry is None or not isinstance(members, tuple) or not members:
+            return
+        try:
+            document = with_members(self.session.document, entry.key, members, self._sensitive())
+        except SfumatoError as error:
+            self.show_error(error, topic="members")
+            self._refresh()
+            return
+        kept = set(members) & set(entry.attributes) or set(members)
+        self._key = next(e.key for e in document.policy if kept <= set(e.attributes))
+        joined = set(members) > set(entry.attributes)
+        words = self.tr("Protect {name} together") if joined else self.tr("Split {name}")
+        self.session.edit(words.format(name=self._key if joined else entry.key), document)
 
     def _remove_entry(self) -> None:
         key = self._key
@@ -261,7 +314,7 @@ class PolicyPanel(Panel):
 
     def scroll_to(self, widget: QWidget) -> None:
         """Bring a part of the page into sight."""
-        self._scroll.ensureWidgetVisible(widget)
+        self._scroll.bring(widget)
 
     def _set_settings(self, settings: Settings) -> None:
         """Take the settings of the mechanism over; a drag is one edit."""
@@ -288,10 +341,10 @@ class PolicyPanel(Panel):
 
     def _add_recipient(self) -> None:
         document = self.session.document
-        name = edits.free_name(document, self.tr("New recipient"))
+        self._recipient = name = edits.free_name(document, self.tr("New recipient"))
         levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
-        self._recipient = name
         self.session.edit(self.tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        self.scroll_to(self.page.recipients)
         self.page.recipients.table.edit_name(name)
 
     def _add_typical(self) -> None:

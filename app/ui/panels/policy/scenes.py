@@ -6,11 +6,17 @@ from dataclasses import replace
 from functools import partial
 
 from app.engine.columns import Role
-from app.ui.panels.policy.editors import all_editors
+from app.ui.panels.policy.adopting.scenes import ADOPTING_SCENES
+from app.ui.panels.policy.editors.finegrain import FineGrainEditor
 from app.ui.panels.policy.editors.finegrain_parts.settings import FineGrainSettings
+from app.ui.panels.policy.editors.gaussian_parts.settings import GaussianSettingsEditor
+from app.ui.panels.policy.editors.matrix import MatrixEditor
 from app.ui.panels.policy.editors.matrix_parts.settings import MatrixSettings
+from app.ui.panels.policy.editors.reconstruction import ReconstructionEditor
+from app.ui.panels.policy.editors.reconstruction_parts.settings import ReconstructionSettings
 from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.edits import with_entry
+from app.ui.panels.policy.generalized.scenes import GENERALIZED_SCENES
 from app.ui.panels.policy.panel import PolicyPanel
 from app.ui.scenes import Scene, Stage
 
@@ -69,15 +75,14 @@ def _stale(stage: Stage) -> None:
     stage.session.edit("Change", document.with_column(column))
 
 
-def _settings(stage: Stage, place: int) -> SettingsEditor:
+def _settings(stage: Stage, mechanism: str) -> SettingsEditor:
     """Protect the first attribute by one of the mechanisms that have settings."""
     stage.open_sample()
     panel = _panel(stage)
     stage.settle()
-    stated = [name for name, editor in all_editors().items() if editor.settings_editor()]
     attribute = stage.session.attribute(stage.session.document.sensitive[0].name)
     if attribute is not None:
-        document = with_entry(stage.session.document, attribute.attribute, stated[place])
+        document = with_entry(stage.session.document, attribute.attribute, mechanism)
         stage.session.edit("Protect", document)
     panel.choose(stage.session.document.sensitive[0].name)
     stage.settle()
@@ -87,7 +92,7 @@ def _settings(stage: Stage, place: int) -> SettingsEditor:
 
 
 def _values(stage: Stage, view: str = "values") -> None:
-    editor = _settings(stage, 0)
+    editor = _settings(stage, FineGrainEditor.mechanism)
     assert isinstance(editor, FineGrainSettings)
     editor.outcome.show_view(view)
     if view == "curve":
@@ -100,7 +105,7 @@ def _values(stage: Stage, view: str = "values") -> None:
 
 
 def _faulty_values(stage: Stage) -> None:
-    editor = _settings(stage, 0)
+    editor = _settings(stage, FineGrainEditor.mechanism)
     assert isinstance(editor, FineGrainSettings)
     editor.model.written.emit({(0, 0): "0.5", (0, 1): "0.2", (2, 0): "many"})
     _panel(stage).scroll_to(editor.status)
@@ -108,10 +113,47 @@ def _faulty_values(stage: Stage) -> None:
 
 
 def _chances(stage: Stage, *, faulty: bool = False) -> None:
-    editor = _settings(stage, 1)
+    editor = _settings(stage, MatrixEditor.mechanism)
     assert isinstance(editor, MatrixSettings)
     if faulty:
         editor.matrix.entries.written.emit({(0, 0): "0.3", (1, 1): "many", (2, 3): "0"})
+    stage.settle()
+
+
+def _small_groups(stage: Stage, *, asked: float = 17.0, test: str = "exact") -> None:
+    editor = _settings(stage, ReconstructionEditor.mechanism)
+    assert isinstance(editor, ReconstructionSettings)
+    editor.public.chosen.emit(("sex", "birth_year", "region"))
+    editor.rule.chosen.emit(test)
+    editor.delta.value_changed.emit(asked)
+    stage.settle()
+    if test != "exact":
+        _panel(stage).scroll_to(editor.figures)
+    stage.settle()
+
+
+def _numbers(stage: Stage, *, together: bool = True) -> PolicyPanel:
+    stage.open_numbers(together=together)
+    panel = _panel(stage)
+    stage.settle()
+    return panel
+
+
+def _numbers_level(stage: Stage) -> None:
+    panel = _numbers(stage)
+    if panel.page.editor is not None:
+        panel.scroll_to(panel.page.editor)
+    stage.settle()
+
+
+def _rounding(stage: Stage) -> None:
+    panel = _numbers(stage)
+    settings = panel.page.settings
+    assert isinstance(settings, GaussianSettingsEditor)
+    for part in ("rounding", "lowest"):
+        settings.forms.cells["length_of_stay", part].use.click()
+    stage.settle()
+    panel.scroll_to(settings.leak)
     stage.settle()
 
 
@@ -129,4 +171,13 @@ SCENES = (
     Scene("limits-over-theta", partial(_values, view="curve")),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
+    Scene("small-groups", _small_groups),
+    Scene("small-groups-published-test", partial(_small_groups, test="simplified")),
+    Scene("small-groups-error", partial(_small_groups, asked=60.0)),
+    Scene("numbers", _numbers),
+    Scene("numbers-apart", partial(_numbers, together=False)),
+    Scene("numbers-level", _numbers_level),
+    Scene("numbers-rounding", _rounding),
+    *ADOPTING_SCENES,
+    *GENERALIZED_SCENES,
 )

@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from app.engine.columns import Domain
 from app.engine.errors import EstimationError, SfumatoError
-from app.engine.estimate import Target, estimate_frequencies, record_utility
+from app.engine.estimate import Target, estimate_frequencies, record_utility, widened
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import ReleaseRequest
 from app.engine.progress import Context, Part, Silent
-from app.engine.randomness import record_ids_by_key, record_ids_by_position
-from app.engine.table import Attribute, EncodedColumn, Table
 from app.plots.utility_frequencies import UtilityData
-from app.project.model import Document, PolicyEntry
 from app.project.plan import plan_entry
-
-if TYPE_CHECKING:
-    from app.engine.randomness import KeyRing
-
-SAMPLE_ROWS = 200
-
-Positions = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked: a policy entry, and the recipient in sight.
-
-    Parameters
-    ----------
-    document, table, keys
-        Snapshots of the session's.
-    entry
-        The policy entry.
-    columns
-        The entry's attributes with their rows, by name.
-    recipient
-        Whose release is examined in full.
-    """
-
-    document: Document
-    table: Table
-    keys: KeyRing
-    entry: PolicyEntry
-    columns: Mapping[str, EncodedColumn]
-    recipient: str
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The entry's attributes."""
-        return tuple(self.columns[name].attribute for name in self.entry.attributes)
+from app.ui.panels.preview.released import Positions, Question, released_of, sample_positions
 
 
 @dataclass(frozen=True)
@@ -171,6 +130,9 @@ def compute_preview(question: Question, context: Context) -> Preview:
     counts = _released_counts(question, plan.level, Part(context, 0.2, 1.0))
     try:
         estimate = estimate_frequencies(counts, matrix, target=Target.TABLE)
+        shown = counts / counts.sum()
+        added = mechanism.added_variance(plan.level, question.attributes, plan.settings, shown)
+        estimate = widened(estimate, added)
     except EstimationError as error:
         return replace(preview, problem=error)
     utility = UtilityData(
@@ -187,11 +149,7 @@ def compute_preview(question: Question, context: Context) -> Preview:
 
 def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
     """Return evenly spaced rows as they are and as every recipient with a level sees them."""
-    rows = np.unique(
-        np.linspace(0, question.table.rows - 1, min(SAMPLE_ROWS, question.table.rows))
-        .round()
-        .astype(np.intp)
-    )
+    rows = sample_positions(question.table.rows)
     attribute = question.attributes[0]
     true = np.asarray(question.columns[attribute.name].values)[rows]
     known = {a.name: a for a in question.attributes}
@@ -229,34 +187,8 @@ def _released(
 
     Of some rows, or of all where `rows` is None.
     """
-    columns = tuple(
-        EncodedColumn(column.attribute, column.values if rows is None else column.values[rows])
-        for column in (question.columns[name] for name in question.entry.attributes)
-    )
-    request = ReleaseRequest(
-        columns=columns,
-        settings=question.entry.settings,
-        level=level,
-        record_ids=_record_ids(question, rows, context),
-        keys=question.keys,
-    )
     attribute = question.attributes[0]
-    released = mechanism_called(question.entry.mechanism).release(request, context)
+    released = released_of(question, level, rows, context)
     if attribute.domain is None:
         raise TypeError("the preview shows categorical attributes")
     return attribute.domain.encode(released[attribute.name], attribute.name)
-
-
-def _record_ids(
-    question: Question, rows: Positions | None, context: Context
-) -> npt.NDArray[np.uint64]:
-    """Return the identifiers of some rows, as a release of the whole table has them."""
-    key = question.document.record_key
-    if key is not None:
-        column = question.table.column(key)
-        return record_ids_by_key(
-            column if rows is None else column.iloc[rows], question.keys, context
-        )
-    if rows is None:
-        return record_ids_by_position(question.table.rows)
-    return rows.astype(np.uint64)  # a position is its own identifier

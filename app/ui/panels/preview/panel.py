@@ -10,12 +10,22 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import SfumatoError
+from app.engine.progress import Context
 from app.jobs.job import Ending, Job
 from app.project.model import Document, PolicyEntry
 from app.ui.messages import error_texts
 from app.ui.panels.base import Panel, PanelState
-from app.ui.panels.preview.computing import Preview, Question, compute_preview
+from app.ui.panels.preview.computing import Preview, compute_preview
+from app.ui.panels.preview.number_estimates_page import EstimatesPage
+from app.ui.panels.preview.number_pages import (
+    DistributionPage,
+    NumberSamplePage,
+    RecordPage,
+    ScatterPage,
+)
+from app.ui.panels.preview.numbers import NumberPreview, compute_numbers
 from app.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
+from app.ui.panels.preview.released import Question
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField
@@ -41,7 +51,7 @@ class PreviewPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._preview: Preview | None = None
+        self._preview: Preview | NumberPreview | None = None
         self._error: SfumatoError | None = None
         self._shown: tuple[object, ...] | None = None
         self._seen: Document | None = None
@@ -109,24 +119,41 @@ class PreviewPanel(Panel):
         self.working = Badge("clock", "muted", self.tr("Working…"))
         self.working.hide()
         line.addWidget(self.working)
-        self.sample = SamplePage(self)
-        self.matrix = MatrixPage(self.session, self)
-        self.posterior = PosteriorPage(self.session, self)
-        self.utility = UtilityPage(self.session, self)
-        self.tabs = QTabWidget(self)
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setDrawBase(False)
-        self.tabs.addTab(self.sample, self.tr("Before and after"))
-        self.tabs.addTab(self.matrix, self.tr("What becomes of a value"))
-        self.tabs.addTab(self.posterior, self.tr("What a value tells"))
-        self.tabs.addTab(self.utility, self.tr("Usefulness"))
         work = QWidget(self)
         column = QVBoxLayout(work)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.INSIDE)
         column.addLayout(line)
-        column.addWidget(self.tabs, 1)
+        column.addWidget(self._build_tabs(), 1)
         return work
+
+    def _build_tabs(self) -> QTabWidget:
+        """Build the pages for categories and those for numbers; an entry has either."""
+        self.sample = SamplePage(self)
+        self.matrix = MatrixPage(self.session, self)
+        self.posterior = PosteriorPage(self.session, self)
+        self.utility = UtilityPage(self.session, self)
+        self.numbers = NumberSamplePage(self)
+        self.distribution = DistributionPage(self.session)
+        self.scatter = ScatterPage(self.session)
+        self.record = RecordPage(self.session)
+        self.estimates = EstimatesPage(self.session)
+        self.tabs = QTabWidget(self)
+        self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
+        for page, title in (
+            (self.sample, self.tr("Before and after")),
+            (self.matrix, self.tr("What becomes of a value")),
+            (self.posterior, self.tr("What a value tells")),
+            (self.utility, self.tr("Usefulness")),
+            (self.numbers, self.tr("Before and after")),
+            (self.distribution, self.tr("Distribution")),
+            (self.scatter, self.tr("Dependence")),
+            (self.record, self.tr("What it tells")),
+            (self.estimates, self.tr("Usefulness")),
+        ):
+            self.tabs.addTab(page, title)
+        return self.tabs
 
     # ----- what there is
 
@@ -188,14 +215,16 @@ class PreviewPanel(Panel):
         wanted = (session.document, entry.key, recipient, session.project)
         if wanted == self._shown and self._error is None:
             return
-        question = Question(session.document, table, session.keys, entry, known, recipient)
+        place = session.project_path
+        folder = place.parent if place is not None else None
+        question = Question(session.document, table, session.keys, entry, known, recipient, folder)
         self._shown = wanted
         if self._preview is None or table.rows > QUICK_ROWS:
             self.show_waiting(recipient)
         self.working.show()
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
-            partial(compute_preview, question),
+            partial(_computed, question),
             partial(self._show, question, session.project is not None),
             self._fail,
             key=JOB,
@@ -223,15 +252,63 @@ class PreviewPanel(Panel):
         self.pages.setCurrentWidget(self.problem)
         self.state_changed.emit()
 
-    def _show(self, question: Question, final: bool, preview: Preview) -> None:
+    def _show(self, question: Question, final: bool, preview: Preview | NumberPreview) -> None:
         self._preview, self._error, self._seen = preview, None, question.document
         self.working.hide()
-        self.sample.show_sample(preview.sample, question.recipient, final=final)
-        self.utility.show_preview(preview)
-        if preview.matrix is not None:
-            self.matrix.show_matrix(preview.matrix, preview.domain.names, question.recipient)
-            self.posterior.show_preview(preview)
-        for page in (self.matrix, self.posterior, self.utility):
-            self.tabs.setTabVisible(self.tabs.indexOf(page), preview.matrix is not None)
+        if isinstance(preview, NumberPreview):
+            shown = self._show_numbers(question, final, preview)
+        else:
+            shown = self._show_categories(question, final, preview)
+        self._offer_pages(shown)
         self.pages.setCurrentWidget(self.work)
         self.state_changed.emit()
+
+    def _offer_pages(self, shown: tuple[QWidget, ...]) -> None:
+        """Show these pages and no others; of another kind, the page with the same title."""
+        title = self.tabs.tabText(self.tabs.currentIndex())
+        places = [self.tabs.indexOf(page) for page in shown]
+        for place in places:
+            self.tabs.setTabVisible(place, True)
+        if self.tabs.currentIndex() not in places:
+            alike = (place for place in places if self.tabs.tabText(place) == title)
+            self.tabs.setCurrentIndex(next(alike, places[0]))
+        for place in range(self.tabs.count()):
+            self.tabs.setTabVisible(place, place in places)
+
+    def _show_categories(
+        self, question: Question, final: bool, preview: Preview
+    ) -> tuple[QWidget, ...]:
+        """Fill the pages for categories and return those that have something to show."""
+        self.sample.show_sample(preview.sample, question.recipient, final=final)
+        self.utility.show_preview(preview)
+        if preview.matrix is None:
+            return (self.sample,)
+        self.matrix.show_matrix(preview.matrix, preview.domain.names, question.recipient)
+        self.posterior.show_preview(preview)
+        return self.sample, self.matrix, self.posterior, self.utility
+
+    def _show_numbers(
+        self, question: Question, final: bool, preview: NumberPreview
+    ) -> tuple[QWidget, ...]:
+        """Fill the pages for numbers and return those that have something to show."""
+        self.numbers.show_preview(preview, question.recipient, final=final)
+        self.distribution.show_preview(preview)
+        self.scatter.show_preview(preview)
+        self.record.show_preview(preview)
+        self.estimates.show_preview(preview)
+        known = any(seen.noise is not None for seen in preview.sample.seen)
+        offered = (
+            (self.numbers, True),
+            (self.distribution, True),
+            (self.scatter, bool(preview.scatters)),
+            (self.record, known),
+            (self.estimates, preview.estimates is not None),
+        )
+        return tuple(page for page, offers in offered if offers)
+
+
+def _computed(question: Question, context: Context) -> Preview | NumberPreview:
+    """Compute the preview that fits the entry's attributes."""
+    if all(attribute.domain is None for attribute in question.attributes):
+        return compute_numbers(question, context)
+    return compute_preview(question, context)

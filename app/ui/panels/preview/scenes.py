@@ -43,6 +43,14 @@ def _error(stage: Stage) -> None:
     stage.settle()
 
 
+def _numbers(stage: Stage, page: str) -> None:
+    stage.open_numbers()
+    panel = _panel(stage)
+    stage.settle()
+    panel.tabs.setCurrentWidget(getattr(panel, page))
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("working", _working),
@@ -51,4 +59,9 @@ SCENES = (
     Scene("posterior", partial(_filled, page=2)),
     Scene("usefulness", partial(_filled, page=3)),
     Scene("error", _error),
+    Scene("numbers", partial(_numbers, page="numbers")),
+    Scene("numbers-distribution", partial(_numbers, page="distribution")),
+    Scene("numbers-dependence", partial(_numbers, page="scatter")),
+    Scene("numbers-record", partial(_numbers, page="record")),
+    Scene("numbers-usefulness", partial(_numbers, page="estimates")),
 )

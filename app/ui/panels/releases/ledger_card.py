@@ -106,6 +106,10 @@ class LedgerCard(Card):
         self.intact.setToolTip(detail)
         self.intact.setVisible(bool(words))
 
+    def show_ledger(self) -> None:
+        """Show the releases, and no longer what a verification found."""
+        self.pages.setCurrentWidget(self._list)
+
     def show_report(self, name: str, report: VerificationReport) -> None:
         """Show what a verification found."""
         self.report.show_report(name, report)

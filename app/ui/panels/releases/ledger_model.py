@@ -36,7 +36,11 @@ STATES: Final = {
 
 
 def levels_of(record: ReleaseRecord) -> str:
-    """Return a release's levels as they were stated, attribute by attribute."""
+    """Return a release's levels as they were stated, or a generalized table's levels."""
+    facts = record.details.get("generalization")
+    if facts is not None:
+        levels = zip(facts["quasi_identifiers"], facts["levels"], strict=True)
+        return ";  ".join(f"{name}: {level}" for name, level in levels)
     parts = []
     for plan in record.plans:
         try:

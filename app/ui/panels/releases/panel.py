@@ -110,6 +110,7 @@ class ReleasesPanel(Panel):
             signal.connect(self._refresh)
         session.ledger_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self._refresh_ledger)
+        session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
         self.form.folder_asked.connect(self._choose_folder)
         self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
@@ -242,7 +243,8 @@ class ReleasesPanel(Panel):
 
     def _show_intact(self, entries: int) -> None:
         self._tampering = None
-        words = self.tr("Intact, {count} entries").format(count=entries)
+        entry = self.tr("Intact, 1 entry")
+        words = entry if entries == 1 else self.tr("Intact, {n} entries").format(n=entries)
         detail = self.tr("Each entry is sealed to the one before; none was changed or cut off.")
         self.ledger.show_intact("verify", "good", words, detail)
         self.state_changed.emit()
@@ -335,14 +337,14 @@ class ReleasesPanel(Panel):
     def _choose_bundle(self) -> None:
         path = self.session.chooser.open_file(
             self.tr("Verify a bundle"),
-            self.tr("Bundles ({description} *.zip)").format(description=DATAPACKAGE_NAME),
+            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip"),
             self.form.folder_path,
         )
         if path is not None:
             self.verify(path)
 
     def verify(self, path: Path) -> None:
-        """Examine a bundle: a folder, a zip file or the description inside a folder."""
+        """Examine a bundle: a folder, a zip file or any of the files inside a folder."""
         project, table = self.session.project, self.session.table
         if project is None or table is None:
             self.tell(
@@ -352,7 +354,8 @@ class ReleasesPanel(Panel):
                 topic="verify",
             )
             return
-        bundle = path.parent if path.name == DATAPACKAGE_NAME else path
+        inside = path.is_file() and (path.parent / DATAPACKAGE_NAME).is_file()
+        bundle = path.parent if inside else path
         self.messages.clear("verify")
         self.session.runner.run(
             self.tr("Verifying {name}").format(name=bundle.name),

@@ -45,6 +45,10 @@ class AuditPage(QWidget):
         """Return how far the page's question is answered."""
         return PanelState.EMPTY
 
+    def has_material(self) -> bool:
+        """Return whether the page has anything to ask about; without it, its tab is left out."""
+        return True
+
     def tell(self, message: Message) -> None:
         """Show a message in the panel."""
         self.told.emit(message)

@@ -12,28 +12,34 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.engine.errors import SfumatoError
 from app.engine.table import Attribute
-from app.plots.collusion_bars import CollusionData, build_collusion_bars
+from app.plots.collusion_bars import build_collusion_bars
+from app.plots.error_by_copies import build_error_by_copies
+from app.plots.risk_distribution import RiskData, build_risk_distribution
+from app.plots.risk_growth import build_risk_growth
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
 from app.project.model import PolicyEntry
 from app.ui.messages import Message
 from app.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from app.ui.panels.audit.holdings import Holding, planned, released
+from app.ui.panels.audit.numbers_weighing import NumbersCoalition, weigh_copies
 from app.ui.panels.audit.pages.base import AuditPage
-from app.ui.panels.audit.weighing import weigh
-from app.ui.panels.audit.wording import coalition_sentence
+from app.ui.panels.audit.pages.coalition_parts.files import ReleasedFiles
+from app.ui.panels.audit.pages.coalition_parts.groups import GroupsCard
+from app.ui.panels.audit.pages.coalition_parts.what_if import WhatIf
+from app.ui.panels.audit.weighing import Weighed, weigh
+from app.ui.panels.audit.wording import adopted_beside, agreement_sentence, coalition_sentence
 from app.ui.panels.base import PanelState
 from app.ui.records import count_entries, releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, Segments
-from app.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label, row
+from app.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
 from app.ui.widgets.plot_view import PlotView
 from app.ui.widgets.responsive import ResponsiveRow
 
 JOB: Final = "audit coalition"
 LEDGER_JOB: Final = "audit ledger"
 WIDE: Final = 760
-LADDER_WIDTH: Final = 560
 
 
 class CoalitionPage(AuditPage):
@@ -57,8 +63,15 @@ class CoalitionPage(AuditPage):
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
         self.sentence = label("", "heading", wrap=True)
+        self.beside = label("", "muted", wrap=True)
         self.ladder = PlotView(session.chooser, self)
         self.bars = PlotView(session.chooser, self)
+        self.agreement = label("", "muted", wrap=True)
+        self.distribution = PlotView(session.chooser, self)
+        self.growth = PlotView(session.chooser, self)
+        self.what_if = WhatIf(session, self)
+        self.files = ReleasedFiles(session, self)
+        self.groups = GroupsCard(self)
         self.ledger = Badge("verify", "muted", "", parent=self)
         self.ledger.hide()
         self.pages = QStackedWidget(self)
@@ -115,11 +128,15 @@ class CoalitionPage(AuditPage):
         above = ResponsiveRow(WIDE, parent=self)
         above.add(card)
         above.add(self.bars)
-        page = ScrollPage(self)
+        page = self.scrolled = ScrollPage(self)
         page.column.addWidget(self.sentence)
+        page.column.addWidget(self.beside)
         page.column.addWidget(above)
-        self.ladder.setMaximumWidth(LADDER_WIDTH)
-        page.column.addLayout(row(self.ladder, None))
+        page.column.addWidget(self.agreement)
+        page.column.addWidget(self._side_by_side(self.distribution, self.growth))
+        page.column.addWidget(self.files)
+        page.column.addWidget(self.groups)
+        page.column.addWidget(self._side_by_side(self.what_if, self.ladder))
         page.column.addStretch(1)
         work = QWidget(self)
         column = QVBoxLayout(work)
@@ -128,6 +145,12 @@ class CoalitionPage(AuditPage):
         column.addLayout(line)
         column.addWidget(page, 1)
         return work
+
+    def _side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
+        made = ResponsiveRow(WIDE, parent=self)
+        made.add(left)
+        made.add(right)
+        return made
 
     def _connect(self) -> None:
         session = self.session
@@ -144,8 +167,9 @@ class CoalitionPage(AuditPage):
         self.entry.chosen.connect(self._refresh)
         self.basis.chosen.connect(self._refresh)
         self.model.ticked.connect(self._weigh)
-        for plot in (self.ladder, self.bars):
-            plot.failed.connect(self.told)
+        plots = (self.ladder, self.bars, self.distribution, self.growth)
+        for part in (*plots, self.what_if, self.files):
+            part.failed.connect(self.told)
 
     # ----- what there is
 
@@ -176,17 +200,16 @@ class CoalitionPage(AuditPage):
         entries = self._entries()
         self.entry.set_choices([(key, key) for key in entries])
         records = releases_of(self.session)
-        anything_released = any(record.counts for record in records)
-        self.basis.setVisible(anything_released)
-        self._holdings = ()
+        self._holdings, anything_released = (), False
         if entries:
             entry, attributes = entries[str(self.entry.value)]
+            held = released(records, entry, attributes)
+            anything_released = any(holding.recorded_at is not None for holding in held)
             use_ledger = anything_released and self.basis.value == "released"
             self._holdings = (
-                released(records, entry, attributes)
-                if use_ledger
-                else planned(self.session.document, entry, attributes)
+                held if use_ledger else planned(self.session.document, entry, attributes)
             )
+        self.basis.setVisible(anything_released)
         self.model.show_holdings(self._holdings)
         self.table.fit_rows()
         self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
@@ -208,7 +231,8 @@ class CoalitionPage(AuditPage):
             )
 
     def _show_intact(self, entries: int) -> None:
-        words = self.tr("Ledger intact, {count} entries").format(count=entries)
+        entry = self.tr("Ledger intact, 1 entry")
+        words = entry if entries == 1 else self.tr("Ledger intact, {n} entries").format(n=entries)
         self.ledger.show_state("verify", "good", words)
         self.state_changed.emit()
 
@@ -231,19 +255,43 @@ class CoalitionPage(AuditPage):
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
         self.sentence.setText(coalition_sentence(entry.key, coalition))
+        beside = adopted_beside(entry)
+        self.beside.setText(beside)
+        self.beside.setVisible(bool(beside))
+        countable = attributes[0].counts is not None
+        self.what_if.setVisible(countable)
+        if countable:
+            self.what_if.show_coalition(entry, attributes, coalition)
         if not coalition:
-            self.bars.clear()
-        if coalition and self.isVisible() and attributes[0].counts is not None:
+            self._show_nothing()
+        if coalition and self.isVisible() and countable:
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
                 partial(weigh, entry.key, coalition, attributes[0].frequencies),
-                partial(self._show_bars, coalition),
+                partial(self._show_weighed, coalition, attributes[0]),
                 self._fail,
                 key=JOB,
             )
         else:
             self.session.runner.cancel(JOB)
+        if not countable:
+            self._show_nothing()
+        if coalition and not countable and self.isVisible():
+            self._show_numbers(entry, attributes, coalition)
         self.state_changed.emit()
+
+    def _show_numbers(
+        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], coalition: Sequence[Holding]
+    ) -> None:
+        """Show how far the error of an estimate falls: numbers have no values to guess right."""
+        asked = NumbersCoalition(entry, attributes, tuple(coalition))
+        try:
+            data = weigh_copies(asked)
+        except SfumatoError as error:
+            self._fail(error)
+            return
+        self._weighed = True
+        self.bars.show_plot(partial(build_error_by_copies, data))
 
     def _show_ladder(self, entry: PolicyEntry) -> None:
         chosen = set(self.model.coalition)
@@ -253,20 +301,45 @@ class CoalitionPage(AuditPage):
         )
         self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
 
-    def _show_bars(self, coalition: Sequence[Holding], data: CollusionData | None) -> None:
+    def _show_weighed(
+        self, coalition: Sequence[Holding], attribute: Attribute, weighed: Weighed | None
+    ) -> None:
         if tuple(coalition) != self.model.coalition:
             return
         self._weighed = True
-        if data is None:
-            self.bars.clear()
+        if weighed is None or attribute.domain is None or attribute.counts is None:
+            self._show_nothing()
         else:
-            self.bars.show_plot(partial(build_collusion_bars, data))
+            names = tuple(holding.recipient for holding in coalition)
             entry = str(self.entry.value)
-            self.sentence.setText(coalition_sentence(entry, coalition, data))
+            risk = RiskData(entry, names, weighed.risk)
+            self.sentence.setText(coalition_sentence(entry, coalition, weighed.bars))
+            self.agreement.setText(agreement_sentence(names, weighed.risk))
+            self.bars.show_plot(partial(build_collusion_bars, weighed.bars))
+            self.distribution.show_plot(partial(build_risk_distribution, risk))
+            self.growth.show_plot(partial(build_risk_growth, weighed.growth))
+            self.groups.show_risk(attribute.domain.values, attribute.counts, weighed.risk)
+            policy = self.session.document.entry_for(attribute.name)
+            if policy is not None:
+                on_ladder = weighed.risk.on_ladder
+                self.files.show_coalition(policy, attribute, coalition, on_ladder)
+        self._show_details(weighed is not None)
         self.state_changed.emit()
 
+    def _show_nothing(self) -> None:
+        for plot in (self.bars, self.distribution, self.growth):
+            plot.clear()
+        self._show_details(False)
+
+    def _show_details(self, shown: bool) -> None:
+        """Show what is known record by record, or take it away."""
+        for part in (self.agreement, self.distribution, self.growth, self.groups):
+            part.setVisible(shown)
+        if not shown:
+            self.files.dismiss()
+
     def _fail(self, error: SfumatoError) -> None:
-        self.bars.clear()
+        self._show_nothing()
         self.tell(Message.of_error(error, topic="coalition"))
 
 

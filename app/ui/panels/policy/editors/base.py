@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine.errors import SfumatoError
-from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statement
 from app.engine.table import Attribute
@@ -28,7 +27,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, SliderField
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import label
-from app.ui.wording import term_of
+from app.ui.wording import term_of, typeset
 
 Attributes = Sequence[Attribute]
 
@@ -61,7 +60,8 @@ class LevelEditor(QWidget):
         self._terms.chosen.connect(self._change_term)
         self._pages = QStackedWidget(self)
         self._editors = {
-            term.name: _TermPage(term, self.slider_reach()) for term in self._engine.terms
+            term.name: _TermPage(term, self.slider_reach(), self.logarithmic_fields())
+            for term in self._engine.terms
         }
         for page in self._editors.values():
             page.stated.connect(self._state)
@@ -87,6 +87,14 @@ class LevelEditor(QWidget):
         """Return, by a field's name, the part of its range that its slider covers."""
         return {}
 
+    def logarithmic_fields(self) -> frozenset[str]:
+        """Return the fields on whose sliders equal ways are equal factors."""
+        return frozenset()
+
+    def reach_now(self) -> Mapping[str, tuple[float, float]]:
+        """Return the reach of those sliders that depends on the attributes in sight."""
+        return {}
+
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
         """Return the statement for a place on the ladder, in the term that `like` uses.
 
@@ -94,6 +102,27 @@ class LevelEditor(QWidget):
         """
         del trust, like
         return None
+
+    def meaning_of(self, level: float) -> tuple[str, str]:
+        """Return what a level means to a person in the table, and to the recipient.
+
+        Raises
+        ------
+        SfumatoError
+            If the settings don't fit the attributes.
+        """
+        matrix = self._engine.matrix(level, self._attributes, self._settings)
+        if matrix is None:
+            return "", ""
+        return (
+            f"{kept(matrix, self._attributes)} {suspicion(matrix)}",
+            usefulness(matrix, self._attributes),
+        )
+
+    def consequence_of(self, level: float) -> str:
+        """Return what a level means in one sentence, for the presets; raises as `meaning_of`."""
+        matrix = self._engine.matrix(level, self._attributes, self._settings)
+        return suspicion(matrix) if matrix is not None else ""
 
     # ----- what is shown
 
@@ -104,7 +133,7 @@ class LevelEditor(QWidget):
         term = term_of(self._engine, statement) or self._engine.terms[0]
         self._terms.set_value(term.name)
         self._pages.setCurrentWidget(self._editors[term.name])
-        self._editors[term.name].show_statement(statement)
+        self._editors[term.name].show_statement(statement, self.reach_now())
         self._presets.show_consequences(self._consequence, statement)
         self._show_meaning(statement)
 
@@ -117,15 +146,15 @@ class LevelEditor(QWidget):
         try:
             level = self._engine.level(statement, self._attributes, self._settings)
             restated = self._engine.restate(level, self._attributes, self._settings)
-            matrix = self._engine.matrix(level, self._attributes, self._settings)
             promise = self._engine.promise(level, self._attributes, self._settings)
+            meaning = self.meaning_of(level)
         except SfumatoError as error:
             self._refuse(error)
             return
         self._problem.clear()
         self._editors[self._terms.value].mark_invalid(False)
         self._terms.show_statements({**restated, self._terms.value: statement})
-        self._meaning.show_level(promise.sentence, matrix, self._attributes)
+        self._meaning.show_texts((typeset(promise.sentence), *meaning))
 
     def _refuse(self, error: SfumatoError) -> None:
         """Say at the fields what is wrong with them."""
@@ -139,10 +168,9 @@ class LevelEditor(QWidget):
         """Return a preset's meaning for these attributes, in one sentence."""
         try:
             level = self._engine.level(statement, self._attributes, self._settings)
-            matrix = self._engine.matrix(level, self._attributes, self._settings)
+            return self.consequence_of(level)
         except SfumatoError as error:
             return error_texts(error)[0]
-        return suspicion(matrix) if matrix is not None else ""
 
     # ----- what the person does
 
@@ -195,10 +223,16 @@ class _TermPage(QWidget):
     stated = Signal(object)
     finished = Signal()
 
-    def __init__(self, term: LevelTerm, reach: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(
+        self,
+        term: LevelTerm,
+        reach: Mapping[str, tuple[float, float]],
+        logarithmic: frozenset[str],
+    ) -> None:
         super().__init__()
         self._term = term
         self._reach = reach
+        self._logarithmic = logarithmic
         self._fields: dict[str, NumberField | SliderField] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -216,7 +250,8 @@ class _TermPage(QWidget):
         name = label(tr(field.title))
         made: NumberField | SliderField
         if len(self._term.fields) == 1:
-            made = _slider(field, self._reach.get(field.name))
+            reach = self._reach.get(field.name)
+            made = _slider(field, reach, logarithmic=field.name in self._logarithmic)
             made.editing_finished.connect(self.finished)
             made.slider.setAccessibleName(tr(field.title))
             spin = made.field.spin
@@ -234,8 +269,12 @@ class _TermPage(QWidget):
         self._line.addWidget(name)
         self._line.addWidget(made, 1 if isinstance(made, SliderField) else 0)
 
-    def show_statement(self, statement: Statement) -> None:
+    def show_statement(
+        self, statement: Statement, reach: Mapping[str, tuple[float, float]]
+    ) -> None:
         for name, field in self._fields.items():
+            if name in reach and isinstance(field, SliderField):
+                field.set_reach(*reach[name])
             if name in statement:
                 field.set_value(statement[name])
 
@@ -252,15 +291,17 @@ class _TermPage(QWidget):
         self.stated.emit({name: field.value for name, field in self._fields.items()})
 
 
-def _slider(field: LevelField, reach: tuple[float, float] | None) -> SliderField:
-    """Return a slider, logarithmic where it spans decades above 1."""
+def _slider(
+    field: LevelField, reach: tuple[float, float] | None, *, logarithmic: bool
+) -> SliderField:
+    """Return a slider, logarithmic where it should be or spans decades above 1."""
     low, high = reach if reach is not None else (field.minimum, field.maximum)
     return SliderField(
         field.minimum,
         field.maximum,
         decimals=field.decimals,
         unit=field.unit,
-        logarithmic=low >= 1 and high / low >= 100,
+        logarithmic=logarithmic or (low >= 1 and high / low >= 100),
         reach=reach,
     )
 
@@ -300,6 +341,7 @@ class _Meaning(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(Space.INSIDE)
+        self._wholes: dict[QLabel, QWidget] = {}
         self._lines = [
             self._add_line("shield"),
             self._add_line("person"),
@@ -307,26 +349,22 @@ class _Meaning(QWidget):
         ]
 
     def _add_line(self, icon: str) -> QLabel:
-        line = QHBoxLayout()
+        whole = QWidget(self)
+        line = QHBoxLayout(whole)
+        line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(Space.INSIDE)
         text = label("", wrap=True)
         line.addWidget(IconLabel(icon, "muted", 18), 0)
         line.addWidget(text, 1)
-        self._column.addLayout(line)
+        self._column.addWidget(whole)
+        self._wholes[text] = whole
         return text
 
-    def show_level(
-        self, promise: str, matrix: PerturbationMatrix | None, attributes: Attributes
-    ) -> None:
-        texts = [promise, "", ""]
-        if matrix is not None:
-            texts[1] = f"{kept(matrix, attributes)} {suspicion(matrix)}"
-            texts[2] = usefulness(matrix, attributes)
-        self._show(texts)
-
     def clear(self) -> None:
-        self._show(["–", "–", "–"])
+        self.show_texts(("–", "–", "–"))
 
-    def _show(self, texts: Sequence[str]) -> None:
+    def show_texts(self, texts: Sequence[str]) -> None:
+        """Show what is promised, what it means to a person, and what to the recipient."""
         for line, text in zip(self._lines, texts, strict=True):
             line.setText(text)
+            self._wholes[line].setVisible(bool(text))

@@ -1,0 +1,153 @@
+"""``sfumato hierarchy``: a project's hierarchies, listed, written, read, proposed or removed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import pandas as pd
+
+from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.files import source_of
+from app.commands.terminal import Terminal
+from app.engine.columns import ColumnSpec, find_column
+from app.engine.errors import HierarchyError
+from app.engine.hierarchy import (
+    Recipe,
+    Taxonomy,
+    find_problems,
+    ground_series,
+    ground_values,
+    hierarchy_of,
+    mended_throughout,
+    propose_hierarchy,
+    refuse_problems,
+    sentence,
+)
+from app.formats.hierarchies import read_hierarchy, rows_of, write_hierarchy
+from app.project.model import Document
+from app.project.rules_reading import suggestion
+
+_SHOWN = 20
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument("--column", metavar="COLUMN", help="the column; all are listed without it")
+    actions = parser.add_mutually_exclusive_group()
+    actions.add_argument(
+        "--export", type=Path, metavar="FILE", help="write the hierarchy as a table (CSV)"
+    )
+    actions.add_argument(
+        "--import", type=Path, metavar="FILE", dest="table", help="read the hierarchy from a table"
+    )
+    actions.add_argument(
+        "--propose", action="store_true", help="make a hierarchy from the column's kind"
+    )
+    actions.add_argument("--remove", action="store_true", help="remove the hierarchy")
+    parser.add_argument(
+        "--mend",
+        action="store_true",
+        help="with --import: mend what is wrong with the table in the usual ways, and say how",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    changes = arguments.table is not None or arguments.propose or arguments.remove
+    asked = changes or arguments.export is not None
+    if asked and arguments.column is None:
+        terminal.note("sfumato: name the column: --column COLUMN")
+        return ExitCode.USAGE
+    if arguments.mend and arguments.table is None:
+        terminal.note("sfumato: --mend goes with --import FILE")
+        return ExitCode.USAGE
+    with open_project(arguments, terminal, read_only=not changes) as project:
+        document = project.document
+        if arguments.column is None:
+            return _list(document, terminal)
+        spec = _spec(document, arguments.column)
+        if arguments.remove:
+            _recipe(document, spec)
+            project.save_document(document.with_hierarchy(spec.name, None))
+            terminal.note(f"The hierarchy of {spec.name} is removed.")
+            return ExitCode.OK
+        with terminal.working() as context:
+            series = source_of(project, context).column(spec.name)
+        if not changes:
+            return _show(arguments.export, _recipe(document, spec), spec, series, terminal)
+        recipe = _new(arguments, spec, series, terminal)
+        hierarchy_of(recipe, spec, series)
+        project.save_document(document.with_hierarchy(spec.name, recipe))
+        return _show(None, recipe, spec, series, terminal)
+
+
+def _spec(document: Document, name: str) -> ColumnSpec:
+    names = [column.name for column in document.columns]
+    if name not in names:
+        raise HierarchyError(
+            "The project has no column {column}.", suggestion(name, names), column=name
+        )
+    return find_column(document.columns, name)
+
+
+def _recipe(document: Document, spec: ColumnSpec) -> Recipe:
+    recipe = document.hierarchies.get(spec.name)
+    if recipe is None:
+        raise HierarchyError(
+            "Column {column} has no hierarchy.",
+            "Make one with --propose, or read one with --import FILE.",
+            column=spec.name,
+        )
+    return recipe
+
+
+def _list(document: Document, terminal: Terminal) -> ExitCode:
+    known = [c.name for c in document.columns if c.name in document.hierarchies]
+    for name in known:
+        terminal.say(f"{name}: {document.hierarchies[name].kind}")
+    if not known:
+        terminal.note("The project has no hierarchies yet.")
+    return ExitCode.OK
+
+
+def _show(
+    target: Path | None, recipe: Recipe, spec: ColumnSpec, series: pd.Series, terminal: Terminal
+) -> ExitCode:
+    """Write a hierarchy to a file; without one, say how many classes its levels have."""
+    if target is not None:
+        hierarchy = None if isinstance(recipe, Taxonomy) else hierarchy_of(recipe, spec, series)
+        write_hierarchy(target, rows_of(recipe, hierarchy))
+        terminal.say(str(target))
+        return ExitCode.OK
+    hierarchy = hierarchy_of(recipe, spec, series)
+    terminal.say(f"{spec.name}: {recipe.kind}, {hierarchy.height} levels")
+    codes = hierarchy.encode(ground_series(spec, series))
+    for level in range(hierarchy.height):
+        records = pd.Series(hierarchy.codes(level)[codes]).value_counts()
+        terminal.say(
+            f"  level {level}: {hierarchy.classes(level):,} classes,"
+            f" the smallest with {int(records.min()):,} records"
+        )
+    return ExitCode.OK
+
+
+def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Terminal) -> Recipe:
+    if arguments.propose:
+        proposal = propose_hierarchy(spec, series)
+        terminal.note(proposal.reason)
+        return proposal.recipe
+    rows, values = read_hierarchy(arguments.table).rows, ground_values(spec, series)
+    if arguments.mend:
+        rows, done = mended_throughout(rows, values, spec.name)
+        for problem in done[:_SHOWN]:
+            terminal.note(f"Mended ({problem.mends[0].value}): {sentence(problem)}")
+        if len(done) > _SHOWN:
+            terminal.note(f"Mended {len(done) - _SHOWN:,} more.")
+    else:
+        refuse_problems(find_problems(rows, values, spec.name))
+    return Taxonomy(rows)
+
+
+COMMAND = Command(
+    "hierarchy", "List, export, import or propose hierarchies.", 55, _add_arguments, _run
+)

@@ -1,0 +1,37 @@
+"""``sfumato publish``: a generalized table for everybody."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from app.commands.base import Command, ExitCode, add_bundle, add_project, open_project
+from app.commands.files import source_of
+from app.commands.terminal import Terminal
+from app.engine.progress import Part
+from app.project.publication import publish_table
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    add_bundle(parser, "publish beside releases that it contradicts")
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    with open_project(arguments, terminal) as project, terminal.working() as context:
+        table = source_of(project, Part(context, 0.0, 0.2))
+        outcome = publish_table(
+            project,
+            table,
+            arguments.out,
+            arguments.format,
+            Part(context, 0.2, 1.0),
+            as_zip=arguments.zip,
+            override=arguments.override,
+        )
+    terminal.say(str(outcome.path))
+    return ExitCode.OK
+
+
+COMMAND = Command(
+    "publish", "Publish the generalized table and record it.", 31, _add_arguments, _run
+)

@@ -1,0 +1,172 @@
+"""Count queries: what a recipient answers from a release, beside the truth.
+
+A query counts the records with given public values and one sensitive value. Public values are
+released as they are, so the matching records are known; among them the sensitive value's share
+is estimated from the released values (Wang, Han and Fu 2012, section 3.1). All of it works on
+the distinct groups, never on rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from app.engine.audit.grouped_values import GroupedValues, Integers
+from app.engine.errors import EstimationError
+from app.engine.estimate import estimate_frequencies
+from app.engine.matrix import PerturbationMatrix
+from app.engine.values import Value, plain
+
+
+@dataclass(frozen=True)
+class CountAnswer:
+    """One query's answer from one release.
+
+    Parameters
+    ----------
+    estimate
+        The estimated number of records; it may be negative.
+    low, high
+        Its confidence interval, clipped to what is possible.
+    observed
+        How many matching records show the value in the release.
+    matching
+        How many records meet the public conditions.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    observed: int
+    matching: int
+
+
+def matching_groups(
+    grouped: GroupedValues, conditions: Mapping[str, Value]
+) -> npt.NDArray[np.bool_]:
+    """Return which groups meet every condition, shape (G,).
+
+    Parameters
+    ----------
+    grouped
+        The groups.
+    conditions
+        For some public attributes, the value asked for; None asks for missing.
+
+    Raises
+    ------
+    EstimationError
+        If an attribute is not public, or no record has a value asked for.
+    """
+    met = np.ones(grouped.groups, dtype=bool)
+    known = {attribute.name: attribute for attribute in grouped.attributes}
+    for name, value in conditions.items():
+        if name not in known:
+            raise EstimationError(
+                "There is no public attribute {column} to ask about.",
+                "Ask about: {known}.",
+                column=name,
+                known=", ".join(known) or "none",
+            )
+        attribute = known[name]
+        codes = [len(attribute.values)] if value is None else _codes_of(attribute.values, value)
+        met &= np.isin(attribute.codes, codes)
+    if not met.any():
+        raise EstimationError(
+            "No record meets the conditions on {columns}.",
+            "Choose values that occur together.",
+            columns=", ".join(conditions),
+        )
+    return met
+
+
+def _codes_of(values: pd.Index, asked: Value) -> list[int]:
+    return [code for code, value in enumerate(values) if plain(value) == asked]
+
+
+def true_answer(grouped: GroupedValues, met: npt.NDArray[np.bool_], value: int) -> int:
+    """Return how many records of the matching groups have the sensitive value."""
+    return int(_added(grouped.counts, met)[value])
+
+
+def estimated_answer(
+    sizes: Integers,
+    released: sparse.csr_array,
+    met: npt.NDArray[np.bool_],
+    value: int,
+    matrix: PerturbationMatrix,
+    confidence: float = 0.95,
+    trials: Integers | None = None,
+) -> CountAnswer:
+    """Estimate a query's answer from a release.
+
+    Parameters
+    ----------
+    sizes
+        Each group's number of records, shape (G,).
+    released
+        How often each value was released in each group, shape (G, m).
+    met
+        Which groups meet the conditions, shape (G,).
+    value
+        The sensitive value's code.
+    matrix
+        The release's perturbation matrix.
+    confidence
+        The level of the interval (normal approximation).
+    trials
+        How many records of each group were perturbed independently, shape (G,), where a release
+        repeats some of them; None where every record was.
+
+    Raises
+    ------
+    EstimationError
+        If no record matches, or the release can't tell values apart.
+    LevelError
+        If the confidence is not between 0 and 1.
+    """
+    observed = _added(released, met)
+    estimate = estimate_frequencies(observed, matrix, confidence)
+    matching = int(sizes[met].sum())
+    share = float(estimate.frequencies[value])
+    centre = matching * share
+    half = matching * normal_half(confidence) * float(estimate.standard_errors[value])
+    if trials is not None:
+        half *= math.sqrt(repetition_effect(sizes[met], trials[met]))
+    return CountAnswer(
+        estimate=centre,
+        low=max(centre - half, 0.0),
+        high=min(max(centre + half, 0.0), float(matching)),
+        observed=int(observed[value]),
+        matching=matching,
+    )
+
+
+def repetition_effect(sizes: Integers, trials: Integers) -> float:
+    """Return by what factor repeated records raise an estimate's variance.
+
+    A group of |g| records that rest on t independent ones weighs |g|/t as much in the variance,
+    and a little more where some are repeated once oftener than others.
+    """
+    repeats = sizes / trials
+    part = repeats - np.floor(repeats)
+    uneven = 1.0 + part * (1.0 - part) / repeats**2
+    return float((sizes * repeats * uneven).sum() / sizes.sum())
+
+
+def normal_half(confidence: float) -> float:
+    """Return how many standard errors half an interval is wide."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2.0)
+
+
+def _added(counts: sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:
+    """Return the values' counts over the matching groups, shape (m,)."""
+    added: Integers = np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
+    return added

@@ -1,0 +1,319 @@
+"""Which small groups a release gives away, by (ε, δ)-reconstruction privacy.
+
+A group violates the privacy that is asked for where an attacker's estimate of its most frequent
+value's share is too good. By the published tests (Wang, Han and Fu 2012, theorems 5.11 and
+5.13) that is where the group is larger than s_g; by the exact test, where the true probability
+of an error above ε, on either side, is below δ for a value that occurs in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.audit.estimate_tails import EstimateTails, estimate_tails, retention_of
+from app.engine.audit.grouped_values import Floats, GroupedValues
+from app.engine.columns import Binning
+from app.engine.errors import PolicyError
+from app.engine.matrix import PerturbationMatrix
+from app.engine.micro_groups import PublicAttribute
+from app.engine.progress import Context, Part
+from app.engine.reconstruction_privacy import (
+    Rule,
+    allowed_size,
+    check_limits,
+    passes,
+    private_groups,
+)
+from app.engine.reconstruction_tails import Draw, Tails, Trials, release_tails
+
+Flags = npt.NDArray[np.bool_]
+
+USUAL_EPSILON: Final = 0.3
+USUAL_DELTA: Final = 0.3
+
+
+@dataclass(frozen=True)
+class RiskLimits:
+    """The privacy that is asked for: an error of more than ε with probability δ, by a test."""
+
+    epsilon: float = USUAL_EPSILON
+    delta: float = USUAL_DELTA
+    rule: Rule = Rule.EXACT
+
+    def check(self) -> None:
+        """Raise `LevelError` where ε or δ is out of the test's range."""
+        check_limits(self.rule, self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
+class Violations:
+    """How many groups, and how many records in them, violate.
+
+    Parameters
+    ----------
+    groups, records
+        How many violate.
+    all_groups, all_records
+        How many there are.
+    """
+
+    groups: int
+    records: int
+    all_groups: int
+    all_records: int
+
+    @property
+    def group_share(self) -> float:
+        """The share of the groups that violate."""
+        return self.groups / self.all_groups
+
+    @property
+    def record_share(self) -> float:
+        """The share of the records that are in violating groups."""
+        return self.records / self.all_records
+
+
+@dataclass(frozen=True)
+class GroupRisk:
+    """One release's risk, group by group.
+
+    Parameters
+    ----------
+    limits
+        What was asked for.
+    violating
+        Which groups violate, shape (G,).
+    allowed
+        The size s_g that each group's largest share allows by the simplified rule, shape (G,);
+        None where the matrix has no retention probability that all values share.
+    tails
+        How good the estimate of each group's most frequent value really is.
+    total
+        The groups and records that violate.
+    """
+
+    limits: RiskLimits
+    violating: Flags
+    allowed: Floats | None
+    tails: EstimateTails
+    total: Violations
+
+
+def group_risk(
+    grouped: GroupedValues,
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    context: Context,
+    trials: Trials | None = None,
+) -> GroupRisk:
+    """Examine every group of a release.
+
+    Parameters
+    ----------
+    grouped
+        The groups with their true values.
+    matrix
+        The release's perturbation matrix, of any mechanism.
+    limits
+        The privacy that is asked for, and the test.
+    context
+        Progress and cancelling.
+    trials
+        How many records of each group are perturbed independently, where a release repeats some
+        of them; None where every record is.
+
+    Raises
+    ------
+    LevelError
+        If ε or δ is out of range.
+    PolicyError
+        If a published test is asked of a matrix for which it does not exist.
+    EstimationError
+        If the release can't tell values apart.
+    """
+    limits.check()
+    retention = retention_of(matrix)
+    if retention is None and limits.rule is not Rule.EXACT:
+        raise PolicyError(
+            "The published tests are for one retention probability; this release has one for"
+            " each value.",
+            "Choose the exact test.",
+        )
+    tails = estimate_tails(grouped, matrix, limits.epsilon, context, trials)
+    if retention is None:
+        violating = ~passes(Tails(tails.high, tails.low), limits.delta)
+    else:
+        violating = violating_groups(grouped, retention, limits, trials)
+    allowed = None
+    if retention is not None and 0.0 < retention < 1.0:
+        allowed = allowed_size(
+            Rule.SIMPLIFIED,
+            retention,
+            matrix.size,
+            grouped.shares,
+            limits.epsilon,
+            limits.delta,
+        )
+    context.report(1.0, "Groups are examined")
+    return GroupRisk(limits, violating, allowed, tails, violations(grouped, violating))
+
+
+def violations(grouped: GroupedValues, violating: Flags) -> Violations:
+    """Return how many groups and records violate."""
+    return Violations(
+        int(violating.sum()),
+        int(grouped.sizes[violating].sum()),
+        grouped.groups,
+        grouped.records,
+    )
+
+
+def violating_groups(
+    grouped: GroupedValues,
+    retention: float,
+    limits: RiskLimits,
+    trials: Trials | None = None,
+) -> Flags:
+    """Return which groups violate under uniform replacement, shape (G,).
+
+    Parameters
+    ----------
+    grouped
+        The groups with their true values.
+    retention
+        The retention probability p, from 0 to 1.
+    limits
+        The privacy that is asked for, and the test.
+    trials
+        As for `group_risk`.
+    """
+    if retention in (0.0, 1.0):
+        # Nothing can be estimated; or nothing is hidden.
+        return np.full(grouped.groups, retention == 1.0)
+    if trials is None:
+        return ~private_groups(
+            limits.rule, grouped.counts, retention, grouped.values, limits.epsilon, limits.delta
+        )
+    if limits.rule is not Rule.EXACT:
+        allowed = allowed_size(
+            limits.rule, retention, grouped.values, grouped.shares, limits.epsilon, limits.delta
+        )
+        # The published algorithm samples s_g records, rounded; that passes by its own rule.
+        broken: Flags = trials.counts > np.maximum(np.ceil(allowed), 1.0)
+        return broken
+    row = grouped.cell_groups
+    found = release_tails(
+        grouped.sizes[row],
+        grouped.counts.data,
+        trials.counts[row],
+        retention,
+        grouped.values,
+        limits.epsilon,
+        trials.draw,
+    )
+    kept = passes(found, limits.delta)
+    if trials.draw is Draw.AT_RANDOM:
+        # Drawn whatever their values, records are promised an error on either side together.
+        kept = found.total >= 2.0 * limits.delta * (1.0 - 1e-12)
+    private = np.logical_and.reduceat(kept, grouped.counts.indptr[:-1])
+    return ~private
+
+
+# ----- what causes it
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What changes when recipients see less of one public attribute.
+
+    Parameters
+    ----------
+    attribute
+        The public attribute.
+    bins
+        In how many bins it would be released; None where it would be dropped.
+    total
+        The groups and records that violate then.
+    """
+
+    attribute: str
+    bins: int | None
+    total: Violations
+
+
+def without_attribute(
+    grouped: GroupedValues,
+    name: str,
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    context: Context,
+) -> Remedy:
+    """Return what violates when recipients don't see a public attribute."""
+    kept = tuple(each for each in grouped.attributes if each.name != name)
+    merged = grouped.merged(kept)
+    return Remedy(name, None, group_risk(merged, matrix, limits, context).total)
+
+
+def with_bins(
+    grouped: GroupedValues,
+    name: str,
+    binning: Binning,
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    context: Context,
+) -> Remedy:
+    """Return what violates when recipients see a numeric attribute in bins."""
+    attributes = tuple(
+        binned(each, binning) if each.name == name else each for each in grouped.attributes
+    )
+    merged = grouped.merged(attributes)
+    bins = len(binning.names)
+    return Remedy(name, bins, group_risk(merged, matrix, limits, context).total)
+
+
+def binned(attribute: PublicAttribute, binning: Binning) -> PublicAttribute:
+    """Return a numeric attribute with bins in the place of its values; missing stays missing."""
+    labels = binning.apply(attribute.values.to_series(name=attribute.name))
+    # One more place for missing, which is the last code of both.
+    codes = np.append(labels.cat.codes.to_numpy(), len(labels.cat.categories))
+    return replace(
+        attribute,
+        values=labels.cat.categories,
+        codes=codes[attribute.codes].astype(np.int64),
+    )
+
+
+def remedies(
+    grouped: GroupedValues,
+    binnings: Sequence[tuple[str, Binning]],
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    context: Context,
+) -> tuple[Remedy, ...]:
+    """Return what dropping each attribute, and putting some in bins, would change.
+
+    Parameters
+    ----------
+    grouped
+        The groups with their true values.
+    binnings
+        Numeric attributes with bins that they could be released in.
+    matrix, limits
+        As for `group_risk`.
+    context
+        Progress and cancelling.
+    """
+    found: list[Remedy] = []
+    steps = len(grouped.names) + len(binnings)
+    for name in grouped.names:
+        part = Part(context, len(found) / steps, (len(found) + 1) / steps)
+        found.append(without_attribute(grouped, name, matrix, limits, part))
+    for name, binning in binnings:
+        part = Part(context, len(found) / steps, (len(found) + 1) / steps)
+        found.append(with_bins(grouped, name, binning, matrix, limits, part))
+    return tuple(found)

@@ -1,0 +1,118 @@
+"""How Gaussian noise examines noisy copies that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from app.engine.errors import LevelError
+from app.engine.gaussian_adoption import find_noise, form_of, open_share, roundest
+from app.engine.gaussian_checks import check_noise, check_noise_between
+from app.engine.gaussian_columns import Floats, noisy_of, values_of
+from app.engine.gaussian_settings import GaussianSettings, settings_of
+from app.engine.mechanisms.adopting import Adopting, LevelFound
+from app.engine.mechanisms.base import Adopted, Check, Settings
+from app.engine.noise_level import HIGHEST, LOWEST
+from app.engine.progress import Context
+from app.engine.table import EncodedColumn
+
+
+class GaussianAdopting(Adopting):
+    """Examines earlier releases of numeric attributes."""
+
+    def check_adopted_level(self, level: float) -> None:
+        """Raise `LevelError` unless σ² is a noise level; it need not lie on the grid."""
+        if not LOWEST <= level <= HIGHEST:
+            raise LevelError(
+                "The noise level σ² = {level:g} of an adopted release is out of range.",
+                "State the variance of its noise, relative to the variance of the data.",
+                level=level,
+            )
+
+    def find_level(
+        self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
+    ) -> LevelFound:
+        """Estimate σ² from how far the copy's numbers are from the true ones."""
+        read = _read(columns, settings)
+        variances = np.diagonal(read.noise_covariance)
+        found = find_noise(values_of(columns), noisy_of(release, columns).numbers, variances)
+        if found.level < LOWEST:
+            finding = "Its numbers are the true ones, or too close to them to be told from them."
+        elif not found.usable:
+            finding = (
+                "Its numbers do not go with the true ones. The file is noise, or its rows belong to"
+                " other records than it seems."
+            )
+        else:
+            finding = (
+                f"From {found.numbers:,} records, the noise level σ² is {found.level:.4g}; with"
+                f" 95 % confidence it lies between {found.low:.4g} and {found.high:.4g}."
+            )
+        proposal = roundest(found.low, found.high) if found.usable else found.level
+        return LevelFound(found.level, found.low, found.high, proposal, found.usable, finding)
+
+    def check_adopted(
+        self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
+    ) -> tuple[Check, ...]:
+        """Test whether a copy has Gaussian noise of the settings' covariance at its level."""
+        shown = noisy_of(release, columns).numbers
+        read = _rounded_as(_read(columns, settings), shown)
+        names = [column.attribute.name for column in columns]
+        return check_noise(names, values_of(columns), _series(shown), read, release.level)
+
+    def check_adopted_pair(
+        self,
+        columns: Sequence[EncodedColumn],
+        settings: Settings,
+        upper: Adopted,
+        lower: Adopted,
+    ) -> tuple[Check, ...]:
+        """Test whether the copy with more noise is the other one with noise added."""
+        above, below = (noisy_of(one, columns).numbers for one in (upper, lower))
+        read = _rounded_as(_read(columns, settings), np.hstack([above, below]))
+        names = [column.attribute.name for column in columns]
+        return check_noise_between(
+            names, _series(above), upper.level, _series(below), lower.level, read
+        )
+
+    def describe_damage(
+        self,
+        columns: Sequence[EncodedColumn],
+        settings: Settings,
+        releases: Sequence[Adopted],
+        context: Context,
+    ) -> tuple[str, ...]:
+        """Say what the holders of copies that form no ladder already know together."""
+        del settings
+        true = values_of(columns)
+        copies = [noisy_of(release, columns).numbers for release in releases]
+        alone = [open_share(true, [copy]) for copy in copies]
+        together = open_share(true, copies)
+        context.report(1.0, "Comparing the releases")
+        if np.isnan(together).any():
+            return ("There are too few records to tell what the files give away together.",)
+        best = int(np.argmin([share.min() for share in alone]))
+        worst = int(np.argmin(together / alone[best]))
+        name = columns[worst].attribute.name
+        return (
+            f"The most trusted of the {len(releases)} files (σ² = {releases[best].level:.4g})"
+            f" leaves {alone[best][worst]:.1%} of the variance of {name} open to its holder."
+            f" Together they leave {together[worst]:.1%}; on a ladder it would have stayed as it"
+            " was.",
+        )
+
+
+def _read(columns: Sequence[EncodedColumn], settings: Settings) -> GaussianSettings:
+    return settings_of([column.attribute for column in columns], settings)
+
+
+def _rounded_as(read: GaussianSettings, shown: Floats) -> GaussianSettings:
+    """Return settings in which numbers look as a copy's seem to."""
+    return replace(read, forms=tuple(form_of(numbers) for numbers in shown))
+
+
+def _series(numbers: Floats) -> list[pd.Series]:
+    return [pd.Series(column) for column in numbers]

@@ -1,0 +1,101 @@
+"""How uniform retention examines releases that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.engine.adoption_checks import check_ladder, check_uniform, damage_of, estimate_level
+from app.engine.columns import Codes
+from app.engine.errors import LevelError
+from app.engine.mechanisms.adopting import Adopting, LevelFound
+from app.engine.mechanisms.base import Adopted, Check, Settings
+from app.engine.progress import Context
+from app.engine.table import EncodedColumn
+
+
+class UniformAdopting(Adopting):
+    """Examines earlier releases of one categorical attribute."""
+
+    def check_adopted_level(self, level: float) -> None:
+        """Raise `LevelError` unless the retention probability lies between 0 and 1."""
+        if not 0.0 < level < 1.0:
+            raise LevelError(
+                "The retention probability {level} of an adopted release is not between 0 and 1.",
+                "State the level at which it was released: above 0 and below 1.",
+                level=level,
+            )
+
+    def find_level(
+        self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
+    ) -> LevelFound:
+        """Estimate the retention probability from the records that show their true value."""
+        del settings
+        true, shown, size = _codes(columns, release)
+        found = estimate_level(true, shown, size)
+        share = f"{found.kept:,} of {found.records:,} records show their true value"
+        if found.kept == found.records:
+            finding = f"{share}: that is the original, or a level too near to 1 to be estimated."
+        elif not found.usable:
+            finding = (
+                f"{share}, no more than rows of other records would. The file is noise, or it is"
+                " not matched to the table as it should be."
+            )
+        else:
+            finding = (
+                f"{share}. The retention probability is {found.level:.4f}; with 95 % confidence it"
+                f" lies between {found.low:.4f} and {found.high:.4f}."
+            )
+        return LevelFound(found.level, found.low, found.high, found.proposal, found.usable, finding)
+
+    def check_adopted(
+        self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
+    ) -> tuple[Check, ...]:
+        """Test whether a release is uniform perturbation at its level."""
+        del settings
+        return check_uniform(*_codes(columns, release), release.level)
+
+    def check_adopted_pair(
+        self,
+        columns: Sequence[EncodedColumn],
+        settings: Settings,
+        upper: Adopted,
+        lower: Adopted,
+    ) -> tuple[Check, ...]:
+        """Test whether the less trusted of two releases is a garbling of the other."""
+        del settings
+        true, above, size = _codes(columns, upper)
+        return check_ladder(true, above, _codes(columns, lower)[1], size)
+
+    def describe_damage(
+        self,
+        columns: Sequence[EncodedColumn],
+        settings: Settings,
+        releases: Sequence[Adopted],
+        context: Context,
+    ) -> tuple[str, ...]:
+        """Say what the holders of releases that form no ladder already know together."""
+        del settings
+        true, _, size = _codes(columns, releases[0])
+        known = tuple((release.level, _codes(columns, release)[1]) for release in releases)
+        damage = damage_of(true, known, size, context)
+        best = max(release.level for release in releases)
+        return (
+            f"The {len(releases)} files show one and the same value in {damage.agreeing:.1%} of the"
+            f" records, and there it is the true one in {damage.true_agreeing:.1%}; the most"
+            f" trusted file (p = {best:.4g}) alone is right in {damage.true_best:.1%}.",
+            "Who holds them all gives the true value a probability of"
+            f" {damage.observed.posterior:.1%} on average; with a ladder of the same levels it"
+            f" would be {damage.fitting.posterior:.1%}.",
+        )
+
+
+def _codes(columns: Sequence[EncodedColumn], release: Adopted) -> tuple[Codes, Codes, int]:
+    """Return the true codes, the released ones and the size of the domain."""
+    attribute = columns[0].attribute
+    if attribute.domain is None:
+        raise TypeError(f"{attribute.name} is not categorical")
+    true: Codes = np.asarray(columns[0].values)
+    shown = np.asarray(release.values[attribute.name]).astype(true.dtype, copy=False)
+    return true, shown, attribute.domain.size

@@ -1,0 +1,314 @@
+"""How many records of each micro group are drawn so that its distribution stays private.
+
+Algorithm 1 of Wang, Han and Fu (2012) takes as many as the group's largest share allows, s_g,
+and the same share of every value. That number shows: a released group of 1,160 whose counts are
+all multiples of 20 comes from 58 draws, and 58 draws mean, by equation 10 at p = 0.5,
+ε = δ = 0.3 and m = 10, that one value holds all of the group. What was to be hidden stands in the
+number of copies. The blind way closes this: how many records are drawn follows from the group's
+size alone, for the worst distribution that the group could have, and which ones from nothing about
+them. Then a record moves what is released by its own draw only, so that the odds bound of the
+perturbation holds for resampled groups too, whoever knows the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from app.engine.errors import PolicyError
+from app.engine.progress import Context
+from app.engine.reconstruction_privacy import (
+    Rule,
+    allowed_size,
+    check_limits,
+    largest_possible,
+    passes,
+    private_groups,
+)
+from app.engine.reconstruction_tails import Draw, Floats, Whole, release_tails
+
+_LARGEST_BLIND: Final = 192
+"""A blind draw by the exact test takes no more than this of any group."""
+
+_FINENESS: Final = 100
+"""Samples up to this size are tried one by one."""
+
+_TRIED_FIRST: Final = (12, 300)
+"""How many shares are tried before all that a group could have."""
+
+
+class Sampling(StrEnum):
+    """What decides how many records of a group are drawn, and which."""
+
+    BLIND = "blind"
+    """The group's size, and chance."""
+    PUBLISHED = "published"
+    """The group's largest share, and each value's share: algorithm 1 as it was published."""
+
+    @property
+    def draw(self) -> Draw:
+        """Which records are drawn."""
+        return Draw.AT_RANDOM if self is Sampling.BLIND else Draw.BY_VALUE
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is asked of every group.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The relative error ε, and the probability δ on each side.
+    rule
+        The test.
+    sampling
+        How records are drawn.
+    retention
+        The retention probability p of the most trusted release.
+    size_of_domain
+        The number of values m.
+    """
+
+    epsilon: float
+    delta: float
+    rule: Rule
+    sampling: Sampling
+    retention: float
+    size_of_domain: int
+
+    def tails_pass(self, sizes: Whole, counts: Whole, samples: Whole) -> npt.NDArray[np.bool_]:
+        """Return which values of groups keep the exact promise when so many are drawn.
+
+        Drawn by value, both true tails count (`passes`). Drawn blindly, the estimate has to be
+        off, on either side, with a probability of at least 2·δ.
+        """
+        found = release_tails(
+            sizes,
+            counts,
+            samples,
+            self.retention,
+            self.size_of_domain,
+            self.epsilon,
+            self.sampling.draw,
+        )
+        if self.sampling is Sampling.PUBLISHED:
+            return passes(found, self.delta)
+        # A hair's breadth for the rounding of sums.
+        answer: npt.NDArray[np.bool_] = found.total >= 2.0 * self.delta * (1.0 - 1e-12)
+        return answer
+
+    @property
+    def least_missed(self) -> float:
+        """The least probability of being off by more than ε that the exact test leaves."""
+        if self.sampling is Sampling.BLIND:
+            return 2.0 * self.delta
+        return min(2.0 * self.delta, 1.0 - self.delta)
+
+    def check(self, largest_share: float = 1.0) -> None:
+        """Refuse limits that not even a single draw of a group keeps.
+
+        Parameters
+        ----------
+        largest_share
+            The largest share f that a value has in any group.
+
+        Raises
+        ------
+        LevelError
+            If ε or δ is out of its range.
+        PolicyError
+            Naming the δ, or the retention probability, that f allows.
+        """
+        check_limits(self.rule, self.epsilon, self.delta)
+        most = self.largest_delta(largest_share)
+        if self.delta <= most:
+            return
+        if most >= 0.001:
+            raise PolicyError(
+                "With p = {retention:g} and ε = {epsilon:g}, a group in which one value has the"
+                " share f = {share:.3g} allows δ from 0 to {most:.3g}, not {delta:g}: even a"
+                " single draw tells too much.",
+                "Lower δ, or lower the retention probability.",
+                retention=self.retention,
+                epsilon=self.epsilon,
+                share=largest_share,
+                most=float(np.floor(most * 1000) / 1000),
+                delta=self.delta,
+            )
+        raise PolicyError(
+            "With p = {retention:g}, no δ can be promised for a group in which one value has the"
+            " share f = {share:.3g}: an estimate never exceeds the truth by {epsilon:.0%}.",
+            "Choose a retention probability below {highest:.3g}, or a smaller ε.",
+            retention=self.retention,
+            epsilon=self.epsilon,
+            share=largest_share,
+            highest=float(np.floor(self.highest_retention(largest_share) * 1000) / 1000),
+        )
+
+    def largest_delta(self, share: float = 1.0) -> float:
+        """Return the largest δ that a group with this largest share allows.
+
+        By the published tests, s_g is 1 there. By the exact one a single draw is off on either
+        side, unless the estimate from a draw that shows the value is within ε of the truth.
+        """
+        if self.rule is not Rule.EXACT:
+            # s_g is linear in ln δ.
+            per_log = float(
+                allowed_size(
+                    self.rule,
+                    self.retention,
+                    self.size_of_domain,
+                    share,
+                    self.epsilon,
+                    float(np.exp(-1.0)),
+                )
+            )
+            return float(np.exp(-1.0 / per_log))
+        shown = share * self.retention + (1.0 - self.retention) / self.size_of_domain
+        if shown + self.epsilon * self.retention * share < 1.0:
+            return 0.5
+        return (1.0 - shown) / 2.0 if self.sampling is Sampling.BLIND else 0.0
+
+    def highest_retention(self, share: float = 1.0) -> float:
+        """Return the retention probability below which the exact test can be kept."""
+        even = 1.0 / self.size_of_domain
+        return (1.0 - even) / (share * (1.0 + self.epsilon) - even)
+
+
+def sample_sizes(limits: Limits, counts: sparse.csr_array, context: Context) -> Whole:
+    """Return how many records of each group are drawn; all of them where it stays whole.
+
+    Parameters
+    ----------
+    limits
+        What is asked.
+    counts
+        How often each value occurs in each group, shape (G, m), only where it occurs.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    numpy.ndarray
+        From 1 to the group's size, shape (G,).
+
+    Raises
+    ------
+    LevelError, PolicyError
+        If the limits can't be kept, see `Limits.check`.
+    """
+    sizes: Whole = np.add.reduceat(counts.data, counts.indptr[:-1])
+    if limits.sampling is Sampling.BLIND:
+        limits.check()
+        distinct, inverse = np.unique(sizes, return_inverse=True)
+        return blind_sizes(limits, distinct, context)[inverse]
+    shares: Floats = np.maximum.reduceat(counts.data, counts.indptr[:-1]) / sizes
+    limits.check(float(shares.max()))
+    p, m = limits.retention, limits.size_of_domain
+    if limits.rule is not Rule.EXACT:
+        allowed = allowed_size(limits.rule, p, m, shares, limits.epsilon, limits.delta)
+        return np.where(sizes <= allowed, sizes, np.maximum(np.floor(allowed), 1)).astype(np.int64)
+    whole = private_groups(limits.rule, counts, p, m, limits.epsilon, limits.delta)
+    possible = largest_possible(p, m, shares, limits.epsilon, limits.delta)
+    samples = np.where(whole, sizes, np.minimum(sizes - 1, possible)).astype(np.int64)
+    _lower_until_private(limits, counts, samples, ~whole, context)
+    return samples
+
+
+def _lower_until_private(
+    limits: Limits,
+    counts: sparse.csr_array,
+    samples: Whole,
+    open_groups: npt.NDArray[np.bool_],
+    context: Context,
+) -> None:
+    """Lower groups' samples to the largest that keeps the promise for every value."""
+    starts = counts.indptr[:-1]
+    sizes = np.add.reduceat(counts.data, starts)
+    largest = np.maximum.reduceat(counts.data, starts)
+    left = np.flatnonzero(open_groups & (samples > 1))
+    total = max(len(left), 1)
+    while len(left):
+        context.report(1.0 - len(left) / total, "Finding out how many records may be drawn")
+        # Nearly always the most frequent value decides, so it is asked first.
+        passed = limits.tails_pass(sizes[left], largest[left], samples[left])
+        asked = left[passed]
+        row, entries = _entries_of(counts, asked)
+        sound = limits.tails_pass(sizes[asked][row], counts.data[entries], samples[asked][row])
+        passed[np.flatnonzero(passed)[np.unique(row[~sound])]] = False
+        left = left[~passed]
+        # Large samples are lowered a hundredth at a time: what is found passes all the same.
+        samples[left] -= 1 + samples[left] // _FINENESS
+        # A single draw always keeps the promise (`Limits.check`).
+        left = left[samples[left] > 1]
+
+
+def _entries_of(
+    counts: sparse.csr_array, rows: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the stored entries of some rows, and the place in `rows` each belongs to."""
+    lengths = np.diff(counts.indptr)[rows]
+    place = np.repeat(np.arange(len(rows)), lengths)
+    within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return place, counts.indptr[rows][place] + within
+
+
+def blind_sizes(limits: Limits, sizes: Whole, context: Context) -> Whole:
+    """Return how many records are drawn of groups, whatever their values.
+
+    Parameters
+    ----------
+    limits
+        What is asked; its `sampling` is blind.
+    sizes
+        Distinct group sizes, shape (k,).
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    numpy.ndarray
+        By the published tests, what a group allows in which one value holds all, for that
+        allows least. By the exact one the largest number, up to 192, with which the promise is
+        kept for every count that a value could have.
+    """
+    p, m = limits.retention, limits.size_of_domain
+    if limits.rule is not Rule.EXACT:
+        allowed = float(allowed_size(limits.rule, p, m, 1.0, limits.epsilon, limits.delta))
+        return np.where(sizes <= allowed, sizes, max(int(allowed), 1)).astype(np.int64)
+    possible = int(largest_possible(p, m, 1.0, limits.epsilon, limits.delta))
+    samples = np.minimum(sizes, min(possible, _LARGEST_BLIND))
+    left = np.flatnonzero(samples > 1)
+    total = max(len(left), 1)
+    while len(left):
+        context.report(1.0 - len(left) / total, "Finding out how many records may be drawn")
+        passed = _kept_for_all(limits, sizes[left], samples[left])
+        left = left[~passed]
+        samples[left] -= 1
+        left = left[samples[left] > 1]
+    return samples
+
+
+def _kept_for_all(limits: Limits, sizes: Whole, samples: Whole) -> npt.NDArray[np.bool_]:
+    """Return which groups keep the promise whatever their values are."""
+    # Where all records are alike, chance is least; it mostly decides, and costs least to ask.
+    passed = limits.tails_pass(sizes, sizes, samples)
+    for tried in _TRIED_FIRST:
+        left = np.flatnonzero(passed)
+        shares = np.linspace(1.0 / tried, 1.0, tried)
+        counts = np.maximum(np.ceil(sizes[left, None] * shares), 1).astype(np.int64)
+        sound = limits.tails_pass(sizes[left, None], counts, samples[left, None])
+        passed[left] = sound.all(axis=1)
+    asked = np.flatnonzero(passed)
+    # The distinct sizes of groups add up to no more than the table has records.
+    row = np.repeat(asked, sizes[asked])
+    ends = np.cumsum(sizes[asked])
+    counts = np.arange(len(row)) - np.repeat(ends - sizes[asked], sizes[asked]) + 1
+    sound = limits.tails_pass(sizes[row], counts, samples[row])
+    passed[row[~sound]] = False
+    return np.asarray(passed, dtype=np.bool_)

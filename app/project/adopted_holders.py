@@ -1,0 +1,74 @@
+"""Those who hold earlier releases, beside the recipients of this project's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.engine.mechanisms import mechanism_called
+from app.project.adopted_files import AdoptedFile, adopted_files
+from app.project.model import PolicyEntry
+
+
+@dataclass(frozen=True)
+class AdoptedHolder:
+    """Who holds an earlier release of a policy entry.
+
+    Parameters
+    ----------
+    name
+        The holder, or the file where nobody is named.
+    trust
+        The release's trust, from 0 to 1.
+    file
+        The release.
+    """
+
+    name: str
+    trust: float
+    file: AdoptedFile
+
+
+def holders_of(entry: PolicyEntry) -> tuple[AdoptedHolder, ...]:
+    """Return who holds earlier releases of an entry, the most trusted first.
+
+    Raises
+    ------
+    AdoptionError
+        If the settings don't tell properly of adopted releases.
+    """
+    mechanism = mechanism_called(entry.mechanism)
+    found = (
+        AdoptedHolder(file.called, mechanism.trust(file.level), file)
+        for file in adopted_files(entry.settings)
+    )
+    return tuple(sorted(found, key=lambda holder: -holder.trust))
+
+
+def rung_holders(entry: PolicyEntry) -> tuple[AdoptedHolder, ...]:
+    """Return who holds earlier releases that further levels are fitted to."""
+    return tuple(holder for holder in holders_of(entry) if holder.file.rung)
+
+
+def beside_sentence(entries: Iterable[PolicyEntry]) -> str:
+    """Say which adopted releases are no rungs, and what that means; empty where all are."""
+    parts = []
+    for entry in entries:
+        names = list(
+            dict.fromkeys(holder.name for holder in holders_of(entry) if not holder.file.rung)
+        )
+        if names:
+            parts.append(f"{entry.key} to {_listed(names)}")
+    if not parts:
+        return ""
+    which = "; ".join(parts)
+    return (
+        f"This leaves out earlier releases that are not on the ladder ({which}): whoever holds"
+        " one of them beside another release can learn more than from either, whatever is"
+        " released from now on."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,308 @@
+"""Finding out what an earlier release is before it is adopted; nothing is changed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.columns import Value
+from app.engine.mechanisms.adopting import LevelFound
+from app.engine.mechanisms.base import Adopted, Check
+from app.engine.progress import Context, Part
+from app.engine.table import EncodedColumn, Table
+from app.formats.files import digest_of
+from app.formats.options import ReadOptions
+from app.formats.reading import read_file
+from app.project.adopted_files import BY_ROWS, AdoptedFile, Match, adopted_files
+from app.project.adopted_rows import FileRows, match_rows, read_rows
+from app.project.adoption import adopting, entry_called, with_files, with_rungs
+from app.project.errors import AdoptionError
+from app.project.model import Document, PolicyEntry
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a custodian says of an earlier release.
+
+    Parameters
+    ----------
+    path
+        The file.
+    options
+        How to read it.
+    columns
+        The file's column for each attribute of the entry.
+    level
+        Its level in the mechanism's unit; None to have it estimated.
+    match
+        How its rows are matched.
+    values
+        Domain values for texts of the file that the domain does not have, by attribute.
+    holder
+        Who was given it.
+    """
+
+    path: Path
+    options: ReadOptions
+    columns: Mapping[str, str]
+    level: float | None = None
+    match: Match = field(default_factory=Match)
+    values: Mapping[str, tuple[tuple[str, Value], ...]] = field(default_factory=dict)
+    holder: str = ""
+
+
+@dataclass(frozen=True)
+class PairFound:
+    """How a release stands to one that was adopted before."""
+
+    other: AdoptedFile
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two form a ladder."""
+        return all(check.holds for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found of an earlier release before it is adopted.
+
+    Parameters
+    ----------
+    file
+        The release as it would be adopted, with its level.
+    others
+        The releases adopted before it, each a rung or not as it would be from then on.
+    found
+        The level it seems to have.
+    checks
+        Whether it is what the mechanism makes at its level.
+    pairs
+        How it stands to each release that was adopted before.
+    damage
+        What the holders know together, where the releases form no ladder.
+    spare
+        How many rows of the file belong to no record.
+    """
+
+    file: AdoptedFile
+    others: tuple[AdoptedFile, ...]
+    found: LevelFound
+    checks: tuple[Check, ...]
+    pairs: tuple[PairFound, ...] = ()
+    damage: tuple[str, ...] = ()
+    spare: int = 0
+
+    def with_file(self, file: AdoptedFile) -> Examination:
+        """Return it about the same release, told of otherwise."""
+        return replace(self, file=file)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is uniform and forms a ladder with everything adopted before."""
+        return all(check.holds for check in self.checks) and all(pair.holds for pair in self.pairs)
+
+
+def examine(
+    document: Document,
+    key: str,
+    claim: Claim,
+    columns: Sequence[EncodedColumn],
+    table: Table,
+    context: Context,
+    folders: Sequence[Path] = (),
+) -> Examination:
+    """Read an earlier release and find out what it is. Nothing is changed.
+
+    Parameters
+    ----------
+    document
+        What is decided so far.
+    key
+        The policy entry's key.
+    claim
+        What is said of the release.
+    columns
+        The entry's attributes, encoded.
+    table
+        The source table.
+    context
+        Progress and cancelling.
+    folders
+        Where files adopted before are looked for that are not in their places.
+
+    Raises
+    ------
+    AdoptionError
+        If the entry's mechanism adopts nothing, or the file does not match the table, is the
+        original or noise, or was adopted before.
+    LevelError
+        If the stated level is out of range.
+    FileError
+        If the file can't be read.
+    """
+    entry = entry_called(document, key)
+    mechanism = adopting(entry)
+    if claim.level is not None:
+        mechanism.check_adopted_level(claim.level)
+    file = _file_of(claim, document, Part(context, 0.0, 0.1))
+    earlier = adopted_files(entry.settings)
+    _refuse_repeated(file, earlier)
+    read = read_file(file.path, claim.options, Part(context, 0.1, 0.4))
+    _refuse_left_out(file, read.skipped_rows)
+    rows = match_rows(file, read.table, columns, table)
+    found = mechanism.find_level(columns, entry.settings, Adopted(file.level, rows.values))
+    if claim.level is None:
+        if not found.usable:
+            raise _no_release(file, found)
+        file = replace(file, level=found.proposal, estimated=True)
+    known = _others(earlier, columns, table, Part(context, 0.4, 0.7), folders, document)
+    return _judged(entry, file, rows, known, found, columns, Part(context, 0.7, 1.0))
+
+
+def adopt(document: Document, key: str, examination: Examination) -> Document:
+    """Return the document with an examined release adopted."""
+    return with_files(document, key, (*examination.others, examination.file))
+
+
+def _file_of(claim: Claim, document: Document, context: Context) -> AdoptedFile:
+    path = Path(claim.path).absolute()
+    match, source = claim.match, document.source
+    if match.by == BY_ROWS:
+        match = replace(match, source=source.digest if source is not None else "")
+    return AdoptedFile(
+        file=str(path),
+        digest=digest_of(path, context),
+        options=claim.options.to_dict(),
+        columns=dict(claim.columns),
+        level=claim.level if claim.level is not None else 0.0,
+        match=match,
+        values=dict(claim.values),
+        holder=claim.holder.strip(),
+    )
+
+
+def _refuse_repeated(file: AdoptedFile, earlier: Iterable[AdoptedFile]) -> None:
+    for other in earlier:
+        if other.digest == file.digest and other.columns == file.columns:
+            raise AdoptionError(
+                "{file} was adopted already, as the release to {holder}.",
+                "Name all who hold it there, or choose another file.",
+                file=file.path.name,
+                holder=other.called,
+            )
+
+
+def _refuse_left_out(file: AdoptedFile, skipped: int) -> None:
+    if skipped and file.match.by == BY_ROWS:
+        raise AdoptionError(
+            "{count:,} rows of {file} can't be read, so its rows can't be matched by their order.",
+            "Match by a key column, or mend the file.",
+            count=skipped,
+            file=file.path.name,
+        )
+
+
+def _no_release(file: AdoptedFile, found: LevelFound) -> AdoptionError:
+    return AdoptionError(
+        "{file} is no perturbed release of this column. {finding}",
+        "Check the column, and whether its rows are in the table's order; match by a key column"
+        " where they are not.",
+        file=file.path.name,
+        finding=found.finding,
+    )
+
+
+def _others(
+    earlier: Sequence[AdoptedFile],
+    columns: Sequence[EncodedColumn],
+    table: Table,
+    context: Context,
+    folders: Sequence[Path],
+    document: Document,
+) -> list[tuple[AdoptedFile, Adopted]]:
+    source = document.source.digest if document.source is not None else ""
+    found = []
+    for place, other in enumerate(earlier):
+        part = Part(context, place / len(earlier), (place + 1) / len(earlier))
+        rows = read_rows(other, columns, table, part, folders, source)
+        found.append((other, Adopted(other.level, rows.values)))
+    return found
+
+
+def _judged(
+    entry: PolicyEntry,
+    file: AdoptedFile,
+    rows: FileRows,
+    known: Sequence[tuple[AdoptedFile, Adopted]],
+    found: LevelFound,
+    columns: Sequence[EncodedColumn],
+    context: Context,
+) -> Examination:
+    mechanism, settings = adopting(entry), entry.settings
+    release = Adopted(file.level, rows.values)
+    context.report(0.0, "Examining the release")
+    checks = mechanism.check_adopted(columns, settings, release)
+    if not found.usable and not all(check.holds for check in checks):
+        raise _no_release(file, found)
+    pairs = []
+    for place, (other, other_release) in enumerate(known):
+        context.report(0.5 * place / len(known), "Examining it beside the others")
+        if other.level == file.level:
+            pairs.append(PairFound(other, (_same_level(file, release, other, other_release),)))
+            continue
+        upper, lower = release, other_release
+        if mechanism.trust(other.level) > mechanism.trust(file.level):
+            upper, lower = lower, upper
+        checked = mechanism.check_adopted_pair(columns, settings, upper, lower)
+        pairs.append(PairFound(other, checked))
+    file = replace(
+        file,
+        sound=all(check.holds for check in checks),
+        apart=tuple(pair.other.digest for pair in pairs if not pair.holds),
+    )
+    damage: tuple[str, ...] = ()
+    if not all(pair.holds for pair in pairs):
+        releases = [release, *(other for _, other in known)]
+        part = Part(context, 0.5, 1.0)
+        damage = mechanism.describe_damage(columns, settings, releases, part)
+    everything = with_rungs([file, *(other for other, _ in known)], mechanism)
+    file = next(one for one in everything if one.digest == file.digest)
+    others = tuple(one for one in everything if one is not file)
+    context.report(1.0, "Examined")
+    return Examination(file, others, found, checks, tuple(pairs), damage, rows.spare)
+
+
+def _same_level(
+    file: AdoptedFile, release: Adopted, other: AdoptedFile, other_release: Adopted
+) -> Check:
+    """Return the check that fails for two releases of one level; refuse one that is a copy."""
+    differing = sum(
+        _differing(values, other_release.values[name]) for name, values in release.values.items()
+    )
+    if not differing:
+        raise AdoptionError(
+            "{file} shows the same values as the release to {holder}, which was adopted already.",
+            "Name all who hold it there.",
+            file=file.path.name,
+            holder=other.called,
+        )
+    return Check(
+        "One level, one release",
+        False,
+        f"Both are said to have the same level, and they differ in {differing:,} values.",
+    )
+
+
+def _differing(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> int:
+    """Count the values that differ; what is missing in both does not (it is unlike itself)."""
+    differing = one != other
+    if one.dtype.kind == "f":
+        differing &= ~(np.isnan(one) & np.isnan(other))
+    return int(differing.sum())

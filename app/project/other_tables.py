@@ -1,0 +1,93 @@
+"""Looking into a table that another holder published: its columns, classes and spelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from app.engine.diversity.others import (
+    HolderClasses,
+    OtherTable,
+    holder_classes,
+    propose_spelling,
+    unknown_values,
+)
+from app.engine.errors import SfumatoError
+from app.engine.progress import Context, Part
+from app.engine.values import Value
+from app.formats.options import ReadOptions
+from app.formats.reading import detect_options, digest_of, preview, read_table
+from app.project.generalization import OtherTableFile
+
+MOST_UNKNOWN = 60
+"""With more values than this that are not ours, it is the wrong column."""
+
+
+@dataclass(frozen=True)
+class OpenedOther:
+    """A file that was looked into: how it is read, its columns, and which is sensitive."""
+
+    path: Path
+    options: ReadOptions
+    columns: tuple[str, ...]
+    rows_seen: int
+    unique: frozenset[str]
+
+
+@dataclass(frozen=True)
+class LookAtOther:
+    """What came of reading another holder's table.
+
+    Parameters
+    ----------
+    file
+        How it is kept in the document; its spelling includes what is proposed.
+    classes
+        Its classes; None where it can't be used as it is.
+    unknown
+        Its sensitive values that are not ours, with what is proposed for each; shown to the
+        custodian and kept nowhere else.
+    problem
+        Why it can't be used.
+    """
+
+    file: OtherTableFile
+    classes: HolderClasses | None = None
+    unknown: tuple[Value, ...] = field(default=(), repr=False)
+    problem: SfumatoError | None = None
+
+
+def open_other(path: Path, context: Context) -> OpenedOther:
+    """Look into a file."""
+    context.report(0.0, "Looking into the file")
+    options = detect_options(path)
+    seen = preview(path, options)
+    unique = frozenset(
+        name
+        for name in seen.columns
+        if seen.rows > 20 and seen.column(name).nunique(dropna=False) == seen.rows
+    )
+    return OpenedOther(path, options, tuple(seen.columns), seen.rows, unique)
+
+
+def look_at_other(
+    opened: OpenedOther, stated: OtherTableFile, values: tuple[Value, ...], context: Context
+) -> LookAtOther:
+    """Read the whole table, and its classes by our values."""
+    digest = digest_of(opened.path, Part(context, 0.0, 0.2))
+    frame = read_table(opened.path, opened.options, Part(context, 0.2, 0.8)).frame
+    given = dict(stated.spelling)
+    bare = OtherTable(stated.holder, frame, stated.quasi_identifiers, stated.sensitive)
+    file = replace(stated, path=str(opened.path), digest=digest, options=opened.options.to_dict())
+    strange: tuple[Value, ...] = ()
+    try:
+        strange = tuple(unknown_values(bare, values))
+        if None not in values and bool(frame[stated.sensitive].isna().any()):
+            strange = (*strange, None)
+        spelling = {**propose_spelling(bare, values), **given}
+        file = replace(file, spelling=tuple(spelling.items()))
+        strange = strange if len(strange) <= MOST_UNKNOWN else ()
+        classes = holder_classes(replace(bare, spelling=spelling), values)
+    except SfumatoError as problem:
+        return LookAtOther(file, None, strange, problem.with_traceback(None))
+    return LookAtOther(file, classes, strange)

@@ -1,0 +1,103 @@
+"""The part of a verification that looks at a generalized table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from app.engine.diversity.checker import verify_publication
+from app.engine.errors import SfumatoError
+from app.engine.mechanisms.base import Check
+from app.engine.progress import Context, Part
+from app.engine.table import Table
+from app.formats.bundle_reading import Bundle
+from app.project.compare import all_within, differing_rows
+from app.project.generalization import from_plain
+from app.project.generalizing import Prepared, prepare, published_table
+from app.project.model import Document
+from app.project.publication import hierarchies_digest
+from app.project.records import ReleaseRecord
+from app.project.verify_rows import any_rows, describe_difference
+
+
+def check_publication(
+    bundle: Bundle, record: ReleaseRecord, document: Document, table: Table, context: Context
+) -> tuple[Check, ...]:
+    """Check a bundle against the publication that the ledger knows it as.
+
+    Its rows are compared with the table made again, and its promises are computed anew from
+    its own rows.
+
+    Parameters
+    ----------
+    bundle
+        The bundle.
+    record
+        The publication.
+    document
+        The project's present document: its hierarchies make the table again.
+    table
+        The source table.
+    context
+        Progress and cancelling.
+    """
+    facts = record.details["generalization"]
+    decided = replace(from_plain(facts["decided"]), node=None)
+    document = replace(document, generalization=decided)
+    try:
+        prepared = prepare(document, table, Part(context, 0.0, 0.4))
+    except SfumatoError as error:
+        return (Check("Table", False, f"It can't be made again. {error}"),)
+    checks = [_check_promises(bundle, decided.quasi_identifiers, decided.sensitive, prepared)]
+    if hierarchies_digest(prepared.hierarchies) != facts["hierarchies"]:
+        finding = "It can't be made again: a hierarchy is not what it was when it was published."
+        return (*checks, Check("Table", False, finding))
+    context.report(0.6, "Making the table again")
+    try:
+        publication, _ = published_table(document, table, prepared, tuple(facts["levels"]))
+    except SfumatoError as error:
+        return (*checks, Check("Table", False, f"It can't be made again. {error}"))
+    return (*checks, _check_rows(bundle.table.frame, publication.frame.reset_index(drop=True)))
+
+
+def _check_promises(
+    bundle: Bundle, quasi_identifiers: tuple[str, ...], sensitive: str, prepared: Prepared
+) -> Check:
+    """Check what was promised from the bundle's own rows."""
+    title = "Promises"
+    try:
+        found = verify_publication(
+            bundle.table.frame,
+            quasi_identifiers,
+            sensitive,
+            prepared.criteria,
+            prepared.others,
+            prepared.values,
+        )
+    except SfumatoError as error:
+        return Check(title, False, str(error))
+    failing = [c.criterion.title for c in found.criteria if not c.holds]
+    if failing:
+        return Check(title, False, f"Its rows don't keep {', '.join(failing)}.")
+    kept = ", ".join(c.criterion.title for c in found.criteria)
+    return Check(title, True, f"Its {found.rows:,} rows in {found.classes:,} classes keep {kept}.")
+
+
+def _check_rows(found: pd.DataFrame, made: pd.DataFrame) -> Check:
+    """Check the rows against those of the table made again."""
+    title = "Table"
+    if list(found.columns) != list(made.columns):
+        return Check(title, False, "Its columns are not those that were published.")
+    rows = min(len(found), len(made))
+    differing = any_rows(
+        (differing_rows(made[name].iloc[:rows], found[name].iloc[:rows]) for name in made), rows
+    )
+    if len(found) == len(made) and not differing.any():
+        return Check(title, True, f"All {rows:,} rows are those that were published.")
+    if all_within(made, found):
+        what = "in another order" if len(found) == len(made) else "but not all of them"
+        return Check(title, False, f"Its rows are those that were published, {what}.")
+    if len(found) != len(made):
+        return Check(title, False, f"It has {len(found):,} rows; {len(made):,} were published.")
+    return Check(title, False, f"They are not those published: {describe_difference(differing)}.")

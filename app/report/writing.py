@@ -1,0 +1,69 @@
+"""Writing a report as a file, complete or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from app.formats.files import refusal_to_write
+from app.project.errors import ProjectError
+from app.report.blocks import Report
+from app.report.drawing import Drawn
+from app.report.html import to_html
+from app.report.pdf import write_pdf
+
+PICTURES_OF: Final = {".html": "svg", ".pdf": "png"}
+"""Which kind of picture each ending of a report's file needs."""
+
+
+def picture_kind(path: Path) -> str:
+    """Return the kind of picture that a report's file needs: ``svg`` or ``png``.
+
+    Raises
+    ------
+    ProjectError
+        If it is neither HTML nor PDF.
+    """
+    kind = PICTURES_OF.get(path.suffix.lower())
+    if kind is None:
+        raise ProjectError(
+            "A report is written as HTML or PDF, and {path} ends in neither.",
+            "Give a name that ends in .html or .pdf.",
+            path=path,
+        )
+    return kind
+
+
+def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
+    """Write a report; a file that is there is replaced once the new one is complete.
+
+    Parameters
+    ----------
+    report
+        The report.
+    pictures
+        Its plots in the `picture_kind` of the path, in order.
+    path
+        The file; its ending says how it is written.
+
+    Raises
+    ------
+    CannotWrite, DiskFull
+        If the folder does not take the file; what was there stays.
+    ProjectError
+        If it is neither HTML nor PDF.
+    """
+    kind = picture_kind(path)
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        if kind == "svg":
+            unfinished.write_text(to_html(report, pictures), encoding="utf-8", newline="\n")
+        else:
+            write_pdf(report, pictures, unfinished)
+        os.replace(unfinished, path)  # noqa: PTH105 - the atomic one
+    except OSError as error:
+        raise refusal_to_write(error, path) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""The hierarchy editor: its forms, its preview and its list of problems."""

@@ -1,0 +1,183 @@
+"""Which groups one release gives away, computed in a job; no widgets here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from app.engine.audit.estimate_tails import retention_of
+from app.engine.audit.group_risk import GroupRisk, Remedy, RiskLimits, group_risk, remedies
+from app.engine.audit.group_view import GroupView, group_view
+from app.engine.audit.risk_curves import CurvePoint, Setting, risk_curves
+from app.engine.errors import EstimationError
+from app.engine.progress import Context, Part
+from app.engine.randomness import KeyRing
+from app.engine.reconstruction_privacy import Rule
+from app.project.attacker import (
+    Attacked,
+    Exposure,
+    attacked,
+    coarser,
+    exposure,
+    released_values,
+)
+from app.ui.panels.audit.groups.page import Subject
+
+MOST_LISTED = 1_000
+"""Groups in the list, the riskiest first."""
+
+USUAL_RETENTION = 0.5
+"""What the curves start from where a release has no retention probability of its own."""
+
+
+@dataclass(frozen=True)
+class RiskAnswer:
+    """What the page about small groups shows.
+
+    Parameters
+    ----------
+    known
+        The attribute as the attacker sees it.
+    shown
+        The recipient's release.
+    risk
+        What violates.
+    remedies
+        What dropping or binning public columns would change.
+    listed
+        The groups in the list, the riskiest first.
+    released
+        How often each value is released in each group; None where nothing can be estimated.
+    """
+
+    known: Attacked
+    shown: Exposure
+    risk: GroupRisk
+    remedies: tuple[Remedy, ...]
+    listed: tuple[int, ...]
+    released: sparse.csr_array | None
+
+    def view(self, group: int) -> GroupView:
+        """Return one group's true distribution beside its reconstruction."""
+        released = None
+        if self.released is not None:
+            released = np.asarray(self.released[[group]].todense(), dtype=np.int64).ravel()
+        trials = None if self.shown.trials is None else int(self.shown.trials.counts[group])
+        return group_view(self.known.grouped, group, self.shown.matrix, released, trials)
+
+
+def answer_risk(
+    subject: Subject, limits: RiskLimits, keys: KeyRing, context: Context
+) -> RiskAnswer:
+    """Examine the groups of one recipient's release.
+
+    Raises
+    ------
+    SfumatoError
+        If the release can't be examined.
+    """
+    document, table = subject.document, subject.table
+    known = attacked(document, table, subject.column, subject.knowledge, Part(context, 0.0, 0.1))
+    recipient = document.recipient(subject.recipient)
+    shown = exposure(document, subject.entry, known, recipient)
+    risk = group_risk(known.grouped, shown.matrix, limits, Part(context, 0.2, 0.4), shown.trials)
+    fixes = remedies(
+        known.grouped,
+        coarser(document, table, subject.knowledge),
+        shown.matrix,
+        limits,
+        Part(context, 0.4, 0.8),
+    )
+    released = None
+    if shown.trust > 0.0:
+        released = released_values(
+            document, table, subject.entry, known, recipient, keys, Part(context, 0.8, 1.0)
+        )
+    return RiskAnswer(known, shown, risk, fixes, riskiest(known, risk), released)
+
+
+def riskiest(known: Attacked, risk: GroupRisk) -> tuple[int, ...]:
+    """Return groups, violating ones first, and the largest of them first."""
+    order = np.lexsort((-known.grouped.sizes, ~risk.violating))
+    return tuple(int(group) for group in order[:MOST_LISTED])
+
+
+def answer_curves(subject: Subject, limits: RiskLimits, context: Context) -> tuple[CurvePoint, ...]:
+    """Return how the violating shares move with p, ε, δ and size, around a release.
+
+    Raises
+    ------
+    SfumatoError
+        If the groups can't be formed.
+    """
+    document = subject.document
+    known = attacked(
+        document, subject.table, subject.column, subject.knowledge, Part(context, 0.0, 0.1)
+    )
+    recipient = document.recipient(subject.recipient)
+    shown = exposure(document, subject.entry, known, recipient)
+    retention = retention_of(shown.matrix)
+    if retention is None or not 0.0 < retention < 1.0:
+        retention = USUAL_RETENTION
+    start = Setting(retention, limits, known.groups.records)
+    return risk_curves(
+        known.groups,
+        known.codes,
+        known.grouped.values,
+        start,
+        Part(context, 0.2, 1.0),
+        rules=[limits.rule],
+    )
+
+
+def passed_by_published_rule(answer: RiskAnswer) -> npt.NDArray[np.bool_]:
+    """Return which groups the simplified published test lets pass, shape (G,).
+
+    Raises
+    ------
+    EstimationError
+        If the release has no retention probability that all values share.
+    """
+    if answer.risk.allowed is None:
+        raise EstimationError("There is no published test for this release.")
+    passed: npt.NDArray[np.bool_] = answer.known.grouped.sizes <= answer.risk.allowed
+    return passed
+
+
+def as_frame(answer: RiskAnswer, names: dict[str, str]) -> pd.DataFrame:
+    """Return the listed groups as a table. For the custodian's eyes only.
+
+    Parameters
+    ----------
+    answer
+        What was found.
+    names
+        The columns' headings: size, value, share, within, allowed, violates.
+    """
+    grouped, risk = answer.known.grouped, answer.risk
+    rows = np.array(answer.listed, dtype=np.int64)
+    domain = answer.known.attribute.domain
+    labels = domain.names if domain is not None else ()
+    columns: dict[str, object] = {
+        names["size"]: grouped.sizes[rows],
+        names["value"]: [labels[int(code)] for code in grouped.commonest[rows]],
+        names["share"]: np.round(100.0 * grouped.shares[rows], 1),
+        names["within"]: np.round(100.0 * risk.tails.within[rows], 1),
+    }
+    if risk.allowed is not None:
+        columns[names["allowed"]] = np.round(risk.allowed[rows], 1)
+    columns[names["violates"]] = np.where(risk.violating[rows], names["yes"], names["no"])
+    for attribute in grouped.attributes:
+        shown = [attribute.value(int(code)) for code in attribute.codes[rows]]
+        heading = attribute.name if attribute.name not in columns else f"{attribute.name} "
+        columns[heading] = pd.Series(shown, dtype=object)
+    return pd.DataFrame(columns)
+
+
+def rule_of(value: object) -> Rule:
+    """Return the test that a field's value stands for."""
+    return Rule(str(value))

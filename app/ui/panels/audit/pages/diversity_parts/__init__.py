@@ -1,0 +1,1 @@
+"""What the page about other holders' tables is made of."""

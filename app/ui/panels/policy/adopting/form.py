@@ -1,0 +1,162 @@
+"""What a custodian says of an earlier release: file, column, matching, level, holder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+
+from app.engine.mechanisms import mechanism_called
+from app.engine.table import Attribute
+from app.project.adopted_files import BY_KEY, BY_ROWS, Match
+from app.project.model import Document, PolicyEntry
+from app.ui.panels.policy.adopting.looking import Opened
+from app.ui.panels.policy.adopting.wording import level_field, tr
+from app.ui.theme import Space
+from app.ui.widgets.fields import ChoiceField, NumberField, Segments
+from app.ui.widgets.layout import ElidedLabel, button, label, row
+
+
+class ClaimForm(QWidget):
+    """The fields of a claim.
+
+    Parameters
+    ----------
+    document, entry, attributes
+        What the release is of.
+    columns
+        The table's columns, which records can be told apart by.
+    """
+
+    changed = Signal()
+    file_asked = Signal()
+
+    def __init__(
+        self,
+        document: Document,
+        entry: PolicyEntry,
+        attributes: Sequence[Attribute],
+        columns: Sequence[str],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._entry, self._attributes = entry, tuple(attributes)
+        self.opened: Opened | None = None
+        self.path = ElidedLabel(tr("No file is chosen yet."), "muted", Qt.TextElideMode.ElideMiddle)
+        self.choose = button(tr("Choose &file…"), self.file_asked.emit, icon="folder")
+        self.columns = {
+            name: self._choice(tr("Column of {name}", name=name)) for name in entry.attributes
+        }
+        self.match = Segments(((BY_ROWS, tr("Row by row")), (BY_KEY, tr("By a key column"))), self)
+        self.match.setAccessibleName(tr("How rows are matched"))
+        self.table_key = self._choice(tr("Key column of the table"))
+        self.table_key.set_choices([(name, name) for name in columns])
+        self.table_key.set_value(document.record_key or columns[0])
+        self.file_key = self._choice(tr("Key column of the file"))
+        self.how = Segments(((False, tr("Estimate it")), (True, tr("I know it"))), self)
+        self.how.setAccessibleName(tr("Where the level comes from"))
+        field = level_field(entry.mechanism)
+        self.level = NumberField(
+            field.minimum, field.maximum, decimals=max(field.decimals, 4), unit=field.unit
+        )
+        self.level.spin.setAccessibleName(tr(field.title))
+        self.level.set_value(next(iter(self._proposal().values())))
+        self.holder = QLineEdit(self)
+        self.holder.setPlaceholderText(tr("Who was given it"))
+        self.holder.setAccessibleName(tr("Holder"))
+        self._lay_out(tr(field.title))
+        self._connect()
+        self._show_fields()
+
+    def _proposal(self) -> dict[str, float]:
+        return dict(mechanism_called(self._entry.mechanism).default_statements(1)[0])
+
+    def _choice(self, name: str) -> ChoiceField:
+        made = ChoiceField(parent=self)
+        made.setAccessibleName(name)
+        made.setMinimumWidth(160)
+        return made
+
+    def _lay_out(self, level_name: str) -> None:
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setHorizontalSpacing(Space.BETWEEN)
+        form.setVerticalSpacing(Space.INSIDE)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        file_line = row(self.path, self.choose)
+        file_line.setStretch(0, 1)
+        form.addRow(label(tr("File")), file_line)
+        several = len(self.columns) > 1
+        for name, field in self.columns.items():
+            text = tr("Column of {name}", name=name) if several else tr("Column")
+            form.addRow(label(text), row(field, None))
+        self._is = label("=", "muted")
+        form.addRow(
+            label(tr("Rows are matched")),
+            row(self.match, self.table_key, self._is, self.file_key, None),
+        )
+        form.addRow(label(tr("Level")), row(self.how, label(level_name, "muted"), self.level, None))
+        form.addRow(label(tr("Held by")), self.holder)
+
+    def _connect(self) -> None:
+        for choice in (*self.columns.values(), self.table_key, self.file_key):
+            choice.chosen.connect(self._tell)
+        for segments in (self.match, self.how):
+            segments.chosen.connect(self._tell)
+        self.level.value_changed.connect(self._tell)
+
+    def _tell(self, _value: object = None) -> None:
+        self._show_fields()
+        if self.opened is not None:
+            self.changed.emit()
+
+    def _show_fields(self) -> None:
+        """Enable what counts; nothing moves."""
+        known = self.opened is not None
+        for choice in self.columns.values():
+            choice.setEnabled(known)
+        by_key = self.match.value == BY_KEY
+        for widget in (self.table_key, self._is, self.file_key):
+            widget.setVisible(by_key)
+        self.file_key.setEnabled(known)
+        self.level.setEnabled(bool(self.how.value))
+
+    def show_file(self, opened: Opened) -> None:
+        """Offer a file's columns, those of the same names chosen."""
+        self.opened = opened
+        self.path.setText(str(opened.path))
+        choices = [(name, name) for name in opened.columns]
+        for name, field in self.columns.items():
+            field.set_choices(choices)
+            field.set_value(name)
+        self.file_key.set_choices(choices)
+        self.file_key.set_value(self.table_key.value)
+        self._tell()
+
+    @property
+    def file(self) -> Path | None:
+        """The file that was chosen."""
+        return self.opened.path if self.opened is not None else None
+
+    def stated_match(self) -> Match:
+        """Return how rows are matched."""
+        if self.match.value == BY_ROWS:
+            return Match()
+        return Match(BY_KEY, str(self.table_key.value), str(self.file_key.value))
+
+    def stated_level(self) -> float | None:
+        """Return the level that is stated; None to have it estimated.
+
+        Raises
+        ------
+        LevelError
+            If it can't be met.
+        """
+        if not self.how.value:
+            return None
+        entry = self._entry
+        statement = {level_field(entry.mechanism).name: self.level.value}
+        return mechanism_called(entry.mechanism).level(statement, self._attributes, entry.settings)

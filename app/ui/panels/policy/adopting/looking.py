@@ -1,0 +1,91 @@
+"""What the adoption dialog has done in jobs; no widgets here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.engine.errors import SfumatoError
+from app.engine.progress import Context, Part
+from app.engine.table import EncodedColumn, Table
+from app.formats.options import ReadOptions
+from app.formats.reading import detect_options, preview, read_table
+from app.project.adopted_rows import unknown_values
+from app.project.adoption_examination import Claim, Examination, examine
+from app.project.errors import AdoptionError
+from app.project.model import Document
+
+MOST_UNKNOWN = 40
+"""With more values than this that the domain does not have, it is the wrong column."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that was looked into: how it is read, and the names of its columns."""
+
+    path: Path
+    options: ReadOptions
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What came of examining a claim: findings, or why there are none.
+
+    Parameters
+    ----------
+    examination
+        What was found; None where there was a problem.
+    problem
+        Why the release can't be adopted as it is claimed.
+    unknown
+        For an attribute, the file's values that its domain does not have; the custodian can
+        say what they mean. They are shown to the custodian, and kept nowhere else.
+    """
+
+    examination: Examination | None = None
+    problem: SfumatoError | None = None
+    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+
+def open_file(path: Path, context: Context) -> Opened:
+    """Look into a file."""
+    context.report(0.0, "Looking into the file")
+    options = detect_options(path)
+    return Opened(path, options, preview(path, options).columns)
+
+
+def look(
+    document: Document,
+    key: str,
+    claim: Claim,
+    columns: Sequence[EncodedColumn],
+    table: Table,
+    folders: Sequence[Path],
+    context: Context,
+) -> Look:
+    """Examine a claim; where values don't fit the domain, find out which."""
+    try:
+        found = examine(document, key, claim, columns, table, Part(context, 0.0, 0.9), folders)
+    except AdoptionError as problem:
+        return Look(None, problem, _unknown(claim, columns, Part(context, 0.9, 1.0)))
+    except SfumatoError as problem:
+        return Look(None, problem)
+    return Look(found)
+
+
+def _unknown(
+    claim: Claim, columns: Sequence[EncodedColumn], context: Context
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    with suppress(SfumatoError):
+        read = read_table(claim.path, claim.options, context)
+        for column in columns:
+            name, domain = column.attribute.name, column.attribute.domain
+            if domain is not None:
+                strange = unknown_values(domain, read.column(claim.columns[name]))
+                if 0 < len(strange) <= MOST_UNKNOWN:
+                    found[name] = strange
+    return found

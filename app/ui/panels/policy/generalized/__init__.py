@@ -1,0 +1,1 @@
+"""A generalized table in the place of perturbed releases: what is asked of it, and which one."""

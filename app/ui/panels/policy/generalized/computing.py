@@ -1,0 +1,133 @@
+"""What is found out about generalized tables in jobs; no widgets here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.diversity.checker import PublicationCheck
+from app.engine.diversity.lattice import Node
+from app.engine.diversity.loss import Loss, loss_of_classes
+from app.engine.diversity.publication import (
+    Publication,
+    Suppressed,
+    equivalence_classes,
+)
+from app.engine.diversity.risk import Risk, risk_of_frame
+from app.engine.progress import Context
+from app.engine.table import Table
+from app.project.generalizing import Prepared, Searched, decided_in, published_table
+from app.project.model import Document
+
+CHEAP_CELLS = 1_500_000
+"""Up to so many public cells are searched without being asked: it takes a moment."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one node loses, and its smallest class.
+
+    Parameters
+    ----------
+    node
+        Its levels.
+    loss
+        What it loses.
+    smallest
+        The records of its smallest class that is published; 0 where none is.
+    """
+
+    node: Node
+    loss: Loss
+    smallest: int
+
+
+@dataclass(frozen=True)
+class View:
+    """The published table of a node beside the table it was made from.
+
+    Parameters
+    ----------
+    publication, check
+        The table, and what an independent check of it found.
+    before, after
+        The same rows, before and after; what is left out shows nothing after.
+    grouped
+        The order of the rows that puts classes together.
+    risks
+        The risk of being found, before and after.
+    distinct
+        For each public column its different values, before and after.
+    """
+
+    publication: Publication
+    check: PublicationCheck
+    before: pd.DataFrame = field(repr=False)
+    after: pd.DataFrame = field(repr=False)
+    grouped: npt.NDArray[np.int64] = field(repr=False)
+    risks: tuple[Risk, Risk]
+    distinct: Mapping[str, tuple[int, int]]
+
+    @property
+    def left_out(self) -> int:
+        """The number of records that are not published, or starred."""
+        return self.publication.classes.suppressed
+
+
+def is_cheap(document: Document, table: Table) -> bool:
+    """Return whether a search takes a moment only, so that it can start by itself."""
+    decided = decided_in(document)
+    cells = table.rows * len(decided.quasi_identifiers)
+    steady = all(choice.build().survives_growth for choice in decided.criteria)
+    return cells <= (CHEAP_CELLS if steady or not decided.suppression else CHEAP_CELLS // 30)
+
+
+def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[Measured, ...]:
+    """Measure what nodes lose."""
+    measured = []
+    for number, node in enumerate(nodes):
+        context.report(number / len(nodes), "Measuring what is lost")
+        classes = equivalence_classes(found.coded, node, found.criteria)
+        kept = classes.sizes[classes.kept]
+        loss = loss_of_classes(found.coded, node, classes)
+        measured.append(Measured(node, loss, int(kept.min()) if len(kept) else 0))
+    return tuple(measured)
+
+
+def look(
+    document: Document, table: Table, searched: Searched, node: Node, context: Context
+) -> View:
+    """Make the published table of a node, check it, and measure the risk before and after.
+
+    Raises
+    ------
+    DiversityError
+        If the node is not safe, or the starred records by themselves are not.
+    """
+    context.report(0.0, "Making the table")
+    publication, check = published_table(document, table, searched, node)
+    context.report(0.6, "Comparing with the original")
+    names = list(decided_in(document).quasi_identifiers)
+    shown = [name for name in table.columns if name in publication.frame.columns]
+    before = table.frame[shown]
+    after = publication.frame[shown]
+    if publication.suppressed is Suppressed.DROPPED and len(after) < len(before):
+        after = after.reindex(before.index)
+    kept = publication.frame
+    context.report(0.8, "Measuring the risk")
+    return View(
+        publication,
+        check,
+        before.reset_index(drop=True),
+        after.reset_index(drop=True),
+        np.argsort(publication.classes.of_row, kind="stable").astype(np.int64),
+        (risk_of_frame(before, names), risk_of_frame(kept, names)),
+        {
+            name: (int(before[name].nunique(dropna=False)), int(kept[name].nunique(dropna=False)))
+            for name in names
+        },
+    )

@@ -1,0 +1,113 @@
+"""``python -m tests.benchmarks.tracing``: how often a leaked file names the right recipient.
+
+Ten recipients of the sample, at clearly different levels and at levels a hair apart, and
+mixtures of two: the share of right answers beside what was computed beforehand.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.engine.audit.leak_counts import LeakCounts
+from app.engine.audit.traceability import count_released, measured_success, traceability
+from app.engine.audit.tracing import trace_leak
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing
+from app.formats.reading import detect_options
+from app.project.marking import with_spacing
+from app.project.model import Document, Recipient
+from app.project.released import released_columns
+from app.project.rules import apply_rules
+from app.project.source import read_source
+from resources import resource_path
+
+TRIALS = 1_000
+SHOWN = ("sex", "region", "ward", "diagnosis")
+"""Few public columns: with all of the sample's, a handful of rows would do."""
+KEYS = KeyRing(b"t" * 32)
+HEADING = (
+    "| ten recipients at | leaked rows | computed: at least | named rightly | trials |\n"
+    "|---|---|---|---|---|\n"
+)
+
+Rows = npt.NDArray[np.int64]
+
+
+def documents() -> dict[str, tuple[Document, object]]:
+    path = Path(resource_path("samples", "clinic.csv"))
+    table, source = read_source(path, detect_options(path), Silent())
+    text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
+    document = apply_rules(text, table, Document(source=source))
+    found = {}
+    for name, levels, spacing in (
+        ("clearly different levels, 0.9 to 0.09", np.linspace(0.9, 0.09, 10), 0.0),
+        ("level 0.5, 5 % apart", np.full(10, 0.5), 0.05),
+        ("level 0.5, 1 % apart", np.full(10, 0.5), 0.01),
+    ):
+        recipients = tuple(
+            Recipient(f"R{i}", {e.key: {"retention_probability": p} for e in document.policy})
+            for i, p in enumerate(levels)
+        )
+        settled = replace(document, recipients=recipients, level_spacing=0.0)
+        found[name] = (with_spacing(settled, spacing), table)
+    return found
+
+
+def releases_of(document: Document, table: object) -> list[Rows]:
+    made = []
+    for recipient in document.recipients:
+        frame = released_columns(document, table, recipient, KEYS, Silent())
+        shown = frame[[name for name in SHOWN if name in frame.columns]]
+        made.append(pd.util.hash_pandas_object(shown, index=False).to_numpy().view(np.int64))
+    return made
+
+
+def mixtures(releases: list[Rows], each: int, generator: np.random.Generator) -> float:
+    """Return how often both sources of a mixture are named, and no other."""
+    counts = count_released(releases)
+    _, places = np.unique(np.concatenate(releases), return_inverse=True)
+    rows, right = len(releases[0]), 0
+    for _ in range(TRIALS):
+        pair = generator.permutation(len(releases))[:2]
+        leaked = np.zeros(counts.shape[1], dtype=np.int64)
+        for source in pair:
+            chosen = generator.choice(rows, size=each, replace=False)
+            leaked += np.bincount(places[source * rows + chosen], minlength=counts.shape[1])
+        seen = leaked > 0
+        leak = LeakCounts(leaked[seen], counts[:, seen], rows, float(counts.shape[1]))
+        named = sorted(suspect.candidates for suspect in trace_leak(leak, Silent()).sources)
+        right += named == sorted((int(source),) for source in pair)
+    return right / TRIALS
+
+
+def main() -> int:
+    generator = np.random.default_rng(20_261_120)
+    sys.stdout.write(HEADING)
+    for name, (document, table) in documents().items():
+        releases = releases_of(document, table)
+        needed = traceability(releases, Silent()).most_rows
+        sizes = [int(min(needed, len(releases[0])))]
+        if name.startswith("clearly"):
+            sizes.insert(0, 200)
+        for size in dict.fromkeys(sizes):
+            leaks = [generator.choice(len(releases[0]), size, replace=False) for _ in range(TRIALS)]
+            success = measured_success(releases, leaks, Silent())
+            computed = "99 %" if size >= needed else "(not enough rows)"
+            sys.stdout.write(f"| {name} | {size:,} | {computed} | {success:.1%} | {TRIALS:,} |\n")
+            sys.stdout.flush()
+        if name.startswith("clearly"):
+            both = mixtures(releases, 1_000, generator)
+            sys.stdout.write(
+                f"| {name}, two mixed | 1,000 of each | | both {both:.1%} | {TRIALS:,} |\n"
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""``sfumato adopt``: from files of another tool to releases on one ladder with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.commands.base import ExitCode
+from app.project.adopted_files import adopted_files
+from app.project.store import ProjectFile
+from tests.cli.conftest import RULES
+from tests.project import adopting
+from tests.project.making import PASSPHRASE
+
+WARD = adopting.ward(2_000)
+WARD_RULES = RULES.replace('[columns.sex]\nrole = "quasi-identifier"\n\n', "").replace(
+    '"asthma", "cold", "flu", "gout"', '"asthma", "cold", "flu", "gout", "measles"'
+)
+
+
+@pytest.fixture
+def ward(line):
+    """A project over two thousand records."""
+    (line.folder / "ward.csv").write_text(WARD.frame.to_csv(index=False))
+    (line.folder / "rules.toml").write_text(WARD_RULES)
+    assert line.init() == ExitCode.OK, line.remarks
+    return line
+
+
+def adopt(line, path, *more):
+    return line.run("adopt", line.project, "--attribute", "illness", "--file", path, *more)
+
+
+def files(line):
+    with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
+        return adopted_files(project.document.policy[0].settings)
+
+
+def test_a_ladder_is_adopted_level_by_level_and_released_beside(ward):
+    upper, lower = adopting.ladder_files(ward.folder, WARD, 0.7, 0.2)
+    assert adopt(ward, upper, "--level", "estimate", "--holder", "Old Clinic") == ExitCode.OK
+    assert "with 95 % confidence" in ward.output
+    assert "Adopted as a rung of the ladder." in ward.output
+    assert adopt(ward, lower, "--level", "0.2", "--match", "key") == ExitCode.OK, ward.output
+    assert [file.rung for file in files(ward)] == [True, True]
+    assert ward.release("Clinic A") == ExitCode.OK, ward.remarks
+    (bundle,) = ward.bundles()
+    assert ward.run("verify", bundle, "--project", ward.project) == ExitCode.OK, ward.output
+    assert "beside Old Clinic" in ward.output
+    assert ward.run("ledger", ward.project) == ExitCode.OK
+    assert ward.output.count("earlier release adopted") == 2
+    assert "Old Clinic" in ward.output
+
+
+def test_independent_files_are_refused_with_their_damage_unless_one_insists(ward):
+    upper, lower = adopting.independent_files(ward.folder, WARD, 0.6, 0.4)
+    assert adopt(ward, upper, "--level", "0.6") == ExitCode.OK
+    assert adopt(ward, lower, "--level", "0.4") == ExitCode.CHECK_FAILED
+    assert "FAIL  beside alone-0.6.csv: Kept alike" in ward.output
+    assert "show one and the same value" in ward.output
+    assert "Not adopted" in ward.output
+    assert len(files(ward)) == 1
+    assert adopt(ward, lower, "--level", "0.4", "--beside") == ExitCode.OK
+    assert "Adopted beside the ladder" in ward.output
+    assert {file.level: file.rung for file in files(ward)} == {0.6: True, 0.4: False}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--level", "1.5"), "not between 0 and 1"),
+        (("--level", "high"), "neither a number nor 'estimate'"),
+        (("--column", "disease"), "has no column disease"),
+        (("--column", "illness", "--column", "person"), "2 columns were given"),
+        (("--match", "key", "--file-key", "id"), "has no column id"),
+        (("--value", "grippe=plague"), "does not name a value"),
+    ],
+)
+def test_what_can_not_be_right_is_refused_and_nothing_lost(ward, more, message):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    assert adopt(ward, path, *more) == ExitCode.EXPECTED_ERROR
+    assert message in ward.remarks
+    assert files(ward) == ()
+
+
+def test_after_a_release_nothing_is_adopted_any_more(ward):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    assert ward.release("Clinic A") == ExitCode.OK
+    assert adopt(ward, path) == ExitCode.EXPECTED_ERROR
+    assert "before the first release" in ward.remarks
+    assert files(ward) == ()
+
+
+def test_values_by_other_names_are_told_on_the_command_line(ward):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    path.write_text(path.read_text().replace("flu", "grippe"))
+    assert adopt(ward, path) == ExitCode.EXPECTED_ERROR
+    assert "grippe" not in ward.remarks
+    assert adopt(ward, path, "--value", "grippe=flu") == ExitCode.OK, ward.remarks

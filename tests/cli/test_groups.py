@@ -1,0 +1,132 @@
+"""The commands about small groups, count queries and noisy counts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.commands.base import ExitCode
+from tests.cli.conftest import RULES
+
+TOWNS = ("Ayton", "Beeford")
+
+
+@pytest.fixture
+def crowd(line):
+    """A project about 600 people in two towns, one of which has hardly anything but flu."""
+    rng = np.random.default_rng(4)
+    town = rng.choice(TOWNS, 600)
+    flu = (town == TOWNS[0]) & (rng.random(600) < 0.9)
+    pd.DataFrame(
+        {
+            "person": [f"p{i}" for i in range(600)],
+            "sex": rng.choice(["f", "m"], 600),
+            "town": town,
+            "age": rng.integers(20, 30, 600),
+            "illness": np.where(flu, "flu", rng.choice(["asthma", "cold", "flu", "gout"], 600)),
+        }
+    ).to_csv(line.folder / "people.csv", index=False)
+    extra = '[columns.town]\nrole = "quasi-identifier"\n\n[columns.age]\nrole = "insensitive"\n'
+    rules = line.folder / "crowd.toml"
+    rules.write_text(RULES.replace("[columns.illness]", f"{extra}\n[columns.illness]"))
+    made = line.run("init", line.project, "--table", line.folder / "people.csv", "--rules", rules)
+    assert made == ExitCode.OK, line.remarks
+    return line
+
+
+def found(line, *arguments):
+    assert line.run(*arguments, "--json") == ExitCode.OK, line.remarks
+    return json.loads(line.output)
+
+
+def test_risk_counts_the_groups_that_every_recipient_is_given(crowd):
+    answer = found(crowd, "risk", crowd.project, "--remedies")
+    assert answer["attribute"] == "illness"
+    assert answer["knows"] == ["sex", "town"]
+    assert (answer["groups"], answer["records"]) == (4, 600)
+    clinic, institute = answer["recipients"]
+    assert clinic["recipient"] == "Clinic A"
+    assert clinic["violating_groups"] >= institute["violating_groups"]
+    assert clinic["record_share"] > 0.5
+    assert clinic["tails"] == "exact"
+    assert [change["column"] for change in clinic["remedies"]] == ["sex", "town"]
+
+
+def test_risk_by_another_test_and_knowledge(crowd):
+    arguments = ("risk", crowd.project, "--recipient", "Clinic A")
+    exact = found(crowd, *arguments, "--knows", "age", "--knows", "town")
+    published = found(
+        crowd, *arguments, "--knows", "age", "--knows", "town", "--rule", "simplified"
+    )
+    assert exact["groups"] == published["groups"] == 20
+    assert [each["recipient"] for each in exact["recipients"]] == ["Clinic A"]
+    more = exact["recipients"][0]["violating_groups"]
+    assert published["recipients"][0]["violating_groups"] < more
+
+
+def test_risk_is_printed_for_people_without_any_cell_value(crowd):
+    assert crowd.run("risk", crowd.project, "--remedies") == ExitCode.OK
+    assert "4 groups of people alike in sex, town" in crowd.output
+    assert "Clinic A" in crowd.output
+    assert "without town:" in crowd.output
+    for value in (*TOWNS, "flu", "gout"):
+        assert value not in crowd.output
+
+
+def test_a_query_is_answered_with_the_truth_beside_it(crowd):
+    arguments = ("query", crowd.project, "--value", "flu", "--where", "town=Ayton")
+    answer = found(crowd, *arguments)
+    frame = pd.read_csv(crowd.folder / "people.csv")
+    here = frame["town"] == "Ayton"
+    assert answer["matching"] == here.sum()
+    assert answer["truth"] == (here & (frame["illness"] == "flu")).sum()
+    first = answer["answers"][0]
+    assert first["recipient"] == "Clinic A"
+    assert first["low"] < answer["truth"] < first["high"]
+    assert crowd.run(*arguments, "--where", "age=25") == ExitCode.OK
+    assert "matching records have the value" in crowd.output
+
+
+def test_a_pool_of_queries_tells_the_errors(crowd):
+    answer = found(crowd, "query", crowd.project, "--pool")
+    assert answer["queries"] == 5_000
+    means = [each["mean"] for each in answer["errors"]]
+    assert means == sorted(means)
+    assert crowd.run("query", crowd.project, "--pool") == ExitCode.OK
+    assert "5,000 random count queries" in crowd.output
+
+
+def test_noisy_counts_are_weighed(crowd):
+    answer = found(crowd, "noisy-counts", crowd.project, "--loss", "0.2", "--groups", "3")
+    shares = [each["share_in_group"] for each in answer["groups"]]
+    assert shares == sorted(shares, reverse=True)
+    assert len(shares) == 3
+    assert answer["groups"][0]["given_away"]
+    for each in answer["groups"]:
+        assert each["too_high"] + each["too_low"] + each["within"] == pytest.approx(1.0)
+    assert crowd.run("noisy-counts", crowd.project, "--larger-than", "5000") == ExitCode.OK
+    assert "No group is as large as that." in crowd.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("risk", "--epsilon", "2"), "relative error"),
+        (("risk", "--recipient", "Nobody"), "no recipient Nobody"),
+        (("risk", "--attribute", "town"), "town is not a sensitive attribute"),
+        (("risk", "--knows", "illness"), "illness is not released as it is"),
+        (("query", "--value", "plague"), "not in the domain of illness"),
+        (("query", "--value", "flu", "--where", "town"), "COLUMN=VALUE"),
+        (("query", "--value", "flu", "--where", "town=Ceton"), "No record meets"),
+        (("noisy-counts", "--loss", "0"), "privacy loss"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_without_values(crowd, arguments, said):
+    command, *rest = arguments
+    assert crowd.run(command, crowd.project, *rest) == ExitCode.EXPECTED_ERROR
+    assert said in crowd.remarks
+    assert "Ceton" not in crowd.remarks
+    assert "plague" not in crowd.remarks

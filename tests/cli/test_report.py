@@ -1,0 +1,29 @@
+"""``sfumato report``."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.commands.base import ExitCode
+
+
+@pytest.mark.parametrize("ending", ["html", "pdf"])
+def test_a_report_is_written(made, themed, ending):
+    made.release("Clinic A")
+    path = made.folder / f"filed.{ending}"
+    assert made.run("report", made.project, "--out", path) == ExitCode.OK, made.remarks
+    assert made.output.strip() == str(path)
+    assert path.stat().st_size > 1000
+
+
+def test_a_report_for_outsiders_keeps_the_threshold(made, themed):
+    path = made.folder / "filed.html"
+    arguments = ("--for", "outside", "--threshold", "25")
+    assert made.run("report", made.project, "--out", path, *arguments) == ExitCode.OK
+    assert "fewer than 25 records" in path.read_text(encoding="utf-8")
+
+
+def test_another_ending_is_refused(made, themed):
+    path = made.folder / "filed.docx"
+    assert made.run("report", made.project, "--out", path) == ExitCode.EXPECTED_ERROR
+    assert "HTML or PDF" in made.remarks

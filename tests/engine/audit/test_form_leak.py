@@ -1,0 +1,61 @@
+"""What rounded and bounded numbers give away to a coalition, measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.engine.audit.form_leak import FEWEST_ROWS, measure_form_leak
+from app.engine.columns import Kind
+from app.engine.mechanisms.gaussian import MECHANISM
+from app.engine.progress import Silent
+from app.engine.table import Attribute
+
+LEVELS = (0.25, 0.5, 1.0, 2.0)
+
+
+def attribute(rows=8000, name="age"):
+    at = np.arange(rows)
+    numbers = 20.0 + (at * 7919 % 9973) / 9973 * 60.0
+    return Attribute(name, Kind.NUMERIC, numbers=numbers)
+
+
+def measured(attributes, levels=LEVELS, **forms):
+    plain = MECHANISM.complete_settings(attributes, {})
+    settings = {"formed": {**plain, **forms}, "plain": plain}
+    return measure_form_leak(MECHANISM, attributes, settings, levels, Silent())
+
+
+def test_without_rounding_pooling_gains_nothing_that_can_be_told_from_chance():
+    (found,) = measured((attribute(),))
+    assert found.alone == pytest.approx(found.plain, abs=1e-12)
+    assert found.leak < 0.002
+    assert found.plain < 0.2
+
+
+def test_coarse_rounding_leaks_but_never_more_than_the_best_release_has():
+    (found,) = measured((attribute(),), rounding={"age": 40.0})
+    assert found.alone > found.plain + 0.05
+    assert found.leak > 0.02
+    assert found.together > found.plain
+
+
+def test_every_attribute_is_measured():
+    pair = (attribute(), attribute(name="other"))
+    pair = (pair[0], Attribute("other", Kind.NUMERIC, numbers=pair[1].numbers[::-1].copy()))
+    found = measured(pair, rounding={"other": 50.0})
+    assert [each.attribute for each in found] == ["age", "other"]
+    assert found[1].alone > found[1].plain
+
+
+def test_too_few_records_are_not_measured():
+    few = FEWEST_ROWS * len(LEVELS) - 1
+    assert measured((attribute(rows=few),), rounding={"age": 1.0}) == ()
+
+
+def test_records_with_something_missing_are_left_out():
+    whole = attribute()
+    holes = whole.numbers.copy()
+    holes[::10] = np.nan
+    (found,) = measured((Attribute("age", Kind.NUMERIC, numbers=holes),), rounding={"age": 1.0})
+    assert found.rows == 7200

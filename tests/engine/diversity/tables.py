@@ -1,0 +1,165 @@
+"""Small tables to search, and the search by brute force: every node, from the definition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from app.engine.diversity.coded import CodedTable, QuasiIdentifier
+from app.engine.diversity.criteria import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    NonCentralizedDiversity,
+    RecursiveDiversity,
+)
+from app.engine.diversity.lattice import minimal
+from app.engine.diversity.others import OtherTable, holder_classes, minimal_sets
+
+PARAMETERS = {
+    "k": [KAnonymity(k) for k in (2, 3, 5)],
+    "distinct": [DistinctDiversity(least) for least in (2, 3)],
+    "entropy": [EntropyDiversity(least) for least in (1.5, 2.0, 2.5)],
+    "recursive": [RecursiveDiversity(c, least) for c in (0.8, 2.0) for least in (2, 3)],
+    "equal": [Closeness(t) for t in (0.2, 0.4)],
+    "ordered": [Closeness(t, ordered=True) for t in (0.15, 0.3)],
+}
+
+
+def quasi(name, codes, *levels):
+    """Return a quasi-identifier; level 0 is the codes themselves."""
+    ground = len(levels[0]) if levels else int(max(codes)) + 1
+    every = (np.arange(ground), *map(np.asarray, levels))
+    labels = tuple(
+        tuple(f"{name}{number}-{code}" for code in range(int(level.max()) + 1))
+        for number, level in enumerate(every)
+    )
+    return QuasiIdentifier(name, np.asarray(codes), every, labels)
+
+
+def values_of(size):
+    return tuple(f"s{value}" for value in range(size))
+
+
+def source_frame(table):
+    """Return the rows of a coded table as they would be released, not generalized yet."""
+    columns = {q.name: q.codes for q in table.quasi_identifiers}
+    sensitive = pd.Categorical.from_codes(table.sensitive, list(table.values))
+    return pd.DataFrame({**columns, table.sensitive_name: sensitive})
+
+
+@st.composite
+def coded_tables(draw, most_rows=40):
+    """Small tables whose hierarchies are random trees, some without a single group on top."""
+    rows = draw(st.integers(6, most_rows))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    attributes = []
+    for number in range(draw(st.integers(1, 3))):
+        ground = int(random.integers(2, 6))
+        groups, levels = ground, []
+        below = np.arange(ground)
+        for _ in range(int(random.integers(0, 3))):
+            fewer = int(random.integers(1, groups + 1))
+            joined = np.concatenate([np.arange(fewer), random.integers(0, fewer, groups - fewer)])
+            below = random.permutation(joined)[below]
+            levels.append(below)
+            groups = fewer
+        codes = random.integers(0, ground, rows)
+        attributes.append(quasi(f"q{number}", codes, *(levels or [np.zeros(ground, int)])))
+    size = int(random.integers(3, 6))
+    sensitive = np.concatenate([np.arange(size), random.integers(0, size, rows)])[:rows]
+    return CodedTable(tuple(attributes), random.permutation(sensitive), values_of(size))
+
+
+def others_for(table, random, tables=2):
+    """Return tables of other holders whose classes each have most of the values."""
+    found = []
+    for number in range(tables):
+        classes = int(random.integers(1, 4))
+        shown = [
+            (f"c{c}", value)
+            for c in range(classes)
+            for value in table.values
+            if random.random() < 0.8 or value == table.values[0]
+        ]
+        frame = pd.DataFrame(shown, columns=["area", "income"])
+        found.append(OtherTable(f"holder {number}", frame, ("area",), "income"))
+    return found
+
+
+def beside(table, others, least):
+    """Return the criterion of keeping so many values beside others' tables."""
+    holders = [holder_classes(other, table.values) for other in others]
+    return NonCentralizedDiversity(least, minimal_sets(holders, table.size))
+
+
+def brute_force(table, criteria, allowed=0, others=()):
+    """Return the safe nodes: every node's classes, each tested from the definition."""
+    safe = np.zeros(table.lattice.shape, dtype=bool)
+    narrowed = narrowed_by(others, range(table.size), table.values)
+    for node in table.lattice.nodes():
+        classes = defaultdict(Counter)
+        columns = [
+            quasi.levels[level][quasi.codes]
+            for quasi, level in zip(table.quasi_identifiers, node, strict=True)
+        ]
+        for *public, value in zip(*columns, table.sensitive, strict=True):
+            classes[tuple(public)][int(value)] += 1
+        safe[node] = keeps(list(classes.values()), criteria, allowed, narrowed)
+    return safe
+
+
+def narrowed_by(others, everything, values):
+    """Return what each combination of the others' classes leaves of the values."""
+    tables = []
+    for other in others:
+        groups = other.frame.groupby(list(other.quasi_identifiers))[other.sensitive]
+        tables.append([{values.index(value) for value in shown} for _, shown in groups])
+    return [set(everything).intersection(*choice) for choice in itertools.product(*tables)]
+
+
+def keeps(classes, criteria, allowed, narrowed):
+    """Leave out the classes that violate until the rest satisfies the criteria by itself."""
+    rows = sum(each.total() for each in classes)
+    while classes:
+        whole = sum(classes, Counter())
+        good = [c for c in classes if all(holds(each, c, whole, narrowed) for each in criteria)]
+        if len(good) == len(classes):
+            return rows - whole.total() <= allowed
+        classes = good
+    return False
+
+
+def holds(criterion, one, whole, narrowed):
+    """Test one class by the definition of a criterion."""
+    counts = sorted(one.values(), reverse=True)
+    total = sum(counts)
+    match criterion:
+        case KAnonymity():
+            return total >= criterion.k
+        case DistinctDiversity():
+            return len(one) >= criterion.l
+        case NonCentralizedDiversity():
+            return min(len(set(one) & rest) for rest in narrowed) >= criterion.l
+        case EntropyDiversity():
+            entropy = -sum(n / total * math.log(n / total) for n in counts)
+            return entropy >= math.log(criterion.l) - 1e-9
+        case RecursiveDiversity():
+            return counts[0] < criterion.c * sum(counts[criterion.l - 1 :])
+        case Closeness():
+            apart = [one[v] / total - whole[v] / whole.total() for v in sorted(whole)]
+            if criterion.ordered:
+                steps = max(len(apart) - 1, 1)
+                return sum(map(abs, itertools.accumulate(apart))) / steps <= criterion.t + 1e-9
+            return sum(map(abs, apart)) / 2 <= criterion.t + 1e-9
+    raise AssertionError(criterion)
+
+
+def minimal_nodes(safe):
+    return {tuple(map(int, node)) for node in np.argwhere(minimal(safe))}

@@ -1,0 +1,105 @@
+"""The recipient's guide to noisy numbers gives what the engine estimates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.columns import ColumnSpec, Kind, Role
+from app.engine.gaussian_utility import estimate_covariance, estimate_means, estimate_quantiles
+from app.engine.progress import Silent
+from app.engine.table import Table
+from app.formats.bundle import write_bundle
+from app.formats.contents import Perturbation
+from tests.engine.numbers import GAUSSIAN, attributes_of, people, released
+from tests.formats.bundles import FORMATS, case, code_blocks
+from tests.formats.r_syntax import r_problems
+from tests.formats.test_bundle_readme import run_python
+
+PEOPLE = people()
+ATTRIBUTES = attributes_of(PEOPLE)
+LEVEL = 0.5
+MORE = """
+outcome = regression(data, "income", ["age"])
+print(pd.DataFrame({"value": [*outcome, *quantiles(data, "income", [0.1, 0.5, 0.9])]}))
+print('----')
+print(covariance(data).to_string(index=False))
+"""
+
+
+def bundle(folder, format_name="csv", more=False, **changes):
+    """Write a bundle of ages and incomes; return the released numbers and their noise."""
+    settings = {**GAUSSIAN.default_settings(ATTRIBUTES), **changes}
+    names = [attribute.name for attribute in ATTRIBUTES]
+    columns = released(PEOPLE, settings, LEVEL).columns
+    contents = replace(
+        case().contents,
+        table=Table(pd.DataFrame(columns)),
+        columns=tuple(ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC) for name in names),
+        perturbations=(
+            Perturbation(
+                tuple(names),
+                GAUSSIAN.name,
+                GAUSSIAN.title,
+                GAUSSIAN.summary,
+                GAUSSIAN.published(LEVEL, ATTRIBUTES, settings),
+                GAUSSIAN.promise(LEVEL, ATTRIBUTES, settings),
+            ),
+        ),
+    )
+    write_bundle(contents, folder, format_name, Silent())
+    if more:
+        readme = folder / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        asked = text.replace("print(estimate(data).to_string(index=False))\n", MORE, 1)
+        readme.write_text(asked, encoding="utf-8")
+    shown = np.array([c.to_numpy(float, na_value=np.nan) for c in columns.values()])
+    return shown, GAUSSIAN.noise_covariance(LEVEL, ATTRIBUTES, settings)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_python_code_gives_the_engines_means_and_spreads(tmp_path, format_name):
+    shown, noise = bundle(tmp_path, format_name)
+    (printed,) = run_python(tmp_path)
+    means = estimate_means(shown, noise)
+    assert list(printed["attribute"]) == ["age", "income"]
+    assert printed["mean"].to_numpy() == pytest.approx(means.values, rel=1e-5)
+    assert printed["standard_error"].to_numpy() == pytest.approx(means.errors, rel=1e-4)
+    spreads = np.sqrt(np.diag(estimate_covariance(shown, noise).values))
+    assert printed["standard_deviation"].to_numpy() == pytest.approx(spreads, rel=1e-5)
+    truth = [np.nanmean(column.values) for column in PEOPLE]
+    assert (printed["low"] < truth).all()
+    assert (printed["high"] > truth).all()
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"publish_covariance": False}, {"noise": "separate"}], ids=str
+)
+def test_the_python_code_corrects_regressions_covariances_and_quantiles(tmp_path, changes):
+    shown, noise = bundle(tmp_path, more=True, **changes)
+    asked, spread = run_python(tmp_path)
+    true = np.array([column.values for column in PEOPLE])
+    known = ~np.isnan(true).any(axis=0)
+    slope, intercept = np.polyfit(*true[:, known], 1)
+    wanted = [intercept, slope, *np.nanquantile(true[1], [0.1, 0.5, 0.9])]
+    assert asked["value"].to_numpy() == pytest.approx(wanted, rel=0.12)
+    told = estimate_covariance(shown, noise).values
+    if changes.get("publish_covariance", True):
+        assert spread.to_numpy() == pytest.approx(told, rel=1e-4)
+        quantile = estimate_quantiles(shown[1], noise[1, 1], [0.1, 0.5, 0.9]).values
+        assert asked["value"][2:].to_numpy() == pytest.approx(quantile, rel=1e-4)
+    else:
+        assert spread.to_numpy() == pytest.approx(told, rel=0.1)
+
+
+def test_the_r_code_is_sound_r_and_the_text_names_what_was_done(tmp_path):
+    bundle(tmp_path, rounding={"age": 1}, noise="separate")
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    blocks = code_blocks(text, "r")
+    assert blocks
+    assert all(r_problems(block) == [] for block in blocks)
+    for told in ("age and income", "0.5 times", "noise of its own", "rounded or clipped"):
+        assert told in text

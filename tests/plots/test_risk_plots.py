@@ -1,0 +1,116 @@
+"""The plots about coalitions, record by record, and about the published experiments."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from app.engine.audit.added_recipient import added_recipient
+from app.engine.audit.coalition_risk import coalition_risk
+from app.engine.audit.risk_growth import risk_growth
+from app.engine.progress import Silent
+from app.engine.retention_matrix import uniform_matrix
+from app.plots.added_recipient import AddedData, build_added_recipient
+from app.plots.experiment import build_experiment
+from app.plots.fonts import register_fonts
+from app.plots.lines import probability, whole_ticks
+from app.plots.realized_distribution import RealizedData, build_realized_distribution
+from app.plots.risk_distribution import RiskData, build_risk_distribution
+from app.plots.risk_growth import GrowthData, build_risk_growth
+from app.plots.style import dark_style, light_style
+from app.project.experiments import EVEN, Figure, Prior, Sizes, findings, run_experiment
+from resources import resource_path
+
+FAMILY = register_fonts(resource_path("fonts"))
+STYLES = {"light": light_style(FAMILY), "dark": dark_style(FAMILY)}
+FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
+LEVELS = (0.6, 0.3, 0.1)
+MATRICES = [uniform_matrix(level, 4) for level in LEVELS]
+NAMES = ("Clinic A", "Institute", "Public")
+SMALL = Sizes(simulations=20_000, recipients=12, releases=30, records=60)
+PRIOR = Prior("illness", FREQUENCIES)
+
+
+def risk(members=3):
+    weighed = coalition_risk(MATRICES[:members], FREQUENCIES, Silent())
+    return RiskData("disease", NAMES[:members], weighed)
+
+
+def files():
+    weighed = coalition_risk(MATRICES, FREQUENCIES, Silent())
+    return RealizedData("disease", NAMES, weighed.on_ladder, weighed.independent)
+
+
+def growth(count=3):
+    points = risk_growth(MATRICES[:count], LEVELS[:count], FREQUENCIES, Silent())
+    return GrowthData("disease", points, NAMES[:count])
+
+
+def added(level, members=3):
+    matrix = uniform_matrix(level, 4)
+    change = added_recipient(
+        MATRICES[:members], LEVELS[:members], matrix, level, FREQUENCIES, Silent()
+    )
+    return AddedData("disease", f"p = {level:g}", "Clinic A" if members else "", change)
+
+
+def outcome(figure):
+    return run_experiment(figure, PRIOR, SMALL, Silent())
+
+
+BUILDERS = {
+    "distribution": lambda: partial(build_risk_distribution, risk()),
+    "distribution of one": lambda: partial(build_risk_distribution, risk(1)),
+    "distribution in the files": lambda: partial(build_realized_distribution, files()),
+    "growth": lambda: partial(build_risk_growth, growth()),
+    "growth of one": lambda: partial(build_risk_growth, growth(1)),
+    "added above": lambda: partial(build_added_recipient, added(0.8)),
+    "added below": lambda: partial(build_added_recipient, added(0.2)),
+    "the first": lambda: partial(build_added_recipient, added(0.5, 0)),
+    **{figure.value: partial(lambda f: partial(build_experiment, outcome(f)), figure)
+       for figure in Figure},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_plot_says_a_sentence_and_its_values_in_both_looks(name):
+    build = BUILDERS[name]()
+    for style in STYLES.values():
+        figure = build(style)
+        FigureCanvasAgg(figure).draw()
+        assert len(figure.headline.split()) >= 4
+        assert "{" not in figure.headline + figure.subtitle
+        assert len(figure.data) >= 1
+        assert figure.hover
+        for region in figure.hover:
+            left, bottom, right, top = region.box()
+            assert left <= right
+            assert bottom <= top
+            assert "{" not in region.text
+        shown = [line for block in figure.texts_above for line in block.lines if line.get_text()]
+        lowest = min(line.get_window_extent().y0 for line in shown)
+        assert lowest >= max(axes.get_window_extent().y1 for axes in figure.axes)
+
+
+def test_the_experiments_tell_what_was_found_beside_the_paper():
+    for figure in Figure:
+        told = findings(outcome(figure))
+        assert told[-1].startswith("The paper")
+        assert any("illness" in sentence for sentence in told)
+
+
+def test_a_certainty_is_never_claimed_by_rounding():
+    assert probability(1.0).startswith("100")
+    assert probability(0.9999).startswith("> 99.9")
+    assert probability(0.9962).startswith("99.6")
+    assert probability(0.43).startswith("43")
+
+
+def test_ticks_are_whole_and_end_at_the_last():
+    assert list(whole_ticks(7)) == [1, 2, 3, 4, 5, 6, 7]
+    assert list(whole_ticks(50)) == [5, 10, 15, 20, 25, 30, 35, 40, 45, 50]
+    assert whole_ticks(53)[-1] == 53
+    assert EVEN.shares.sum() == pytest.approx(1.0)

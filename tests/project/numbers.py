@@ -1,0 +1,97 @@
+"""A project whose sensitive attributes stay numbers and are protected together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from app.engine.columns import ColumnSpec, Domain, Kind, Role
+from app.engine.mechanisms import mechanism_called
+from app.engine.progress import Silent
+from app.engine.table import Table, encode_column
+from app.project.model import Document, PolicyEntry, Recipient, Source
+from app.project.release import make_release
+from app.project.store import ProjectFile
+from app.project.verify import VerificationReport, verify_bundle
+from tests.project.making import CHEAP, PASSPHRASE, noon
+
+ROWS = 600
+TOGETHER = ("age", "income")
+KEY = "age + income"
+LEVELS = {"Clinic A": 0.25, "Institute B": 1.0, "Public C": 4.0}
+
+
+def a_table(rows: int = ROWS, missing: bool = True) -> Table:
+    at = np.arange(rows)
+    age = 20 + at * 7 % 61
+    income = 800.0 * age + (at * 7919 % 20011)
+    frame = pd.DataFrame(
+        {
+            "person": [f"P{i:04d}" for i in at],
+            "sex": pd.Categorical([("f", "m")[i % 2] for i in at]),
+            "age": age,
+            "income": income,
+            "hours": 35.0 + at * 13 % 11,
+        }
+    )
+    if missing:
+        frame.loc[frame.index[5::50], "income"] = np.nan
+    return Table(frame)
+
+
+def columns() -> tuple[ColumnSpec, ...]:
+    return (
+        ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
+        ColumnSpec("sex", Role.SENSITIVE, domain=Domain(("f", "m"))),
+        ColumnSpec("age", Role.SENSITIVE, Kind.NUMERIC),
+        ColumnSpec("income", Role.SENSITIVE, Kind.NUMERIC),
+        ColumnSpec("hours", Role.INSENSITIVE, Kind.NUMERIC),
+    )
+
+
+def a_document(table: Table, settings: Mapping[str, object] | None = None) -> Document:
+    attributes = [
+        encode_column(table, spec).attribute for spec in columns() if spec.name in TOGETHER
+    ]
+    chosen = mechanism_called("gaussian").complete_settings(attributes, dict(settings or {}))
+    return Document(
+        title="Wages",
+        source=Source("/data/wages.csv", "cd" * 32, table.rows),
+        columns=columns(),
+        policy=(PolicyEntry(TOGETHER, "gaussian", chosen), PolicyEntry(("sex",), "uniform")),
+        recipients=tuple(
+            Recipient(name, {KEY: {"sigma_squared": v}, "sex": {"retention_probability": 0.5}})
+            for name, v in LEVELS.items()
+        ),
+    )
+
+
+def new_project(folder: Path, document: Document, name: str = "wages") -> ProjectFile:
+    path = folder / f"{name}.sfumato"
+    return ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon)
+
+
+def release(
+    project: ProjectFile, table: Table, folder: Path, recipient: str, format_name: str = "csv"
+) -> Path:
+    return make_release(project, table, recipient, folder, format_name, Silent()).path
+
+
+def verify(project: ProjectFile, table: Table, path: Path) -> VerificationReport:
+    report = verify_bundle(project, table, path, Silent())
+    for check in report.checks:
+        assert check.finding
+        assert "P0007" not in check.finding
+    return report
+
+
+def failed(report: VerificationReport) -> dict[str, str]:
+    return {check.title: check.finding for check in report.failed}
+
+
+def without_entry(document: Document) -> Document:
+    return replace(document, policy=document.policy[1:])

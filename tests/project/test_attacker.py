@@ -1,0 +1,200 @@
+"""What an attacker knows, the groups that makes, and what a release shows of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.audit.group_risk import RiskLimits, group_risk
+from app.engine.columns import Binning, ColumnSpec, Kind, Role
+from app.engine.errors import EstimationError, PolicyError
+from app.engine.mechanisms import mechanism_called
+from app.engine.micro_groups import value_counts
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing
+from app.engine.table import Table
+from app.project.attacker import (
+    attacked,
+    coarser,
+    exposure,
+    public_names,
+    released_values,
+    trials_of,
+    usual_knowledge,
+)
+from app.project.model import Document, PolicyEntry, Recipient
+from app.project.query_desk import answer_pool, open_desk
+from app.project.released import material_of, released_columns
+
+KEYS = KeyRing(bytes(range(32)))
+
+
+def crowd(rows: int = 4_000) -> Table:
+    rng = np.random.default_rng(12)
+    town = rng.choice(["Ayton", "Beeford", "Ceton"], rows)
+    flu = (town == "Ayton") & (rng.random(rows) < 0.8)
+    return Table(
+        pd.DataFrame(
+            {
+                "name": [f"p{i}" for i in range(rows)],
+                "town": town,
+                "age": rng.integers(20, 40, rows),
+                "note": rng.choice(["x", "y"], rows),
+                "illness": np.where(flu, "flu", rng.choice(["asthma", "cold", "flu"], rows)),
+            }
+        )
+    )
+
+
+def document(mechanism: str = "uniform", **changes: object) -> Document:
+    columns = (
+        ColumnSpec("name", Role.IDENTIFYING, Kind.TEXT),
+        ColumnSpec("town", Role.QUASI_IDENTIFIER),
+        ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC),
+        ColumnSpec("note", Role.INSENSITIVE),
+        ColumnSpec("illness", Role.SENSITIVE),
+    )
+    settings = {}
+    if mechanism == "reconstruction":
+        settings = {
+            "epsilon": 0.3,
+            "delta": 0.17,
+            "rule": "exact",
+            "sampling": "blind",
+            "retention_probability": 0.5,
+            "public": ["age", "town"],
+        }
+    levels = {"A": 0.5, "B": 0.2}
+    whole = Document(
+        columns=columns,
+        policy=(PolicyEntry(("illness",), mechanism, settings),),
+        recipients=tuple(
+            Recipient(name, {"illness": {"retention_probability": level}})
+            for name, level in levels.items()
+        ),
+    )
+    return whole if not changes else Document(**{**vars(whole), **changes})
+
+
+def test_an_attacker_usually_knows_the_quasi_identifiers() -> None:
+    assert public_names(document()) == ("town", "age", "note")
+    assert usual_knowledge(document()) == ("town", "age")
+    plain = document(columns=(ColumnSpec("note"), ColumnSpec("illness", Role.SENSITIVE)), policy=())
+    assert usual_knowledge(plain) == ("note",)
+
+
+def test_nobody_looks_people_up_by_what_is_not_released() -> None:
+    material = material_of(document(), crowd())
+    for name in ("name", "illness"):
+        with pytest.raises(PolicyError, match=name):
+            attacked(
+                material.document, material.table, material.encoded["illness"], [name], Silent()
+            )
+
+
+def test_bins_are_known_as_their_labels() -> None:
+    binned = document().with_column(
+        ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC, binning=Binning((20, 30, 40)))
+    )
+    material = material_of(binned, crowd())
+    known = attacked(
+        material.document, material.table, material.encoded["illness"], ("town", "age"), Silent()
+    )
+    assert known.grouped.groups == 6
+    assert coarser(material.document, material.table, ("town", "age")) == []
+    [(name, bins)] = coarser(document(), crowd(), ("town", "age"))
+    assert name == "age"
+    assert len(bins.names) > 2
+
+
+@pytest.mark.parametrize("mechanism", ["uniform", "reconstruction"])
+def test_what_is_counted_is_what_is_released(mechanism: str) -> None:
+    table = crowd()
+    material = material_of(document(mechanism), table)
+    whole, recipient = material.document, material.document.recipients[1]
+    known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
+    counted = released_values(whole, table, whole.policy[0], known, recipient, KEYS, Silent())
+    frame = released_columns(document(mechanism), table, recipient, KEYS, Silent())
+    domain = known.attribute.domain
+    assert domain is not None
+    codes = domain.encode(frame["illness"])
+    assert (counted != value_counts(known.groups, codes, domain.size)).nnz == 0
+
+
+def test_the_promise_of_reconstruction_privacy_is_seen_kept() -> None:
+    table = crowd()
+    limits = RiskLimits(0.3, 0.17)
+    found = {}
+    for mechanism in ("uniform", "reconstruction"):
+        material = material_of(document(mechanism), table)
+        whole = material.document
+        known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
+        shown = exposure(whole, whole.policy[0], known, whole.recipients[0])
+        risk = group_risk(known.grouped, shown.matrix, limits, Silent(), shown.trials)
+        found[mechanism] = (shown, risk)
+    assert found["uniform"][0].trials is None
+    assert found["uniform"][1].total.groups > 20
+    trials = found["reconstruction"][0].trials
+    assert trials is not None
+    assert found["reconstruction"][1].total.groups == 0
+
+
+def test_whoever_knows_less_joins_groups_and_their_draws() -> None:
+    table = crowd()
+    material = material_of(document("reconstruction"), table)
+    whole, column = material.document, material.encoded["illness"]
+    fewer = attacked(whole, table, column, ("town",), Silent())
+    shown = exposure(whole, whole.policy[0], fewer, whole.recipients[0])
+    assert shown.trials is not None
+    draws = mechanism_called("reconstruction").independent_records(
+        0.5, (column.attribute,), whole.policy[0].settings
+    )
+    assert draws is not None
+    assert (shown.trials.counts < fewer.grouped.sizes).all()
+    # As many as the parts together, or fewer where they are repeated unequally.
+    assert shown.trials.counts.sum() <= draws.counts.sum() + 3
+    assert column.groups is not None
+    same = trials_of(column.groups, column.groups, draws.counts)
+    assert np.array_equal(same, draws.counts)
+
+
+def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:
+    table = crowd()
+    lost = document(recipients=(*document().recipients, Recipient("C", {})))
+    material = material_of(lost, table)
+    column = material.encoded["illness"]
+    known = attacked(lost, table, column, ("town",), Silent())
+    with pytest.raises(PolicyError, match="no trust level"):
+        exposure(lost, lost.policy[0], known, lost.recipients[2])
+    desk = open_desk(lost, table, column, ("town",), KEYS, Silent())
+    assert [held.shown.recipient for held in desk.held] == ["A", "B"]
+    result = desk.ask({"town": "Ayton"}, 2)
+    frame = table.frame
+    here = frame["town"] == "Ayton"
+    assert result.matching == here.sum()
+    assert result.truth == (here & (frame["illness"] == "flu")).sum()
+    assert [each.recipient for each in result.answers] == ["A", "B"]
+    pool = answer_pool(desk, Silent())
+    assert [each.recipient for each in pool.recipients] == ["A", "B"]
+    with pytest.raises(PolicyError, match="no mechanism"):
+        open_desk(document(policy=()), table, column, ("town",), KEYS, Silent())
+    with pytest.raises(EstimationError, match="No record"):
+        desk.ask({"town": "Nowhere"}, 2)
+
+
+def test_intervals_of_resampled_groups_hold_the_truth() -> None:
+    table = crowd(3_000)
+    material = material_of(document("reconstruction"), table)
+    inside = asked = 0
+    for seed in range(60):
+        keys = KeyRing(seed.to_bytes(32, "little"))
+        desk = open_desk(
+            material.document, table, material.encoded["illness"], ("town", "age"), keys, Silent()
+        )
+        for town in ("Ayton", "Beeford"):
+            result = desk.ask({"town": town}, 2)
+            answer = result.answers[0].answer
+            inside += answer.low <= result.truth <= answer.high
+            asked += 1
+    assert inside / asked > 0.86

@@ -1,0 +1,132 @@
+"""From what is decided about a generalized table to the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from app.engine.diversity.publication import Suppressed
+from app.engine.errors import DiversityError, PolicyError
+from app.engine.hierarchy import propose_hierarchy
+from app.engine.progress import Silent
+from app.formats.reading import detect_options
+from app.project.errors import SourceChanged, SourceMissing
+from app.project.generalization import CriterionChoice, Generalization, OtherTableFile
+from app.project.generalizing import (
+    chosen_node,
+    proposed,
+    published_table,
+    search_table,
+)
+from app.project.model import Document
+from app.project.serialise import document_from_json, document_to_json
+from tests.project.verifying import a_document, a_table
+
+
+def decided(**changes: object) -> Document:
+    document = a_document()
+    table = a_table()
+    for name in ("age", "zip"):
+        recipe = propose_hierarchy(document.column(name), table.column(name)).recipe
+        document = document.with_hierarchy(name, recipe)
+    start = proposed(document)
+    assert start is not None
+    return replace(document, generalization=replace(start, **changes))
+
+
+def test_a_proposal_takes_every_quasi_identifier_with_a_hierarchy():
+    assert proposed(a_document()) is None
+    found = decided().generalization
+    assert found.sensitive == "illness"
+    assert found.quasi_identifiers == ("age", "zip")
+
+
+def test_what_is_decided_survives_the_file():
+    other = OtherTableFile("B", "/data/b.csv", "00", {}, ("age",), "ill", (("Flu", "flu"),))
+    document = decided(others=(other,), node=(1, 0), pinned=((1, 1),), suppression=0.02)
+    assert document_from_json(document_to_json(document)) == document
+    assert document_from_json(document_to_json(a_document())).generalization is None
+
+
+def test_the_best_node_is_published_and_checked_from_its_own_rows():
+    document, table = decided(), a_table()
+    searched = search_table(document, table, Silent())
+    node = chosen_node(document, searched)
+    publication, check = published_table(document, table, searched, node)
+    assert check.holds
+    assert list(publication.frame.columns) == ["age", "illness", "zip", "income"]
+    sizes = publication.frame.groupby(["age", "zip"], observed=True).size()
+    assert sizes.min() >= 5
+
+
+def test_a_chosen_node_that_is_not_safe_is_refused():
+    document = decided(node=(0, 0))
+    searched = search_table(document, a_table(), Silent())
+    with pytest.raises(DiversityError, match="don't satisfy"):
+        chosen_node(document, searched)
+
+
+def test_other_tables_turn_distinct_diversity_into_what_remains(tmp_path):
+    table = a_table()
+    path = tmp_path / "other.csv"
+    table.frame[["age", "illness"]].assign(age="*").to_csv(path, index=False)
+    other = OtherTableFile(
+        "Registry",
+        str(path),
+        sha256(path.read_bytes()).hexdigest(),
+        detect_options(path).to_dict(),
+        ("age",),
+        "illness",
+    )
+    searched = search_table(decided(others=(other,)), table, Silent())
+    titles = [criterion.title for criterion in searched.prepared.criteria]
+    assert "non-centralized distinct l-diversity" in titles
+    path.write_text("age,illness\n*,flu\n", encoding="utf-8")
+    with pytest.raises(SourceChanged, match="Registry"):
+        search_table(decided(others=(other,)), table, Silent())
+    path.unlink()
+    with pytest.raises(SourceMissing, match="Registry"):
+        search_table(decided(others=(other,)), table, Silent())
+
+
+def test_records_may_be_starred_or_left_out():
+    table = a_table()
+    for what in Suppressed:
+        document = decided(suppression=0.2, suppressed=what)
+        searched = search_table(document, table, Silent())
+        publication, check = published_table(
+            document, table, searched, chosen_node(document, searched)
+        )
+        assert check.holds
+        assert (len(publication.frame) == table.rows) or what is Suppressed.DROPPED
+
+
+def test_nothing_decided_is_told():
+    with pytest.raises(DiversityError, match="Nothing is decided"):
+        search_table(a_document(), a_table(), Silent())
+
+
+def test_a_column_without_a_hierarchy_is_named():
+    document = replace(decided(), hierarchies={})
+    with pytest.raises(DiversityError, match="age"):
+        search_table(document, a_table(), Silent())
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "said"),
+    [
+        ("magic", {"k": 2}, "no criterion"),
+        ("k-anonymity", {"l": 2}, "parameters k"),
+        ("k-anonymity", {"k": 2.5}, "whole number"),
+    ],
+)
+def test_an_unknown_criterion_is_refused(kind, numbers, said):
+    with pytest.raises(PolicyError, match=said):
+        CriterionChoice(kind, numbers)
+
+
+def test_a_criterion_is_shown_with_its_parameters():
+    assert CriterionChoice("k-anonymity", {"k": 5}).text == "k-anonymity (k = 5)"
+    assert Generalization("illness", ("age",)).criteria[1].build().l == 3

@@ -1,0 +1,109 @@
+"""Files that were found somewhere, traced to the releases that they come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.engine.progress import Silent
+from app.engine.table import Table
+from app.project.errors import NotTraceable
+from app.project.leak import LeakReport, read_leak, trace_file
+from tests.project.verifying import SECRETS, a_document, a_table, new_project, release
+
+
+@pytest.fixture
+def project(tmp_path):
+    with new_project(tmp_path) as made:
+        yield made
+
+
+def rows_of(path, count, seed, columns=None):
+    frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
+    chosen = frame.iloc[np.random.default_rng(seed).permutation(len(frame))[:count]]
+    return chosen if columns is None else chosen[columns]
+
+
+def trace(project, frame) -> LeakReport:
+    report = trace_file(project, a_table(), Table(frame.reset_index(drop=True)), Silent())
+    assert not any(secret in report.verdict for secret in SECRETS)
+    return report
+
+
+def sources(report):
+    return [report.name_of(suspect) for suspect in report.traced.sources]
+
+
+def test_a_shuffled_part_is_traced_to_its_recipient(project, tmp_path):
+    for seed, recipient in enumerate(("Clinic A", "Institute B", "Public C")):
+        path = release(project, tmp_path / "out", recipient)
+        report = trace(project, rows_of(path, 60, seed))
+        named = "Clinic A, Clinic D" if recipient == "Clinic A" else recipient
+        assert sources(report) == [named]
+        assert named in report.verdict
+
+
+def test_missing_and_added_columns_do_not_matter(project, tmp_path):
+    path = release(project, tmp_path / "out", "Institute B")
+    part = rows_of(path, 200, 5, ["illness", "zip"]).assign(remark="?")
+    report = trace(project, part)
+    assert sources(report) == ["Institute B"]
+    assert report.ignored == ("remark",)
+    assert set(report.compared) == {"illness", "zip"}
+
+
+def test_a_mixture_of_two_files_is_traced_to_both(project, tmp_path):
+    one = release(project, tmp_path / "out", "Institute B")
+    other = release(project, tmp_path / "out", "Public C")
+    report = trace(project, pd.concat([rows_of(one, 120, 1), rows_of(other, 60, 2)]))
+    assert sorted(sources(report)) == ["Institute B", "Public C"]
+    assert report.traced.mixed
+    assert "mixture of 2 releases" in report.verdict
+
+
+def test_a_release_that_the_ledger_never_saw_is_traced_by_the_policy(project, tmp_path):
+    with new_project(tmp_path, name="copy") as copy:
+        copy_keys_differ = release(copy, tmp_path / "copy", "Public C")
+    path = release(project, tmp_path / "out", "Public C")
+    report = trace(project, rows_of(path, 100, 3))
+    assert sources(report) == ["Public C"]
+    foreign = trace(project, rows_of(copy_keys_differ, 100, 3))
+    assert foreign.traced.altered > 0.2
+
+
+def test_numbers_read_as_text_are_compared_all_the_same(project, tmp_path):
+    path = release(project, tmp_path / "out", "Institute B")
+    part = rows_of(path, 100, 4)
+    part["zip"] = part["zip"].astype(int)
+    assert "zip" in trace(project, part).compared
+
+
+def test_a_found_csv_is_read_from_disk(project, tmp_path):
+    path = release(project, tmp_path / "out", "Institute B")
+    found = tmp_path / "found.csv"
+    rows_of(path, 150, 8).to_csv(found, index=False)
+    leak = read_leak(found, Silent())
+    assert sources(trace_file(project, a_table(), leak, Silent())) == ["Institute B"]
+    whole = read_leak(path, Silent())
+    assert sources(trace_file(project, a_table(), whole, Silent())) == ["Institute B"]
+
+
+def test_a_file_without_perturbed_columns_says_which_are_needed(project):
+    with pytest.raises(NotTraceable, match="illness, work"):
+        trace(project, pd.DataFrame({"zip": ["00001"], "city": ["X"]}))
+
+
+def test_a_project_without_recipients_has_nothing_to_compare_with(tmp_path):
+    with (
+        new_project(tmp_path, a_document(recipients=())) as empty,
+        pytest.raises(NotTraceable, match="no release"),
+    ):
+        trace(empty, pd.DataFrame({"illness": ["flu"]}))
+
+
+def test_a_few_rows_of_one_column_name_nobody(project, tmp_path):
+    path = release(project, tmp_path / "out", "Institute B")
+    report = trace(project, rows_of(path, 3, 6, ["illness"]))
+    assert sources(report) == []
+    assert "chance" in report.verdict

@@ -1,0 +1,123 @@
+"""A level of its own for every recipient."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.errors import LevelError
+from app.engine.estimate import Target, estimate_frequencies
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing
+from app.engine.retention_matrix import uniform_matrix
+from app.project.errors import NotTraceable
+from app.project.leak import read_leak, trace_file
+from app.project.marking import extra_records, tracing_price, with_marks, with_spacing
+from app.project.model import Document, Recipient
+from app.project.plan import plan_release
+from app.project.released import attributes_of
+from app.project.rules import apply_rules, rules_of
+from app.project.serialise import document_from_json, document_to_json
+from tests.project.verifying import a_document, a_table, levels, new_project, release
+
+KEYS = KeyRing(b"7" * 32)
+
+
+def ten(level: float = 0.5) -> Document:
+    recipients = tuple(Recipient(f"Office {number}", levels(level)) for number in range(10))
+    return replace(a_document(), recipients=recipients)
+
+
+def levels_of(document: Document) -> list[float]:
+    attributes = attributes_of(document, a_table())
+    return [plan_release(document, attributes, r)[0].level for r in document.recipients]
+
+
+def test_equal_levels_get_a_hair_of_distance():
+    found = levels_of(with_spacing(ten(), 0.01))
+    assert found == pytest.approx([0.5 * (1 - 0.01 * mark) for mark in range(10)])
+    assert levels_of(with_spacing(ten(), 0.0)) == [0.5] * 10
+
+
+def test_a_recipient_keeps_the_mark_when_another_leaves():
+    marked = with_spacing(ten(), 0.01)
+    fewer = with_spacing(replace(marked, recipients=marked.recipients[3:]), 0.01)
+    assert levels_of(fewer) == levels_of(marked)[3:]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=50)
+def test_marks_become_distinct_and_distinct_ones_stay(marks):
+    recipients = tuple(Recipient(f"R{i}", {}, "", mark) for i, mark in enumerate(marks))
+    found = [r.mark for r in with_marks(Document(recipients=recipients)).recipients]
+    assert len(set(found)) == len(found)
+    first = {mark: place for place, mark in reversed(list(enumerate(marks)))}
+    assert all(found[place] == mark for mark, place in first.items())
+
+
+@pytest.mark.parametrize("spacing", [-0.1, 0.06, float("nan")])
+def test_a_spacing_out_of_range_is_refused(spacing):
+    with pytest.raises(LevelError, match="out of range"):
+        with_spacing(ten(), spacing)
+
+
+def test_a_spacing_too_wide_for_so_many_is_refused_with_the_widest():
+    many = replace(ten(), recipients=tuple(Recipient(f"R{i}", levels(0.5)) for i in range(30)))
+    with pytest.raises(LevelError, match=r"at most 0\.017"):
+        with_spacing(many, 0.05)
+
+
+def test_spacing_and_marks_survive_a_file_and_the_rules():
+    marked = with_spacing(ten(), 0.01)
+    assert document_from_json(document_to_json(marked)) == marked
+    again = apply_rules(rules_of(marked), a_table(), Document(source=marked.source))
+    assert again.level_spacing == 0.01
+    assert [r.mark for r in again.recipients] == list(range(10))
+
+
+def test_equal_levels_are_told_to_be_untraceable():
+    price = tracing_price(ten(), a_table(), KEYS, Silent())
+    assert "get the same values" in price.sentence
+    assert np.isinf(price.figures.most_rows)
+
+
+def test_the_price_is_computed_for_the_recipients_as_they_are():
+    price = tracing_price(with_spacing(ten(), 0.05), a_table(), KEYS, Silent())
+    assert np.isfinite(price.figures.most_rows)
+    assert "99% certainty" in price.sentence
+    assert "45.00% lower" in price.sentence
+    assert price.recipients[0] == "Office 0"
+
+
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.98])
+def test_the_cost_in_records_is_that_of_the_estimates_errors(level):
+    spaced = with_spacing(ten(level), 0.05)
+    attributes = attributes_of(spaced, a_table())
+    shares = attributes["illness"].frequencies
+    spread = []
+    for retention in (level, level * (1 - 0.05 * 9)):
+        matrix = uniform_matrix(retention, len(shares))
+        counts = np.round(matrix.apply(shares) * 10**9).astype(np.int64)
+        errors = estimate_frequencies(counts, matrix, target=Target.POPULATION).standard_errors
+        spread.append(float((errors**2).sum()))
+    only = replace(spaced, policy=spaced.policy[:1])
+    assert extra_records(only, attributes) == pytest.approx(spread[1] / spread[0] - 1, rel=1e-5)
+
+
+def test_one_recipient_is_nobody_to_tell_from():
+    alone = replace(ten(), recipients=ten().recipients[:1])
+    with pytest.raises(NotTraceable):
+        tracing_price(alone, a_table(), KEYS, Silent())
+
+
+def test_a_file_at_a_near_level_is_traced_to_its_recipient(tmp_path):
+    with new_project(tmp_path, with_spacing(ten(), 0.05)) as project:
+        release(project, tmp_path / "out", "Office 6")
+        path = release(project, tmp_path / "out", "Office 2")
+        leak = read_leak(path, Silent())
+        report = trace_file(project, a_table(), leak, Silent())
+    assert [report.name_of(suspect) for suspect in report.traced.sources] == ["Office 2"]

@@ -1,0 +1,124 @@
+"""What coalitions restore from what they hold, and when that can't be told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing
+from app.engine.retention_matrix import uniform_matrix
+from app.project.held import Held, held_adopted, held_planned, held_released
+from app.project.model import Source
+from app.project.realized import realized_plain, realized_sentences, weigh_held
+from app.project.regenerate import Regenerator
+from tests.project import adopting, test_attacker
+from tests.project.verifying import a_table, new_project, release
+
+KEYS = KeyRing(bytes(range(32)))
+
+
+def planned(document, table, *names):
+    regenerator = Regenerator(document, table, KEYS)
+    [entry] = document.policy
+    held = held_planned(document, entry, regenerator.attributes(), names)
+    return regenerator, held
+
+
+def test_the_most_telling_release_of_everyone_is_held(tmp_path):
+    with new_project(tmp_path) as project:
+        for name in ("Public C", "Institute B", "Public C"):
+            release(project, tmp_path / f"out {len(project.releases)}", name)
+        held = held_released(project.releases, project.document.policy[0])
+        assert [one.holder for one in held] == ["Institute B", "Public C"]
+        assert held[0].source == project.releases[1].source
+        assert held_released(project.releases, project.document.policy[0], ["Public C"]) == held[1:]
+        regenerator = Regenerator(project.document, a_table(), project.keys)
+        report = weigh_held(regenerator, held, Silent())
+        assert report.released
+        assert report.risk.largest_difference < 1e-13
+        assert report.risk.together == pytest.approx(report.risk.risk.average)
+
+
+def test_planned_releases_are_weighed_with_the_noise_that_will_fall():
+    document, table = adopting.settled(), adopting.ward()
+    regenerator, held = planned(document, table, "Institute B", "Clinic A")
+    assert [one.holder for one in held] == ["Clinic A", "Institute B"]
+    report = weigh_held(regenerator, held, Silent())
+    assert not report.released
+    request = regenerator.request(held[0].plan, table.rows)
+    shares = request.columns[0].attribute.frequencies
+    beliefs = uniform_matrix(0.6, 5).posterior(shares)
+    true = request.columns[0].values
+    seen = document.column("illness").domain.encode(
+        regenerator.perturbed(held[0].plan, Silent())["illness"]
+    )
+    assert report.risk.risk.average == pytest.approx(beliefs[seen, true].mean())
+    assert realized_plain(report)["records"] == table.rows
+    assert realized_sentences(report)[0].startswith("  With the noise as it will fall: ")
+
+
+def test_adopted_rungs_are_held_as_they_were_adopted(tmp_path):
+    table = adopting.ward()
+    [path] = adopting.ladder_files(tmp_path, table, 0.5)
+    told = adopting.claim(path, 0.5, holder="Old Clinic")
+    document = adopting.adopted(adopting.settled(), table, told)
+    regenerator, held = planned(document, table, "Clinic A", "Institute B")
+    [rung] = held_adopted(regenerator)
+    assert (rung.holder, rung.plan.level, rung.planned) == ("Old Clinic", 0.5, False)
+    report = weigh_held(regenerator, (*held, rung), Silent())
+    assert report.members == ("Clinic A", "Old Clinic", "Institute B")
+    assert report.risk.largest_difference < 1e-13
+    alone = weigh_held(regenerator, [rung], Silent())
+    assert alone.released
+    assert alone.risk.risk.average < report.risk.risk.average
+
+
+def test_rows_that_change_places_are_left_out_with_the_reason():
+    document, table = test_attacker.document("reconstruction"), test_attacker.crowd(400)
+    regenerator, held = planned(document, table, "A", "B")
+    report = weigh_held(regenerator, held, Silent())
+    assert report.risk is None
+    assert "change places within their groups" in report.reason
+    [sentence] = realized_sentences(report)
+    assert sentence.endswith("Only what is to be expected can be told.")
+    assert realized_plain(report) == {"released": False, "reason": report.reason}
+
+
+def test_another_edition_of_the_table_is_told():
+    document, table = adopting.settled(record_key="person"), adopting.ward()
+    regenerator, held = planned(document, table, "Clinic A")
+    other = Source("/data/ward.csv", "cd" * 32, adopting.ROWS, {})
+    earlier = [replace(one, source=other, planned=False) for one in held]
+    assert (
+        "another edition of the source table" in weigh_held(regenerator, earlier, Silent()).reason
+    )
+    same = [replace(one, source=document.source, planned=False) for one in held]
+    assert weigh_held(regenerator, same, Silent()).risk is not None
+
+
+def test_what_can_t_be_made_again_is_told():
+    document, table = adopting.settled(), adopting.ward()
+    regenerator, [held] = planned(document, table, "Clinic A")
+    off = Held(held.holder, replace(held.plan, ladder="another"))
+    report = weigh_held(regenerator, [off], Silent())
+    assert report.reason.startswith("what Clinic A holds can't be made again. ")
+
+
+def test_progress_never_goes_back():
+    document, table = adopting.settled(), adopting.ward()
+    regenerator, held = planned(document, table, "Clinic A", "Institute B")
+    seen = []
+
+    class Watching:
+        def report(self, fraction, text):
+            seen.append(fraction)
+            assert text
+
+    weigh_held(regenerator, held, Watching())
+    assert all(a <= b + 1e-12 for a, b in pairwise(seen))
+    assert np.min(seen) >= 0.0
+    assert np.max(seen) <= 1.0

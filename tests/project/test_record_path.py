@@ -1,0 +1,60 @@
+"""One record's way down its ladder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.engine.errors import PolicyError, TableError
+from app.engine.ladder_path import event_path
+from app.engine.progress import Silent
+from app.engine.randomness import KeyRing, record_ids_by_position
+from app.project.record_path import record_path
+from app.project.released import released_columns
+from tests.project.verifying import ILLNESSES, a_document, a_table
+
+KEYS = KeyRing(b"7" * 32)
+
+
+def path(row, document=None):
+    settled = document or a_document()
+    entry = settled.policy[0]
+    return record_path(settled, a_table(), KEYS, entry, "illness", row, Silent())
+
+
+def test_the_changes_are_those_of_the_record_s_events():
+    document, table = a_document(), a_table()
+    domain = document.column("illness").domain
+    key = KEYS.for_attribute("illness", domain.fingerprint, "uniform")
+    ids = record_ids_by_position(table.rows)
+    for row in (1, 2, 3, 50, 400):
+        code = int(domain.encode(table.column("illness"), "illness")[row - 1])
+        steps = event_path(code, domain.size, int(ids[row - 1]), key, 0.001)
+        found = path(row)
+        assert [s.value for s in found.stretches] == [ILLNESSES[step.code] for step in steps]
+        lower = [stretch.lower for stretch in found.stretches[:-1]]
+        assert lower == pytest.approx([step.level for step in steps[1:]], rel=1e-4)
+        assert found.stretches[0].upper == 1.0
+        assert not found.is_numeric
+
+
+def test_what_recipients_see_is_what_they_are_released():
+    document = a_document()
+    found = {stop.recipient: stop for stop in path(17).stops}
+    for recipient in document.recipients:
+        frame = released_columns(document, a_table(), recipient, KEYS, Silent())
+        assert frame["illness"].iloc[16] == found[recipient.name].value
+    trusts = [stop.trust for stop in path(17).stops]
+    assert trusts == sorted(trusts, reverse=True)
+
+
+@pytest.mark.parametrize("row", [0, 901, -5])
+def test_a_row_that_is_not_there_is_refused(row):
+    with pytest.raises(TableError, match="from 1 to 900"):
+        path(row)
+
+
+def test_without_recipients_there_is_no_ladder():
+    with pytest.raises(PolicyError, match="recipient"):
+        path(1, replace(a_document(), recipients=()))

@@ -1,0 +1,87 @@
+"""The report on numbers with noise: levels, figures by attribute, and what everybody pools."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.engine.progress import Silent
+from app.report.blocks import Grid
+from app.report.drawing import draw
+from app.report.html import to_html
+from app.report.material import Audience, ReportOptions, collect
+from app.report.sections import compose
+from tests.project.making import noon
+from tests.project.numbers import KEY, a_document, a_table, new_project, release
+
+TABLE = a_table()
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("numbers")
+    with new_project(folder, a_document(TABLE)) as project:
+        release(project, TABLE, folder / "out", "Institute B")
+        return collect(project, TABLE, noon, Silent())
+
+
+def section(material, options=None):
+    report = compose(material, options or ReportOptions())
+    return next(s for s in report.sections if KEY in s.title)
+
+
+def grids(section):
+    return [block for block in section.blocks if isinstance(block, Grid)]
+
+
+def test_each_attribute_has_its_own_figures(material):
+    shared, own = grids(section(material))
+    assert shared.header == (
+        "Recipient",
+        "Noise level (σ²)",
+        "Normalized error (D)",
+        "Chance to tell two values apart (Φ)",
+    )
+    assert [row[:3] for row in shared.rows] == [
+        ("Clinic A", "0.25", "0.2"),
+        ("Institute B", "1", "0.5"),
+        ("Public C", "4", "0.8"),
+    ]
+    assert own.header == ("In the column's unit", "Clinic A", "Institute B", "Public C")
+    lines = {row[0]: [float(cell.replace("\u202f", "")) for cell in row[1:]] for row in own.rows}
+    assert len(lines) == 6
+    noise = lines["Noise added to age"]
+    assert noise == pytest.approx([noise[0], 2 * noise[0], 4 * noise[0]], rel=1e-3)
+    assert "e+" not in "".join(cell for row in own.rows for cell in row)
+    about = lines["Uncertainty about income"]
+    assert about == sorted(about)
+    assert about[-1] < lines["Uncertainty about income without the release"][0]
+
+
+def test_every_table_has_lines_and_every_line_its_cells(material):
+    for options in (ReportOptions(), ReportOptions(Audience.OUTSIDE, 10)):
+        report = compose(material, options)
+        for part in report.sections:
+            for block in grids(part):
+                assert block.rows
+                assert all(len(row) == len(block.header) for row in block.rows)
+                assert all(cell for row in block.rows for cell in row)
+
+
+def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
+    report = compose(material, ReportOptions())
+    page = to_html(report, [draw(picture, "svg") for picture in report.pictures])
+    for said in (
+        "All 3 together leave 20\u202f% of the numbers' variance open",
+        "as Clinic A does alone",
+        "age + income: σ² = 1",
+        "sex: p = 0.5",
+        "Any group of recipients learns no more than Clinic A alone",
+        "gaussian noise",
+        "can tell a person&#x27;s age within",
+    ):
+        assert said in page.replace("numbers&#x27; variance", "numbers' variance")
+
+
+def test_numbers_of_a_release_under_another_grouping_do_not_count_among_these(material):
+    assert [name for name, _ in material.plans[KEY]] == ["Clinic A", "Institute B", "Public C"]
+    assert list(material.copies) == [KEY]

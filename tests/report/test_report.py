@@ -1,0 +1,155 @@
+"""The report as a document: what it says, to whom, and how it is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from app.engine.progress import Silent
+from app.formats.errors import FileError
+from app.project.errors import ProjectError
+from app.report.blocks import Grid
+from app.report.drawing import draw
+from app.report.html import to_html
+from app.report.material import Audience, ReportOptions, collect
+from app.report.sections import compose
+from app.report.writing import write_report
+from tests.project.making import noon
+from tests.project.verifying import a_document, a_table, new_project, release
+
+INTERNAL = ReportOptions()
+OUTSIDE = ReportOptions(Audience.OUTSIDE, 200)
+
+
+@pytest.fixture
+def material(tmp_path):
+    with new_project(tmp_path) as project:
+        release(project, tmp_path / "out", "Clinic A")
+        release(project, tmp_path / "out", "Public C")
+        yield collect(project, a_table(), noon, Silent())
+
+
+def words(report, pictures=None):
+    if pictures is None:
+        pictures = [draw(picture, "svg") for picture in report.pictures]
+    return to_html(report, pictures)
+
+
+def grid(report, first):
+    for section in report.sections:
+        for block in section.blocks:
+            if isinstance(block, Grid) and block.header[0] == first:
+                return block
+    raise AssertionError(first)
+
+
+class Balanced(HTMLParser):
+    """Counts open tags, so that a page that is not closed is noticed."""
+
+    VOID = frozenset({"meta", "img", "br", "path", "use", "rect", "link"})
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+def test_an_internal_report_says_what_a_filing_needs(material):
+    page = words(compose(material, INTERNAL))
+    record = material.releases[0]
+    for said in (
+        "Disclosure report: Ward 7",
+        "2026-11-20 12:00 UTC",
+        "multiplies the odds by at most",
+        "Any group of recipients learns no more than",
+        "What is not promised",
+        "Institute B",
+        record.digest,
+        "none was changed or cut off",
+        "SHA-256",
+        "asthma",
+    ):
+        assert said in page, said
+
+
+def test_the_page_is_whole_and_needs_nothing_else(material):
+    page = words(compose(material, INTERNAL))
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert not re.search(r'(?:src|href)="(?!#)', page)
+    assert page.count("<svg") == len(compose(material, INTERNAL).pictures)
+
+
+def test_outsiders_see_no_small_count_and_no_place_of_a_file(material):
+    report = compose(material, OUTSIDE)
+    page = words(report, [draw(picture, "svg") for picture in report.pictures])
+    assert str(material.releases[0].target) not in page
+    assert "/data/ward.csv" not in page
+    for block in (block for section in report.sections for block in section.blocks):
+        if isinstance(block, Grid) and block.header[0] == "Value":
+            counts = [int(row[1].replace("\u202f", "")) for row in block.rows]
+            assert all(count >= 200 for count in counts)
+    assert "no count below 200" in page
+
+
+def test_levels_and_figures_are_those_of_the_guarantee(material):
+    table = grid(compose(material, INTERNAL), "Recipient")
+    assert table.rows[0][0] in {"Clinic A", "Clinic D"}
+    assert table.rows[0][1] == "0.6"
+    assert "Retention probability (p)" in table.header
+
+
+def test_texts_of_the_project_are_escaped(tmp_path):
+    document = replace(a_document(), title="<script>alert(1)</script>")
+    with new_project(tmp_path, document) as project:
+        found = collect(project, a_table(), noon, Silent())
+    page = to_html(replace(compose(found, INTERNAL), sections=()), [])
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_ledger_that_was_changed_is_told(material):
+    report = compose(replace(material, tampering="Entry 3 is not as it was written."), INTERNAL)
+    assert "Entry 3 is not as it was written." in words(report)
+
+
+def test_the_same_material_gives_the_same_page(material):
+    assert words(compose(material, INTERNAL)) == words(compose(material, INTERNAL))
+
+
+def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
+    report = compose(material, INTERNAL)
+    path = tmp_path / "report.pdf"
+    write_report(report, [draw(picture, "png") for picture in report.pictures], path)
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert content.rstrip().endswith(b"%%EOF")
+    assert len(re.findall(rb"/Type\s*/Page\b", content)) >= 3
+    assert [entry.name for entry in tmp_path.glob("*.part")] == []
+
+
+def test_another_ending_is_refused(material, tmp_path):
+    with pytest.raises(ProjectError, match="HTML or PDF"):
+        write_report(compose(material, INTERNAL), [], tmp_path / "report.docx")
+
+
+def test_a_folder_that_is_not_there_leaves_nothing(material, tmp_path):
+    report = replace(compose(material, INTERNAL), sections=())
+    for name in ("report.html", "report.pdf"):
+        with pytest.raises(FileError):
+            write_report(report, [], tmp_path / "no" / name)
+    assert not (tmp_path / "no").exists()

@@ -1,0 +1,136 @@
+"""The audit's page about other holders' tables, used as a person uses it."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.engine.progress import Silent
+from app.formats.reading import detect_options, digest_of
+from app.project.generalization import CriterionChoice, OtherTableFile
+from app.ui.panels.audit.pages.diversity import DiversityPage
+from app.ui.panels.base import PanelState
+from tests.ui.generalized_steps import open_small, write_other
+from tests.ui.hands import choose, click, settle
+
+DISTINCT = (CriterionChoice("distinct-diversity", {"l": 2}),)
+
+
+def other(path, holder="Registry", public=("group", "sex")):
+    return OtherTableFile(
+        holder,
+        str(path),
+        digest_of(path, Silent()),
+        detect_options(path).to_dict(),
+        public,
+        "ward",
+    )
+
+
+@pytest.fixture
+def page(qtbot, session):
+    made = DiversityPage(session)
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    return made
+
+
+def filled(qtbot, page, *others, criteria=DISTINCT, **decided):
+    open_small(page.session, criteria=criteria, others=others, **decided)
+    settle(qtbot, page.session)
+    return page
+
+
+def test_without_another_table_the_page_says_where_to_add_one(qtbot, page):
+    open_small(page.session, criteria=DISTINCT)
+    assert page.pages.currentWidget() is page.empty
+    assert page.state() is PanelState.EMPTY
+
+
+def test_tables_that_keep_l_together_are_good(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path)))
+    assert "fewer than" in page.sentence.text()
+    assert page.found.standing.holds
+    assert page.state() is PanelState.DONE
+    assert not page.breaches.isVisible()
+    assert page.holders.model().rowCount() == 2
+    assert page.session.undo_text == "Open"
+
+
+def test_a_table_that_breaks_l_is_named_with_its_combinations(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path, weak=True)))
+    page.l.spin.setValue(3)
+    settle(qtbot, page.session)
+    assert page.state() is PanelState.ATTENTION
+    assert "Registry" in page.explanation.text()
+    assert "can't be kept any more" in page.explanation.text()
+    assert page.breaches.model().rowCount() == len(page.found.breaches) > 0
+
+
+def test_a_combination_shows_what_it_tells_about_a_person(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path, weak=True)))
+    page.l.spin.setValue(3)
+    settle(qtbot, page.session)
+    page.breaches.selectRow(1)
+    breach = page.found.breaches[1]
+    assert page.person.chosen == breach.classes
+    data = page.person.plot.figure.data
+    assert (data["after"] > 0).sum() == 2
+    assert data["after"].sum() == pytest.approx(1.0)
+
+
+def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path, weak=True)))
+    page.person.share.spin.setValue(10)
+    click(page.person.count)
+    settle(qtbot, page.session)
+    assert "ways" in page.person.ways_text.text()
+    assert page.person.ways.model().rowCount() > 0
+    assert "correlated" in page.person.plot.figure.data
+
+
+def test_a_correlation_that_does_not_fit_is_explained(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path, weak=True)), node=(0, 0))
+    choose(page.ours, False)
+    settle(qtbot, page.session)
+    page.person.share.spin.setValue(100)
+    click(page.person.count)
+    settle(qtbot, page.session)
+    assert page.person.ways_text.text()
+
+
+def test_ours_can_be_left_out(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path)))
+    choose(page.ours, False)
+    settle(qtbot, page.session)
+    assert [h.holder for h in page.found.holders] == ["Registry"]
+    assert page.found.node is None
+
+
+def test_a_pinned_node_is_judged_though_it_is_not_safe(qtbot, page, tmp_path):
+    filled(qtbot, page, other(write_other(tmp_path, weak=True)), pinned=((0, 0),))
+    choose(page.ours, (0, 0))
+    page.l.spin.setValue(2)
+    settle(qtbot, page.session)
+    assert page.found.node == (0, 0)
+    assert not page.found.standing.holds
+    assert page.found.standing.holders[-1].is_cause
+
+
+def test_a_table_that_is_gone_is_said(qtbot, page, tmp_path):
+    path = write_other(tmp_path)
+    table = other(path)
+    path.unlink()
+    filled(qtbot, page, table)
+    assert "is not at" in page.sentence.text()
+    assert page.state() is PanelState.ATTENTION
+    assert not page.cards.isVisible()
+
+
+def test_a_hidden_page_waits(qtbot, page, tmp_path):
+    page.hide()
+    filled(qtbot, page, other(write_other(tmp_path)))
+    assert page.found is None
+    page.show()
+    settle(qtbot, page.session)
+    assert page.found is not None

@@ -1,0 +1,299 @@
+"""The page about a generalized table, used as a person uses it."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+
+from app.engine.diversity.publication import Suppressed
+from app.engine.hierarchy.taxonomy import Taxonomy
+from app.project.generalization import CriterionChoice
+from app.ui.guarantee_card import GuaranteeCard
+from app.ui.panels.base import PanelState
+from app.ui.panels.policy import PANEL
+from app.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
+from tests.ui.clinic import save_clinic
+from tests.ui.generalized_steps import open_small, write_other
+from tests.ui.hands import choose, click, messages, settle, type_into
+
+START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    click(made.ways.segments.button_for("generalized"))
+    return made
+
+
+def page_of(panel):
+    return panel.ways.page
+
+
+def searched(qtbot, panel, **decided):
+    open_small(panel.session, **(decided or START))
+    wait(qtbot, panel)
+    return page_of(panel)
+
+
+def wait(qtbot, panel):
+    page = page_of(panel)
+    qtbot.waitUntil(lambda: not page.finding.working, timeout=20_000)
+    settle(qtbot, panel.session)
+
+
+def test_without_hierarchies_the_page_says_what_is_missing(panel):
+    open_small(panel.session, hierarchies=False)
+    page = page_of(panel)
+    assert page.empty.currentWidget() is page.nothing
+    asked = []
+    panel.session.panel_requested.connect(asked.append)
+    click(page.nothing.findChild(type(page.start)))
+    assert asked == ["attributes"]
+
+
+def test_a_project_about_a_generalized_table_opens_at_it(qtbot, panel, tmp_path):
+    searched(qtbot, panel)
+    click(panel.ways.segments.button_for("perturbed"))
+    assert panel.ways.perturbing
+    save_clinic(panel.session, tmp_path)
+    assert not panel.ways.perturbing
+
+
+def test_a_generalized_table_starts_with_one_click_and_is_searched(qtbot, panel):
+    open_small(panel.session)
+    page = page_of(panel)
+    assert panel.session.document.generalization is None
+    click(page.start)
+    wait(qtbot, panel)
+    assert "combinations of levels are safe" in page.sentence.text()
+    assert page.state() is PanelState.DONE
+    assert panel.state() is PanelState.DONE
+    panel.session.undo()
+    assert panel.session.document.generalization is None
+
+
+def test_showing_the_page_changes_nothing(qtbot, panel):
+    page = searched(qtbot, panel, suppression=0.0123456, node=(1, 1), pinned=((1, 1), (2, 1)))
+    for place in range(page.tabs.count()):
+        page.tabs.setCurrentIndex(place)
+        QCoreApplication.processEvents()
+    settle(qtbot, panel.session)
+    assert panel.session.undo_text == "Open"
+    assert panel.session.document.generalization.suppression == 0.0123456
+
+
+def test_criteria_are_added_changed_and_removed(qtbot, panel):
+    page = searched(qtbot, panel)
+    click(page.requirements.add)
+    assert [c.kind for c in panel.session.document.generalization.criteria] == [
+        "k-anonymity",
+        "distinct-diversity",
+    ]
+    line = page.requirements.criteria[0]
+    type_into(line.fields["k"].spin, "17")
+    line.fields["k"].spin.lineEdit().returnPressed.emit()
+    line.fields["k"].spin.clearFocus()
+    line.fields["k"].spin.interpretText()
+    assert panel.session.document.generalization.criteria[0].numbers == {"k": 17}
+    choose(page.requirements.criteria[1].kind, "closeness")
+    assert panel.session.document.generalization.criteria[1].kind == "closeness"
+    click(page.requirements.criteria[1].remove)
+    wait(qtbot, panel)
+    assert len(panel.session.document.generalization.criteria) == 1
+    assert not page.requirements.criteria[0].remove.isEnabled()
+
+
+def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):
+    page = searched(qtbot, panel)
+    qtbot.keyClick(page.requirements.boxes["sex"], Qt.Key.Key_Space)
+    assert panel.session.document.generalization.quasi_identifiers == ("age",)
+    assert "sex" in page.requirements.lacking.text()
+    qtbot.keyClick(page.requirements.boxes["age"], Qt.Key.Key_Space)
+    assert panel.session.document.generalization.quasi_identifiers == ("age",)
+    assert page.requirements.boxes["age"].isChecked()
+
+
+def test_records_that_stand_out_may_be_left_out_or_starred(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.requirements.suppression.spin.setValue(5)
+    click(page.requirements.suppressed.button_for(Suppressed.STARRED))
+    decided = panel.session.document.generalization
+    assert decided.suppression == 0.05
+    assert decided.suppressed is Suppressed.STARRED
+
+
+def test_where_nothing_is_safe_the_page_says_what_would_help(qtbot, panel):
+    page = searched(qtbot, panel, criteria=(CriterionChoice("k-anonymity", {"k": 100}),))
+    blunt = Taxonomy((("f", "female"), ("m", "male")))
+    document = panel.session.document.with_hierarchy("sex", blunt)
+    panel.session.edit("Change the hierarchy", document)
+    wait(qtbot, panel)
+    assert "None of the" in page.sentence.text()
+    assert "one more level" in page.explanation.text()
+    assert page.state() is PanelState.ATTENTION
+    assert not page.tabs.isTabEnabled(1)
+
+
+def test_a_criterion_that_can_not_be_met_is_explained(qtbot, panel):
+    page = searched(qtbot, panel, criteria=(CriterionChoice("distinct-diversity", {"l": 9}),))
+    assert "l is 9" in page.sentence.text()
+    assert page.state() is PanelState.ATTENTION
+
+
+def test_the_list_is_filtered_by_safety_and_by_level(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.tabs.setCurrentIndex(1)
+    explore, table = page.explore, page.explore.table
+    result = page.finding.searched.result
+    assert table.model().rowCount() == result.safe_count
+    click(explore.filters.which.button_for("all"))
+    assert table.model().rowCount() == result.lattice.size
+    choose(explore.filters.column, "age\u200b")
+    explore.filters.value.spin.setValue(0)
+    click(explore.filters.add)
+    assert table.model().rowCount() == result.lattice.shape[1]
+    explore.filters.conditions.clear()
+    click(explore.filters.which.button_for("minimal"))
+    assert table.model().rowCount() == len(result.minimal)
+
+
+def test_a_node_of_the_picture_is_looked_at_pinned_compared_and_chosen(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.tabs.setCurrentIndex(1)
+    explore, result = page.explore, page.finding.searched.result
+    click(explore.view.button_for(PICTURE))
+    top = result.lattice.top
+    point = explore.lattice.point_of(top).toPoint()
+    qtbot.mouseClick(explore.lattice.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert explore.node == top
+    click(page.node_card.pin)
+    assert panel.session.document.generalization.pinned == (top,)
+    click(explore.view.button_for(COMPARE))
+    settle(qtbot, panel.session)
+    assert explore.compared.model().columnCount() == 3
+    click(page.node_card.choose)
+    settle(qtbot, panel.session)
+    assert page.finding.node == top
+    panel.session.undo()
+    assert page.finding.node == page.finding.searched.best.node
+    assert panel.session.document.generalization.pinned == (top,)
+
+
+def test_the_picture_is_walked_and_zoomed_by_keys(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.tabs.setCurrentIndex(1)
+    click(page.explore.view.button_for(PICTURE))
+    lattice, before = page.explore.lattice, page.explore.node
+    qtbot.keyClick(lattice, Qt.Key.Key_Up)
+    assert sum(page.explore.node) == sum(before) + 1
+    qtbot.keyClick(lattice, Qt.Key.Key_Down)
+    assert sum(page.explore.node) == sum(before)
+    scale = lattice.transform().m11()
+    qtbot.keyClick(lattice, Qt.Key.Key_Plus)
+    assert lattice.transform().m11() > scale
+    qtbot.keyClick(lattice, Qt.Key.Key_0)
+    assert lattice.transform().m11() <= 1.0
+
+
+def test_heights_are_drawn_and_measures_arrive(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.tabs.setCurrentIndex(1)
+    click(page.explore.measure)
+    settle(qtbot, panel.session)
+    assert len(page.finding.nodes) == page.finding.searched.result.lattice.size
+    click(page.explore.view.button_for(HEIGHTS))
+    assert "Safe combinations begin" in page.explore.plot.figure.headline
+
+
+def test_rows_before_and_after_stand_beside_each_other(qtbot, panel):
+    page = searched(qtbot, panel)
+    page.tabs.setCurrentIndex(2)
+    settle(qtbot, panel.session)
+    beside = page.beside
+    before, after = beside.before.model(), beside.after.model()
+    assert before.rowCount() == after.rowCount() == 120
+    ward = list(before.frame.columns).index("ward")
+    for row in (0, 50, 119):
+        assert before.index(row, ward).data() == after.index(row, ward).data()
+    click(beside.order.button_for(True))
+    seen = [tuple(after.index(r, c).data() for c in (0, 1)) for r in range(120)]
+    assert sum(a != b for a, b in itertools.pairwise(seen)) < len(set(seen))
+    assert "chance" in beside.risk.figure.headline
+    assert beside.statistics.model().rowCount() >= 5
+
+
+def test_the_table_is_published_into_a_bundle(qtbot, panel, answers, tmp_path):
+    page = searched(qtbot, panel)
+    save_clinic(panel.session, tmp_path)
+    wait(qtbot, panel)
+    page.tabs.setCurrentIndex(3)
+    assert not page.publish.submit.isEnabled()
+    assert page.publish.check.word.text().endswith("it holds")
+    page.publish.folder.setText(str(tmp_path / "out"))
+    click(page.publish.submit)
+    settle(qtbot, panel.session)
+    assert [m for m in messages(panel.messages) if "is in" in m], messages(panel.messages)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+
+
+def add_other(qtbot, panel, path):
+    page = page_of(panel)
+    panel.session.chooser.file = path
+    dialog = page.others.open_dialog()
+    click(dialog.choose)
+    settle(qtbot, panel.session)
+    return dialog
+
+
+def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
+    distinct = (CriterionChoice("distinct-diversity", {"l": 2}),)
+    page = searched(qtbot, panel, criteria=distinct)
+    dialog = add_other(qtbot, panel, write_other(tmp_path, weak=True))
+    assert dialog.sensitive.value == "ward"
+    click(dialog.submit)
+    wait(qtbot, panel)
+    assert [o.holder for o in panel.session.document.generalization.others] == ["registry"]
+    [criterion] = page.finding.found.prepared.criteria
+    assert criterion.title.startswith("non-centralized")
+    assert "registry" in page.others.rows
+    shown = page.others.show_classes("registry")
+    assert shown.isVisible()
+    click(page.others.rows["registry"].remove)
+    assert panel.session.document.generalization.others == ()
+
+
+def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
+    searched(qtbot, panel)
+    dialog = add_other(qtbot, panel, write_other(tmp_path, spelled=True))
+    assert not dialog.submit.isEnabled()
+    assert set(map(str, dialog.meanings)) == {"HEART", "LUNGS", "BONES", "dermatology"}
+    assert dialog.meanings["HEART"].value == 0
+    choose(dialog.meanings["dermatology"], 2)
+    settle(qtbot, panel.session)
+    assert dialog.submit.isEnabled()
+    click(dialog.submit)
+    [other] = panel.session.document.generalization.others
+    assert dict(other.spelling)["dermatology"] == "skin"
+
+
+def test_tables_that_are_too_weak_already_name_the_cause(qtbot, panel, tmp_path):
+    page = searched(qtbot, panel, criteria=(CriterionChoice("distinct-diversity", {"l": 3}),))
+    click(add_other(qtbot, panel, write_other(tmp_path, weak=True)).submit)
+    wait(qtbot, panel)
+    assert "already" in page.sentence.text()
+    assert "registry" in page.explanation.text()
+
+
+def test_the_guarantee_card_says_what_is_asked(qtbot, session):
+    card = GuaranteeCard(session)
+    qtbot.addWidget(card)
+    open_small(session, criteria=(CriterionChoice("k-anonymity", {"k": 10}),))
+    card.refresh()
+    assert "at least 9 others" in card.text()
+    assert "Nothing is promised" not in card.text()

@@ -1,0 +1,326 @@
+"""The audit pages about small groups, count queries and noisy answers, as a person uses them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PySide6.QtCore import Qt
+
+from app.engine.mechanisms import mechanism_called
+from app.engine.reconstruction_privacy import Rule
+from app.engine.table import Table
+from app.project.model import PolicyEntry, Recipient
+from app.ui.panels.audit.groups.knowledge import KnowledgeButton
+from app.ui.panels.audit.pages.count_queries import CountQueriesPage
+from app.ui.panels.audit.pages.group_risk import GroupRiskPage
+from app.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage
+from app.ui.panels.base import PanelState
+from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
+from tests.ui.hands import choose, click
+
+
+def clinic_of_groups(rows: int = 3_000) -> Table:
+    """A clinic whose north ward treats hardly anything but flu."""
+    rng = np.random.default_rng(3)
+    ward = rng.choice(["north", "south"], rows)
+    flu = (ward == "north") & (rng.random(rows) < 0.9)
+    frame = pd.DataFrame(
+        {
+            "name": [f"patient {i}" for i in range(rows)],
+            "age": rng.integers(20, 40, rows),
+            "disease": pd.Categorical(np.where(flu, "flu", rng.choice(DISEASES, rows))),
+            "ward": pd.Categorical(ward),
+        }
+    )
+    return Table(frame)
+
+
+@pytest.fixture
+def made(qtbot, session):
+    def build(kind, document=None):
+        page = kind(session)
+        qtbot.addWidget(page)
+        page.resize(900, 900)
+        page.show()
+        if document is not None:
+            open_clinic(session, document, clinic_of_groups())
+            wait_for_jobs(qtbot, session)
+        return page
+
+    return build
+
+
+def know(qtbot, page, *names):
+    for name in page.bar.knowledge._actions:
+        page.bar.knowledge.tick(name, name in names)
+    wait_for_jobs(qtbot, page.session)
+
+
+def text(widget):
+    return widget.text().replace("\u202f", " ")
+
+
+def column(table, name):
+    model = table.model()
+    headings = [model.headerData(i, Qt.Orientation.Horizontal) for i in range(model.columnCount())]
+    place = headings.index(name)
+    return [model.index(row, place).data() for row in range(model.rowCount())]
+
+
+@pytest.mark.parametrize("kind", [GroupRiskPage, CountQueriesPage, NoisyAnswersPage])
+def test_without_a_policy_every_page_points_to_it(made, kind):
+    page = made(kind)
+    assert page.state() is PanelState.EMPTY
+    assert page.pages.currentWidget() is page.empty
+    open_clinic(page.session, clinic_document())
+    assert page.pages.currentWidget() is page.empty
+
+
+def test_a_hidden_page_waits_until_it_is_seen(qtbot, session):
+    page = GroupRiskPage(session)
+    qtbot.addWidget(page)
+    open_clinic(session, protected(), clinic_of_groups())
+    assert not session.runner.jobs
+    assert page.state() is PanelState.IN_PROGRESS
+    page.show()
+    wait_for_jobs(qtbot, session)
+    assert page.state() is PanelState.DONE
+
+
+# ----- small groups
+
+
+def test_the_risk_of_each_recipient_is_counted(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    assert "of 40 groups" in text(page.sentence)
+    assert "give their disease away to Clinic A" in text(page.sentence)
+    before = text(page.sentence)
+    choose(page.bar.recipient, "Public")
+    wait_for_jobs(qtbot, page.session)
+    assert "Public" in text(page.sentence)
+    assert text(page.sentence) != before
+    assert page.curves.figure.data["records"].max() > 0
+
+
+def test_the_gap_between_published_and_true_is_said(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    assert "promises nothing about the chance itself" in text(page.explanation)
+    page.rule.button_for(Rule.SIMPLIFIED).click()
+    wait_for_jobs(qtbot, page.session)
+    assert "upper bound" in text(page.limits_text)
+    assert page.rule.value is Rule.SIMPLIFIED
+    assert page.delta.spin.maximum() == 0.99
+
+
+def test_another_epsilon_is_another_question(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    page.rule.button_for(Rule.SIMPLIFIED).click()
+    wait_for_jobs(qtbot, page.session)
+    few = page.remedies.figure.data["record_share"].sum()
+    page.epsilon.spin.setValue(0.9)
+    wait_for_jobs(qtbot, page.session)
+    assert page.remedies.figure.data["record_share"].sum() > few
+    assert "90 %" in text(page.limits_text)
+
+
+def test_what_releasing_less_would_change_is_drawn(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    changes = set(page.remedies.figure.data["change"])
+    assert {"Without age", "Without ward"} < changes
+    assert any("bins" in change for change in changes)
+
+
+def test_a_chosen_group_shows_its_true_distribution_beside_the_reconstruction(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    sizes = [int(cell) for cell in column(page.table, "Records")]
+    assert len(sizes) == 40
+    first = page.group.figure.headline
+    page.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    page.table.selectRow(1)
+    page.table.selectRow(0)
+    assert f"group of {min(sizes)} " in page.group.figure.headline
+    assert page.group.figure.headline != first
+    data = page.group.figure.data
+    assert data["true"].sum() == pytest.approx(1.0)
+    assert data["reconstructed"].sum() == pytest.approx(1.0)
+    assert set(column(page.table, "ward")) == {"north", "south"}
+
+
+def test_an_attacker_who_knows_nothing_sees_one_group(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page)
+    assert "the whole table is one group" in text(page.explanation)
+    assert text(page.bar.knowledge) == "nothing about a person"
+
+
+def test_long_names_of_columns_do_not_widen_the_window(qtbot):
+    long = tuple(f"profession of the {kin} at the time of birth" for kin in ("mother", "father"))
+    button = KnowledgeButton()
+    qtbot.addWidget(button)
+    short = button.minimumWidth()
+    button.set_columns(long, long)
+    assert button.sizeHint().width() > 3 * short
+    button.resize(short, button.sizeHint().height())
+    button.show()
+    assert button.width() == short
+    assert all(name in button.toolTip() for name in long)
+    drawn = button.grab().toImage()
+    button.setText("…")
+    assert button.grab().toImage() != drawn
+
+
+def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    fine = mechanism_called("finegrain")
+    known = (page.session.attribute("disease").attribute,)
+    limits = fine.complete_settings(known, fine.default_settings(known))
+    recipient = Recipient("Clinic A", {"disease": fine.default_statements(1)[0]})
+    document = replace(
+        page.session.document,
+        policy=(PolicyEntry(("disease",), "finegrain", limits),),
+        recipients=(recipient,),
+    )
+    page.session.edit("x", document)
+    wait_for_jobs(qtbot, page.session)
+    assert "gives its disease away" in text(page.sentence) or "give their" in text(page.sentence)
+    page.rule.button_for(Rule.CHERNOFF).click()
+    wait_for_jobs(qtbot, page.session)
+    assert page.trouble.isVisible() or page.sizes.figure is not None
+
+
+def test_a_level_that_cannot_be_met_is_said_on_the_page(qtbot, made):
+    page = made(GroupRiskPage, protected({"A": 0.5}))
+    document = page.session.document
+    wrong = replace(document.recipients[0], statements={})
+    page.session.edit("x", replace(document, recipients=(wrong,)))
+    wait_for_jobs(qtbot, page.session)
+    assert page.trouble.isVisible()
+    assert "no trust level" in text(page.sentence)
+    assert text(page.explanation)
+    assert page.sizes.figure is None
+    page.session.undo()
+    wait_for_jobs(qtbot, page.session)
+    assert not page.trouble.isVisible()
+
+
+# ----- count queries
+
+
+def test_a_query_is_answered_by_every_recipient_beside_the_truth(qtbot, made):
+    page = made(CountQueriesPage, protected())
+    know(qtbot, page, "ward")
+    choose(page.form.conditions["ward"], "north")
+    choose(page.form.value, DISEASES.index("flu"))
+    frame = page.session.table.frame
+    north = frame["ward"] == "north"
+    truth = int((north & (frame["disease"] == "flu")).sum())
+    assert text(page.sentence).startswith(f"{truth:,}".replace(",", " "))
+    data = page.estimates.figure.data
+    assert data["recipient"].tolist() == ["Clinic A", "Institute", "Public"]
+    assert (data["truth"] == truth).all()
+    assert (data["low"] <= data["estimate"]).all()
+    spread = data["high"] - data["low"]
+    assert spread.is_monotonic_increasing
+
+
+def test_the_pool_of_queries_is_answered_worse_by_the_less_trusted(qtbot, made):
+    page = made(CountQueriesPage, protected())
+    data = page.errors.figure.data
+    assert data["recipient"].tolist() == ["Clinic A", "Institute", "Public"]
+    assert data["mean"].is_monotonic_increasing
+    assert "5 000 random counts" in page.errors.figure.subtitle.replace("\u202f", " ")
+
+
+def test_conditions_stay_when_the_attacker_learns_more(qtbot, made):
+    page = made(CountQueriesPage, protected())
+    know(qtbot, page, "ward")
+    choose(page.form.conditions["ward"], "south")
+    know(qtbot, page, "ward", "age")
+    assert page.form.asked == {"ward": "south"}
+
+
+def test_conditions_that_nobody_meets_are_said(qtbot, made):
+    page = made(CountQueriesPage, protected())
+    know(qtbot, page, "ward", "age")
+    frame = page.session.table.frame
+    lonely = frame.assign(age=np.where(np.arange(len(frame)) == 0, 99, frame["age"]))
+    open_clinic(page.session, page.session.document, Table(lonely))
+    wait_for_jobs(qtbot, page.session)
+    choose(page.form.conditions["age"], 99)
+    other = "south" if lonely["ward"].iloc[0] == "north" else "north"
+    choose(page.form.conditions["ward"], other)
+    assert text(page.sentence).startswith("No record meets the conditions")
+    assert page.estimates.figure is None
+
+
+def test_a_release_of_pure_noise_answers_nothing(qtbot, made):
+    page = made(CountQueriesPage, protected({"Nobody": 0.0}))
+    assert "nobody can estimate it" in page.estimates.figure.headline
+
+
+def test_what_protection_costs_is_compared_when_asked_for(qtbot, made):
+    page = made(CountQueriesPage, protected())
+    assert page.curves.figure is None
+    click(page.compare)
+    wait_for_jobs(qtbot, page.session)
+    data = page.curves.figure.data
+    assert len(data) == 20
+    assert (data["published"] > 0).all()
+    know(qtbot, page, "ward")
+    assert page.curves.figure is None
+
+
+# ----- noisy answers
+
+
+def test_noisy_counts_of_skewed_groups_are_weighed(qtbot, made):
+    page = made(NoisyAnswersPage, protected({}))
+    know(qtbot, page, "age", "ward")
+    page.smallest.spin.setValue(60)
+    wait_for_jobs(qtbot, page.session)
+    assert "most skewed groups are given away by two noisy counts" in text(page.sentence)
+    shares = [float(cell) for cell in column(page.table, "Share, %")]
+    assert shares == sorted(shares, reverse=True)
+    assert set(column(page.table, "Most frequent")) == {"flu"}
+    within = [float(cell) for cell in column(page.table, "Within ε, %")]
+    page.loss.spin.setValue(1.0)
+    wait_for_jobs(qtbot, page.session)
+    assert min(float(cell) for cell in column(page.table, "Within ε, %")) > max(within)
+    assert page.state() is PanelState.DONE
+
+
+def test_groups_that_are_too_small_are_said(qtbot, made):
+    page = made(NoisyAnswersPage, protected())
+    page.smallest.spin.setValue(100_000)
+    wait_for_jobs(qtbot, page.session)
+    assert text(page.sentence) == "No group has more than 100 000 records."
+    assert page.plot.figure is None
+
+
+def test_the_risk_view_starts_from_what_the_policy_promises_groups(qtbot, made):
+    entry = PolicyEntry(
+        ("disease",),
+        "reconstruction",
+        {
+            "epsilon": 0.25,
+            "delta": 0.17,
+            "rule": Rule.CHERNOFF.value,
+            "sampling": "published",
+            "retention_probability": 0.7,
+        },
+    )
+    page = made(GroupRiskPage, replace(protected(), policy=(entry,)))
+    assert page.limits.epsilon == pytest.approx(0.25)
+    assert page.limits.delta == pytest.approx(0.17)
+    assert page.limits.rule is Rule.CHERNOFF
+    page.epsilon.spin.setValue(0.4)
+    wait_for_jobs(qtbot, page.session)
+    assert page.limits.epsilon == pytest.approx(0.4)

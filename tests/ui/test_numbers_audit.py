@@ -1,0 +1,179 @@
+"""The audit of numbers: errors by how many pool, and record by record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from app.engine.progress import Silent
+from app.engine.table import Table, encode_column
+from app.project.marking import with_spacing
+from app.project.release import make_release
+from app.ui.panels.audit.holdings import planned
+from app.ui.panels.audit.numbers_bayes import bayes_sentence
+from app.ui.panels.audit.numbers_weighing import (
+    SAMPLES,
+    NumbersCoalition,
+    weigh_copies,
+    weigh_numbers,
+)
+from app.ui.panels.audit.pages.coalition import CoalitionPage
+from app.ui.panels.audit.pages.numbers import NumbersPage
+from app.ui.panels.base import PanelState
+from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
+from tests.ui.clinic import protected as protected_categories
+from tests.ui.hands import choose
+from tests.ui.payroll import open_payroll, payroll_table, protected
+
+
+@pytest.fixture
+def page(qtbot, session):
+    made = NumbersPage(session)
+    qtbot.addWidget(made)
+    made.resize(900, 900)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def filled(qtbot, page):
+    open_payroll(page.session, protected())
+    wait_for_jobs(qtbot, page.session)
+    return page
+
+
+def coalition(document=None):
+    document = document or protected()
+    table = payroll_table()
+    entry = document.policy[0]
+    attributes = tuple(
+        encode_column(table, document.column(name)).attribute for name in entry.attributes
+    )
+    return NumbersCoalition(entry, attributes, planned(document, entry, attributes))
+
+
+def tick(page, row, ticked):
+    state = Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+    page.model.setData(page.model.index(row, 0), state, Qt.ItemDataRole.CheckStateRole)
+
+
+def test_without_numbers_it_points_to_the_policy(page):
+    assert page.state() is PanelState.EMPTY
+    open_clinic(page.session, protected_categories())
+    assert page.pages.currentWidget() is page.empty
+
+
+def test_it_says_that_pooling_gains_nothing_and_shows_it(filled):
+    assert filled.state() is PanelState.DONE
+    assert "no more about age + income than Clinic A alone" in filled.sentence.text()
+    assert "on the ladder, 20\u202f%" in filled.copies.figure.headline
+
+
+def test_the_error_stays_on_the_ladder_and_falls_without(filled):
+    data = weigh_copies(coalition())
+    assert data.names == ("Clinic A", "Institute", "Public")
+    assert data.ladder == pytest.approx([0.2, 0.2, 0.2])
+    assert np.all(np.diff(data.independent) < 0)
+    assert data.linear[1:] == pytest.approx([0.0, 0.0], abs=1e-6)
+
+
+def test_guesses_of_records_are_further_off_on_the_ladder():
+    words = ["exactly", *map(str, SAMPLES)]
+    weighed = weigh_numbers(coalition(), words, Silent())
+    for data in weighed.errors.values():
+        assert np.median(data.independent) < np.median(data.ladder)
+    exact, learned = weighed.errors[0, 0], weighed.errors[SAMPLES[0], 0]
+    share = float(np.mean(exact.ladder**2)) / exact.spread**2
+    assert share == pytest.approx(0.2, abs=0.03)
+    assert np.mean(learned.ladder**2) > 0.95 * np.mean(exact.ladder**2)
+
+
+def test_members_can_be_unticked(qtbot, filled):
+    tick(filled, 0, False)
+    wait_for_jobs(qtbot, filled.session)
+    assert "than Institute alone" in filled.sentence.text()
+    assert "on the ladder, 50\u202f%" in filled.copies.figure.headline
+    tick(filled, 1, False)
+    tick(filled, 2, False)
+    assert filled.sentence.text().startswith("Tick recipients")
+    assert filled.state() is PanelState.IN_PROGRESS
+
+
+def test_attribute_and_knowledge_can_be_chosen(filled):
+    choose(filled.attribute, 1)
+    choose(filled.knowledge, SAMPLES[2])
+    assert "income" in filled.errors.figure.headline
+    assert "1200 released records" in filled.errors.figure.subtitle
+
+
+def test_numbers_whose_spread_can_t_be_measured_are_named(qtbot, page):
+    table = payroll_table()
+    frame = table.frame.assign(age=30)
+    open_payroll(page.session, protected(), Table(frame))
+    told = []
+    page.told.connect(told.append)
+    wait_for_jobs(qtbot, page.session)
+    assert any("age" in message.text for message in told) or page.state() is not PanelState.DONE
+
+
+def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, session):
+    page = CoalitionPage(session)
+    qtbot.addWidget(page)
+    page.resize(900, 900)
+    page.show()
+    document = protected()
+    open_payroll(session, document)
+    wait_for_jobs(qtbot, session)
+    assert page.state() is PanelState.DONE
+    assert "leave" in page.bars.figure.headline
+    first = replace(document.recipients[0], statements={})
+    session.edit("x", replace(document, recipients=(first, *document.recipients[1:])))
+    wait_for_jobs(qtbot, session)
+    assert "50\u202f%" in page.bars.figure.headline
+
+
+def release_to(qtbot, page, folder, *names):
+    project = save_clinic(page.session, folder)
+    for name in names:
+        make_release(project, page.session.table, name, folder / "out", "csv", Silent())
+    page.session.ledger_changed.emit()
+    wait_for_jobs(qtbot, page.session)
+    return project
+
+
+def test_what_was_released_is_weighed_until_the_plan_is_asked_for(qtbot, filled, tmp_path):
+    assert not filled.basis.isVisible()
+    release_to(qtbot, filled, tmp_path, "Institute", "Public")
+    assert filled.basis.isVisible()
+    assert [held.recipient for held in filled.model.coalition] == ["Institute", "Public"]
+    assert "than Institute alone" in filled.sentence.text()
+    filled.basis.button_for("planned").click()
+    wait_for_jobs(qtbot, filled.session)
+    assert "than Clinic A alone" in filled.sentence.text()
+
+
+def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page, tmp_path):
+    open_payroll(page.session, with_spacing(protected(), 0.05))
+    wait_for_jobs(qtbot, page.session)
+    expected = [0.25, 1.0 / 0.95, 4.0 / 0.9]
+    assert [held.level for held in page.model.coalition] == pytest.approx(expected, rel=1e-4)
+    release_to(qtbot, page, tmp_path, "Clinic A", "Institute", "Public")
+    assert [held.level for held in page.model.coalition] == pytest.approx(expected, rel=1e-4)
+    assert [held.text for held in page.model.coalition][1] == "σ² = 1.05"
+
+
+def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled):
+    for data in filled._weighed.bayes:
+        assert data.apart < 1e-9
+        assert data.ladder == pytest.approx(np.full(3, data.ladder[0]), rel=1e-9)
+        assert np.all(np.diff(data.independent) < 0)
+        assert data.ladder[0] <= 1.02 * data.linear[0]
+    assert "Knowing the distribution of age" in filled.bayes.figure.headline
+    assert "together guess exactly what Clinic A guesses alone" in filled.agreement.text()
+    data = replace(filled._weighed.bayes[0], apart=3e-15)
+    assert "is 3·10⁻¹⁵ of the spread (rounding): they are the same" in bayes_sentence(data)
+    choose(filled.attribute, 1)
+    assert "Knowing the distribution of income" in filled.bayes.figure.headline

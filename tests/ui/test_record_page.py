@@ -1,0 +1,54 @@
+"""One record's ladder, through the widgets a person uses."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.ui.panels.audit.pages.record import RecordPage
+from tests.ui.clinic import clinic_document, open_clinic, protected, wait_for_jobs
+
+
+@pytest.fixture
+def page(audit_panel):
+    return audit_panel.show_page(RecordPage)
+
+
+def cells(page, column):
+    model = page.table.model()
+    return [model.index(row, column).data() for row in range(model.rowCount())]
+
+
+def test_without_recipients_the_page_leads_to_policy(qtbot, page):
+    open_clinic(page.session, clinic_document())
+    assert page.pages.currentWidget() is page.empty
+
+
+def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
+    open_clinic(page.session, protected())
+    wait_for_jobs(qtbot, page.session)
+    assert cells(page, 0) == ["Clinic A", "Institute", "Public"]
+    assert cells(page, 1) == ["0.6", "0.3", "0.1"]
+    assert "Row 1 " in page.plot.figure.headline
+
+
+def test_another_row_is_shown_when_it_is_typed(qtbot, page):
+    open_clinic(page.session, protected())
+    wait_for_jobs(qtbot, page.session)
+    spin = page.row.spin
+    spin.setFocus()
+    spin.selectAll()
+    qtbot.keyClicks(spin, "17")
+    qtbot.keyClick(spin, Qt.Key.Key_Return)
+    wait_for_jobs(qtbot, page.session)
+    assert "Row 17 " in page.plot.figure.headline
+    assert spin.maximum() == 400
+
+
+def test_looking_at_a_record_changes_nothing(qtbot, page):
+    open_clinic(page.session, protected())
+    before = page.session.document
+    wait_for_jobs(qtbot, page.session)
+    page.hide()
+    page.show()
+    assert page.session.document is before

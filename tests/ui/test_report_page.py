@@ -1,0 +1,67 @@
+"""The report in the window, through the widgets a person uses."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.report.material import Audience
+from app.ui.panels.audit.pages.report import ReportPage
+from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def page(audit_panel):
+    return audit_panel.show_page(ReportPage)
+
+
+@pytest.fixture
+def filled(qtbot, page, tmp_path):
+    open_clinic(page.session, protected())
+    save_clinic(page.session, tmp_path)
+    wait_for_jobs(qtbot, page.session)
+    qtbot.waitUntil(page.pdf.isEnabled)
+    return page
+
+
+def test_without_a_project_the_page_says_what_is_missing(page):
+    open_clinic(page.session, protected())
+    assert page.pages.currentWidget() is page.empty
+
+
+def test_the_report_is_shown_as_it_will_be_written(filled):
+    text = filled.view.toPlainText()
+    assert "Disclosure report: Clinic" in text
+    assert "Any group of recipients learns no more than Clinic A alone." in text
+    assert "Internal." in text
+
+
+def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
+    assert filled.threshold.isHidden()
+    qtbot.mouseClick(filled.audience.button_for(Audience.OUTSIDE), LEFT)
+    qtbot.waitUntil(filled.pdf.isEnabled)
+    assert not filled.threshold.isHidden()
+    assert "no count below 10" in filled.view.toPlainText()
+
+
+@pytest.mark.parametrize("ending", ["pdf", "html"])
+def test_the_report_is_saved_where_the_person_says(qtbot, filled, answers, tmp_path, ending):
+    answers.saved = tmp_path / f"filed.{ending}"
+    said = []
+    filled.told.connect(said.append)
+    qtbot.mouseClick(getattr(filled, ending), LEFT)
+    qtbot.waitUntil(lambda: bool(said))
+    assert answers.saved.stat().st_size > 1000
+    assert str(answers.saved) in said[-1].text
+
+
+def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
+    answers.saved = tmp_path / "no" / "filed.html"
+    said = []
+    filled.told.connect(said.append)
+    qtbot.mouseClick(filled.html, LEFT)
+    qtbot.waitUntil(lambda: bool(said))
+    assert "No such file or directory" in said[-1].text
+    assert filled.html.isEnabled()

@@ -1,0 +1,37 @@
+"""Numbers in sentences, as every panel writes them."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from app.ui.guarantee_card import GuaranteeCard
+from app.ui.wording import typeset
+from tests.ui.payroll import open_payroll, protected
+
+
+@pytest.mark.parametrize(
+    ("told", "written"),
+    [
+        ("16,044 of 1,030,162 records", "16\u202f044 of 1\u202f030\u202f162 records"),
+        ("with 90 % confidence", "with 90\u202f% confidence"),
+        ("it is ± 21.6 and ± 19,700.", "it is ±\u202f21.6 and ±\u202f19\u202f700."),
+        ("levels 0.2, 0.5 and 1,2", "levels 0.2, 0.5 and 1,2"),
+    ],
+)
+def test_thousands_are_parted_and_signs_stay_with_their_numbers(told, written):
+    assert typeset(told) == written
+
+
+def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, session):
+    card = GuaranteeCard(session)
+    qtbot.addWidget(card)
+    card.show()
+    open_payroll(session, protected())
+
+    def promised():
+        return [label.text() for label in card.findChildren(QLabel) if "a person's" in label.text()]
+
+    qtbot.waitUntil(lambda: bool(promised()), timeout=20_000)
+    assert any("90\u202f% confidence" in text for text in promised())
+    assert not any("90 %" in text or "± " in text for text in promised())
