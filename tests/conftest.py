@@ -6,7 +6,10 @@ The engine's tests run where Qt is not installed, so Qt is imported only where i
 from __future__ import annotations
 
 import gc
+import hashlib
+import itertools
 import os
+import secrets
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -19,8 +22,56 @@ if find_spec("PySide6") is not None:
     from PySide6.QtCore import QCoreApplication, QEvent
 
 HAS_QT = find_spec("PySide6") is not None
+KEYS = os.environ.get("SFUMATO_TEST_KEYS", "1")
+"""Names the secrets that tests draw: another name, other secrets (see `Draws`)."""
 
 _home = pytest.StashKey[tempfile.TemporaryDirectory]()
+
+
+class Draws:
+    """Stands for the system's randomness: each test and wide fixture draws its own secrets.
+
+    A release is a function of its key, so with secrets that follow from a test's name a test
+    that has passed passes again, alone or beside others, in any order. What holds for one key
+    only is found by running the tests with another `SFUMATO_TEST_KEYS`.
+    """
+
+    def __init__(self) -> None:
+        self.begin("before any test")
+
+    def begin(self, name: str) -> None:
+        """Draw what belongs to a name, from its beginning."""
+        self.now = f"{KEYS} {name}", itertools.count()
+
+    def token_bytes(self, size: int | None = None) -> bytes:
+        """Stand for `secrets.token_bytes`."""
+        name, counter = self.now
+        return hashlib.shake_256(f"{name} {next(counter)}".encode()).digest(size or 32)
+
+
+_draws = Draws()
+secrets.token_bytes = _draws.token_bytes  # `secrets.token_hex` draws from it too
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Give a fixture that outlives a test secrets of its own, whichever test asks first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    before = _draws.now
+    _draws.begin(f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param', '')}")
+    try:
+        return (yield)
+    finally:
+        _draws.now = before
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a test's secrets follow from its name."""
+    _draws.begin(item.nodeid)
 
 
 def pytest_configure(config: pytest.Config) -> None:

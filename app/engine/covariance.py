@@ -24,6 +24,13 @@ Floats = npt.NDArray[np.float64]
 _LARGEST_SPREAD: Final = 1e140
 """A variance is the square of a spread, and has to be a number."""
 
+_DIGITS: Final = 13
+"""To how many significant digits moments are rounded.
+
+They are part of what a ladder is made from, and sums of floats end in other bits on another
+processor, or with the rows in another order. Rounded, they are the same there as well.
+"""
+
 _LEAST_PIVOT: Final = 1e-13
 """The share of an attribute's variance that counts as its own where others explain it all.
 
@@ -57,6 +64,8 @@ class Moments:
 def estimate_moments(attributes: Sequence[Attribute]) -> Moments:
     """Estimate the mean and the covariance of numeric attributes from their rows.
 
+    Means, spreads and correlations are rounded to 13 significant digits.
+
     Parameters
     ----------
     attributes
@@ -82,10 +91,10 @@ def estimate_moments(attributes: Sequence[Attribute]) -> Moments:
         )
     standard = [_standardized(column, name) for column, name in zip(columns, names, strict=True)]
     correlation = _correlations([column for column, _, _ in standard], names)
-    spreads = np.array([spread for _, _, spread in standard])
+    spreads = _rounded(np.array([spread for _, _, spread in standard]))
     return Moments(
-        np.array([mean for _, mean, _ in standard]),
-        _nearest(correlation) * np.outer(spreads, spreads),
+        _rounded(np.array([mean for _, mean, _ in standard])),
+        _rounded(_nearest(correlation)) * np.outer(spreads, spreads),
     )
 
 
@@ -120,6 +129,11 @@ def factor_of(covariance: Floats) -> Floats:
             else:
                 rows[row][column] = entry / rows[column][column]
     return np.array([[entry * spreads[row] for entry in rows[row]] for row in range(size)])
+
+
+def _rounded(numbers: Floats) -> Floats:
+    digits = [float(f"{number:.{_DIGITS}g}") for number in numbers.ravel().tolist()]
+    return np.array(digits).reshape(numbers.shape)
 
 
 def _checked(attribute: Attribute) -> Floats:

@@ -33,6 +33,16 @@ def test_the_moments_are_those_of_a_record_taken_from_the_table():
     assert found.spreads == pytest.approx(values.std(axis=1))
 
 
+def test_the_moments_are_the_same_bits_with_the_rows_in_another_order():
+    values = table(rows=4_000)
+    plain = moments(**columns_of(values))
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(values.shape[1])
+        shuffled = moments(**columns_of(values[:, order]))
+        assert shuffled.mean.tolist() == plain.mean.tolist()
+        assert shuffled.covariance.tolist() == plain.covariance.tolist()
+
+
 def test_wild_scales_do_no_harm_to_one_another():
     values = table()
     scale = np.array([1e-120, 1e-3, 1.0, 1e120])
