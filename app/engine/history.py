@@ -14,7 +14,6 @@ this is the published algorithm, for comparison and for its experiments.
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -56,64 +55,6 @@ def coin(
         heads = (p - lower) / (upper - lower)
         tails = lower * (upper - p) / (p * (upper - lower))
     return heads, tails
-
-
-@dataclass
-class RecordHistory:
-    """One record's releases: the elements of its list, from the highest level down.
-
-    Parameters
-    ----------
-    levels
-        The levels of all releases, from the highest down; shared by all records.
-    """
-
-    levels: list[float] = field(default_factory=list)
-    _steps: list[tuple[float, int]] = field(default_factory=list)
-
-    @property
-    def steps(self) -> tuple[tuple[float, int], ...]:
-        """The elements ⟨p, Y⟩: the highest release, and each below which the value changed."""
-        return tuple(self._steps)
-
-    @property
-    def disparate_pairs(self) -> int:
-        """How many pairs of adjacent releases differ, disp(t)."""
-        return max(len(self._steps) - 1, 0)
-
-    def look_up(self, level: float) -> int:
-        """Return the value that was released at a level.
-
-        It stands with the lowest probability of the list that is at least `level`.
-
-        Raises
-        ------
-        LevelError
-            If nothing was released at that level.
-        """
-        if level not in self.levels:
-            raise _not_released(level)
-        return next(code for step, code in reversed(self._steps) if step >= level)
-
-    def insert(self, level: float, code: int) -> None:
-        """Take in the release at a new level.
-
-        Raises
-        ------
-        LevelError
-            If there is a release of this level already.
-        """
-        place, upper, lower = _place_of(self.levels, level)
-        above = self.look_up(upper) if upper is not None else None
-        below = self.look_up(lower) if lower is not None else None
-        at = sum(step > level for step, _ in self._steps)
-        if below is not None and at < len(self._steps) and self._steps[at][0] == lower:
-            del self._steps[at]
-        if below is not None and below != code:
-            self._steps.insert(at, (float(lower or 0.0), below))
-        if above != code:
-            self._steps.insert(at, (level, code))
-        self.levels.insert(place, level)
 
 
 class ReleaseHistory:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -93,11 +92,6 @@ class MicroGroups:
     def count(self) -> int:
         """The number of groups, G."""
         return len(self.sizes)
-
-    @cached_property
-    def first_records(self) -> npt.NDArray[np.int64]:
-        """The row of each group's first record, shape (G,)."""
-        return _first_rows(self.codes)
 
     def attribute(self, name: str) -> PublicAttribute:
         """Return one public attribute; raise `KeyError` where there is none of that name."""

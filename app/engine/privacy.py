@@ -128,20 +128,6 @@ def rho2_of_gamma(gamma: float, rho1: float) -> float:
     return _rounded_up(raised / (1 - low + raised))
 
 
-def gamma_of_retention(retention: float, size: int) -> float:
-    """Return γ = 1 + m·p/(1 − p), rounded up; infinite for p = 1.
-
-    Raises
-    ------
-    LevelError
-        If p is not in [0, 1].
-    """
-    kept = Fraction(check_retention(retention))
-    if kept == 1:
-        return math.inf
-    return _rounded_up(1 + size * kept / (1 - kept))
-
-
 def retention_for_gamma(gamma: float, size: int) -> float:
     """Return the largest retention probability that keeps the odds factor within γ.
 

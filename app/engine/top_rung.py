@@ -25,7 +25,6 @@ from app.engine.ladder_cells import ATTEMPTS, Draw, stream
 from app.engine.ladder_kernel import TILE
 from app.engine.progress import Context, Part
 from app.engine.randomness import AttributeKey
-from app.engine.retention_matrix import RetentionMatrix
 
 Rows = npt.NDArray[np.intp]
 Words = npt.NDArray[np.uint64]
@@ -188,8 +187,3 @@ def release_below(
     return release_codes(
         codes, top.size, level, record_ids, key, Part(context, 0.5, 1.0), top=shown
     )
-
-
-def scaled_profile(kept: npt.NDArray[np.float64], level: float) -> RetentionMatrix:
-    """Return the matrix of a release at a level below a profile."""
-    return RetentionMatrix(kept * level)

@@ -7,37 +7,11 @@ recorded, and stays.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from app.project.adopted_files import AdoptedFile, adopted_files
-from app.project.ledger import Entry, EntryKind, tampered_at
+from app.project.adopted_files import adopted_files
+from app.project.ledger import Entry, EntryKind
 from app.project.model import Document
-
-
-@dataclass(frozen=True)
-class AdoptedRecord:
-    """One adopted release as the ledger has it.
-
-    Parameters
-    ----------
-    number
-        The number of the ledger entry.
-    recorded_at
-        When it was recorded; ISO 8601, UTC.
-    entry
-        The key of its policy entry.
-    mechanism
-        The entry's mechanism.
-    file
-        The release.
-    """
-
-    number: int
-    recorded_at: str
-    entry: str
-    mechanism: str
-    file: AdoptedFile
 
 
 def adoptions_to_record(document: Document, entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -55,26 +29,6 @@ def adoptions_to_record(document: Document, entries: Iterable[Entry]) -> list[di
             if _known(details) not in known:
                 found.append(details)
     return found
-
-
-def adoptions_in(entries: Iterable[Entry]) -> tuple[AdoptedRecord, ...]:
-    """Return the adopted releases that entries tell of, oldest first.
-
-    Raises
-    ------
-    LedgerTampered
-        If an entry does not even hold what such an entry holds.
-    """
-    found = []
-    for entry in entries:
-        if entry.kind == EntryKind.ADOPTED:
-            try:
-                file = AdoptedFile.from_dict(entry.details["release"])
-                key, mechanism = entry.details["attribute"], entry.details["mechanism"]
-            except (KeyError, TypeError, ValueError, AttributeError):
-                raise tampered_at(entry.number) from None
-            found.append(AdoptedRecord(entry.number, entry.recorded_at, key, mechanism, file))
-    return tuple(found)
 
 
 def _known(details: Any) -> tuple[Any, ...]:

@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.audit.leak_counts import LeakCounts
-from app.engine.audit.traceability import count_released, measured_success, traceability
-from app.engine.audit.tracing import trace_leak
+from app.engine.audit.traceability import traceability
 from app.engine.progress import Silent
 from app.engine.randomness import KeyRing
 from app.formats.reading import detect_options
@@ -26,6 +24,7 @@ from app.project.released import released_columns
 from app.project.rules import apply_rules
 from app.project.source import read_source
 from resources import resource_path
+from tests.engine.leak_trials import LeakTrials
 
 TRIALS = 1_000
 SHOWN = ("sex", "region", "ward", "diagnosis")
@@ -70,19 +69,11 @@ def releases_of(document: Document, table: object) -> list[Rows]:
 
 def mixtures(releases: list[Rows], each: int, generator: np.random.Generator) -> float:
     """Return how often both sources of a mixture are named, and no other."""
-    counts = count_released(releases)
-    _, places = np.unique(np.concatenate(releases), return_inverse=True)
-    rows, right = len(releases[0]), 0
+    trials, rows, right = LeakTrials(releases), len(releases[0]), 0
     for _ in range(TRIALS):
-        pair = generator.permutation(len(releases))[:2]
-        leaked = np.zeros(counts.shape[1], dtype=np.int64)
-        for source in pair:
-            chosen = generator.choice(rows, size=each, replace=False)
-            leaked += np.bincount(places[source * rows + chosen], minlength=counts.shape[1])
-        seen = leaked > 0
-        leak = LeakCounts(leaked[seen], counts[:, seen], rows, float(counts.shape[1]))
-        named = sorted(suspect.candidates for suspect in trace_leak(leak, Silent()).sources)
-        right += named == sorted((int(source),) for source in pair)
+        pair = generator.permutation(len(releases))[:2].tolist()
+        leaked = {source: generator.choice(rows, size=each, replace=False) for source in pair}
+        right += trials.named(leaked) == sorted((source,) for source in pair)
     return right / TRIALS
 
 
@@ -97,7 +88,7 @@ def main() -> int:
             sizes.insert(0, 200)
         for size in dict.fromkeys(sizes):
             leaks = [generator.choice(len(releases[0]), size, replace=False) for _ in range(TRIALS)]
-            success = measured_success(releases, leaks, Silent())
+            success = LeakTrials(releases).success(leaks)
             computed = "99 %" if size >= needed else "(not enough rows)"
             sys.stdout.write(f"| {name} | {size:,} | {computed} | {success:.1%} | {TRIALS:,} |\n")
             sys.stdout.flush()

@@ -11,20 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.history_growth import Order, expected_length, history_growth
-from app.engine.errors import Cancelled, LevelError
-from app.engine.history import RecordHistory, ReleaseHistory, coin, multi_pert
-from app.engine.progress import Callback, Silent
+from app.engine.errors import LevelError
+from app.engine.history import ReleaseHistory, coin, multi_pert
 from app.engine.randomness import AttributeKey, record_ids_by_position
 from tests.engine.multi_pert import chain_law, joint_law
 from tests.engine.multi_pert import coin as reference_coin
 
 KEY = AttributeKey(bytes(range(32)))
-ARRIVALS = st.lists(
-    st.tuples(st.sampled_from([0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]), st.integers(0, 2)),
-    max_size=8,
-    unique_by=lambda pair: pair[0],
-)
+LEVELS = [0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]
 
 
 def law_of_coin(arrivals, original, size):
@@ -72,42 +66,36 @@ def test_the_coin_is_that_of_the_paper(same):
 
 
 def test_the_list_of_the_papers_example():
-    history = RecordHistory()
+    history = ReleaseHistory(np.zeros(1, dtype=np.uint8), 2)
     for level, code in zip((0.9, 0.7, 0.5, 0.3, 0.1), (0, 0, 1, 1, 0), strict=True):
-        history.insert(level, code)
-    assert history.steps == ((0.9, 0), (0.5, 1), (0.1, 0))
-    assert history.look_up(0.7) == 0
-    assert history.disparate_pairs == 2
+        history.insert(level, np.array([code], dtype=np.uint8))
+    assert history.steps_of(0) == ((0.9, 0), (0.5, 1), (0.1, 0))
+    assert history.look_up(0.7).tolist() == [0]
+    assert history.disparate_pairs.tolist() == [2]
+
+
+def list_of(released, row):
+    """Return history(t) as section 6 defines it: the first element, and each that differs."""
+    falling = [(level, int(released[level][row])) for level in sorted(released, reverse=True)]
+    changes = [below for above, below in itertools.pairwise(falling) if above[1] != below[1]]
+    return (*falling[:1], *changes)
 
 
 @settings(max_examples=200, deadline=None)
-@given(ARRIVALS)
-def test_a_record_is_looked_up_as_it_was_released_in_whatever_order(arrivals):
-    history = RecordHistory()
-    for level, code in arrivals:
-        history.insert(level, code)
-    assert [history.look_up(level) for level, _ in arrivals] == [code for _, code in arrivals]
-    codes = [code for _, code in sorted(arrivals, reverse=True)]
-    assert history.disparate_pairs == sum(a != b for a, b in itertools.pairwise(codes))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.permutations([0.9, 0.6, 0.5, 0.2, 0.1]), st.integers(0, 40), st.integers(0, 1000))
-def test_a_table_keeps_for_each_record_what_a_single_record_keeps(levels, rows, seed):
+@given(st.permutations(LEVELS), st.integers(1, 8), st.integers(0, 40), st.integers(0, 1000))
+def test_releases_are_looked_up_as_they_were_made_in_whatever_order(levels, asked, rows, seed):
     rng = np.random.default_rng(seed)
-    whole = ReleaseHistory(np.zeros(rows, dtype=np.uint8), 3)
-    singles = [RecordHistory() for _ in range(rows)]
+    history = ReleaseHistory(np.zeros(rows, dtype=np.uint8), 3)
     released = {}
-    for level in levels:
+    for level in levels[:asked]:
         released[level] = rng.integers(0, 3, rows).astype(np.uint8)
-        whole.insert(level, released[level])
-        for single, code in zip(singles, released[level], strict=True):
-            single.insert(level, int(code))
-    assert [whole.steps_of(row) for row in range(rows)] == [single.steps for single in singles]
-    assert whole.disparate_pairs.tolist() == [single.disparate_pairs for single in singles]
-    assert whole.elements == sum(len(single.steps) for single in singles)
-    for level in levels:
-        assert (whole.look_up(level) == released[level]).all()
+        history.insert(level, released[level])
+    for level, codes in released.items():
+        assert (history.look_up(level) == codes).all()
+    lists = [list_of(released, row) for row in range(rows)]
+    assert [history.steps_of(row) for row in range(rows)] == lists
+    assert history.disparate_pairs.tolist() == [len(steps) - 1 for steps in lists]
+    assert history.elements == history.lengths.sum() == sum(map(len, lists))
 
 
 @pytest.mark.parametrize("arrivals", [(0.8, 0.5, 0.2), (0.2, 0.8, 0.5), (0.5, 0.2, 0.8)])
@@ -144,28 +132,3 @@ def test_what_was_never_released_is_not_looked_up_and_nothing_is_released_twice(
     with pytest.raises(LevelError, match="not between"):
         multi_pert(history, 1.2, record_ids_by_position(3), KEY)
     assert history.levels == [0.5]
-
-
-@pytest.mark.parametrize("order", list(Order))
-def test_histories_stay_within_lemma_2_in_every_order(order):
-    levels = np.random.default_rng(2).uniform(0.001, 0.5, 400)
-    codes = np.random.default_rng(3).integers(0, 10, 300).astype(np.uint8)
-    ticks = itertools.count()
-    grown = history_growth(codes, 10, levels, order, lambda: float(next(ticks)), Silent())
-    assert (grown.lengths <= grown.bounds + 0.35).all()
-    assert grown.bounds[-1] < 1 + np.log(500)
-    expected = expected_length(levels, 10)
-    assert abs(grown.lengths[-1] - expected) < 5 * (expected / 300) ** 0.5
-    assert (grown.seconds == 1.0).all()
-
-
-def test_growth_is_the_same_each_time_and_can_be_stopped():
-    codes = np.zeros(50, dtype=np.uint8)
-    first, second = (
-        history_growth(codes, 4, [0.4, 0.2, 0.3], Order.RANDOM, lambda: 0.0, Silent())
-        for _ in range(2)
-    )
-    assert (first.lengths == second.lengths).all()
-    stop = Callback(lambda *_: None, lambda: True)
-    with pytest.raises(Cancelled):
-        history_growth(codes, 4, [0.4, 0.2], Order.RANDOM, lambda: 0.0, stop)

@@ -17,7 +17,6 @@ from app.engine.privacy import (
     epsilon_of_gamma,
     gamma_for_epsilon,
     gamma_for_rho,
-    gamma_of_retention,
     retention_for_epsilon,
     retention_for_gamma,
     retention_for_rho,
@@ -29,9 +28,10 @@ SIZES = st.integers(2, 30_000)
 
 
 def test_gamma_of_the_uniform_matrix_is_the_formula():
-    assert gamma_of_retention(0.5, 10) == 11.0
-    assert gamma_of_retention(0.0, 10) == 1.0
-    assert gamma_of_retention(1.0, 10) == math.inf
+    """γ = 1 + m·p/(1 - p)."""
+    assert uniform_matrix(0.5, 10).gamma == pytest.approx(11.0, rel=1e-15)
+    assert uniform_matrix(0.0, 10).gamma == 1.0
+    assert uniform_matrix(1.0, 10).gamma == math.inf
 
 
 def test_rho_limits_are_the_amplification_of_evfimievski():
@@ -103,7 +103,7 @@ def test_stated_limits_on_belief_hold_upward_and_downward(one, other, size):
 @settings(deadline=None, max_examples=100)
 @given(st.floats(0.0, 0.999), SIZES)
 def test_a_level_restated_by_its_own_gamma_comes_back(retention, size):
-    gamma = gamma_of_retention(retention, size)
+    gamma = uniform_matrix(retention, size).gamma
     assert retention_for_gamma(gamma, size) == pytest.approx(retention, rel=1e-9, abs=1e-12)
 
 

@@ -14,7 +14,6 @@ from app.engine.progress import Silent
 from app.engine.table import Table
 from app.project.adopted_holders import holders_of
 from app.project.adoption import check_not_released, with_new_place, without_file
-from app.project.adoption_ledger import adoptions_in
 from app.project.errors import AdoptionError
 from app.project.guarantee import guarantee_of
 from app.project.leak import trace_file
@@ -41,14 +40,16 @@ def adopted_project(tmp_path, *levels: float):
 def test_the_ledger_records_an_adoption_with_the_first_release_and_only_once(tmp_path):
     project, _ = adopted_project(tmp_path, 0.7, 0.2)
     with project:
-        assert adoptions_in(project.ledger.entries) == ()
+        assert not any(e.kind == EntryKind.ADOPTED for e in project.ledger.entries)
         released(project, TABLE, tmp_path / "out", "Clinic A", "Institute B")
         kinds = [e.kind for e in project.ledger.entries]
         assert kinds[1:4] == [EntryKind.ADOPTED, EntryKind.ADOPTED, EntryKind.RELEASE_PREPARED]
         assert kinds.count(EntryKind.ADOPTED) == 2
         project.ledger.verify_chain()
-        found = adoptions_in(project.ledger.entries)
-    assert sorted(record.file.holder for record in found) == ["Old 0.2", "Old 0.7"]
+        recorded = [e.details for e in project.ledger.entries if e.kind == EntryKind.ADOPTED]
+    assert sorted(details["holder"] for details in recorded) == ["Old 0.2", "Old 0.7"]
+    assert {details["attribute"] for details in recorded} == {"illness"}
+    assert sorted(details["release"]["level"] for details in recorded) == [0.2, 0.7]
 
 
 def test_releases_beside_adopted_ones_verify_and_are_examined_beside_them(tmp_path):

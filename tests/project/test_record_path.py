@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from app.engine.errors import PolicyError, TableError
-from app.engine.ladder_path import event_path
 from app.engine.progress import Silent
 from app.engine.randomness import KeyRing, record_ids_by_position
 from app.project.record_path import record_path
 from app.project.released import released_columns
+from tests.engine.ladder_path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table
 
 KEYS = KeyRing(b"7" * 32)

@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.audit.leak_counts import Counts, LeakCounts, Positions
-from app.engine.audit.tracing import DOUBT, FALSE_ALARM, trace_leak
-from app.engine.progress import Context, Silent
+from app.engine.audit.leak_counts import Counts, Positions
+from app.engine.audit.tracing import DOUBT, FALSE_ALARM
+from app.engine.progress import Context
 
 CONFIDENCE: Final = 0.99
 """How surely the right recipient is to be named."""
@@ -93,35 +93,6 @@ def traceability(releases: Sequence[Positions], context: Context) -> Traceabilit
     differing = [float(np.mean(releases[j] != releases[h])) for j, h in enumerate(hardest)]
     needed = [_rows_for(np.delete(sums[j], j, axis=0)) for j in range(count)]
     return Traceability(np.array(needed), hardest, np.array(differing))
-
-
-def measured_success(
-    releases: Sequence[Positions], leaks: Sequence[Positions], context: Context
-) -> float:
-    """Return how often a release is named rightly from some of its rows.
-
-    Parameters
-    ----------
-    releases
-        As in `traceability`.
-    leaks
-        For each trial, the rows that are leaked, each shape (rows,); releases take turns.
-    context
-        Progress and cancelling.
-    """
-    counts = count_released(releases)
-    _, places = np.unique(np.concatenate(releases), return_inverse=True)
-    table_rows = len(releases[0])
-    right = 0
-    for trial, chosen in enumerate(leaks):
-        context.report(trial / len(leaks), "Trying it out")
-        truth = trial % len(releases)
-        leaked = np.bincount(places[truth * table_rows + chosen], minlength=counts.shape[1])
-        seen = leaked > 0
-        leak = LeakCounts(leaked[seen], counts[:, seen], table_rows, float(counts.shape[1]))
-        named = [suspect.candidates for suspect in trace_leak(leak, Silent()).sources]
-        right += named == [(truth,)]
-    return right / len(leaks)
 
 
 def _log_sums(one: Counts, other: Counts, rows: int) -> npt.NDArray[np.float64]:

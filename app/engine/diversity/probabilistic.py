@@ -96,15 +96,6 @@ def probabilistic_table(holders: Sequence[HolderClasses]) -> ProbabilisticTable:
     return ProbabilisticTable(tuple(holders), prior, probabilities)
 
 
-def prior_disagreement(holders: Sequence[HolderClasses]) -> float:
-    """Return how far the tables' shares of a sensitive value lie apart at most.
-
-    The paper assumes tables about the same people, whose shares agree.
-    """
-    shares = np.array([h.counts.sum(axis=0) / h.counts.sum() for h in holders])
-    return float(np.ptp(shares, axis=0).max())
-
-
 @dataclass(frozen=True)
 class ImaginaryTables:
     """All ways in which the people of a combination of classes could be spread over the values.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -32,14 +31,6 @@ def singletons(values: npt.NDArray[np.integer], size: int) -> SetArray:
     word, bit = np.divmod(values, WORD)
     sets[np.arange(len(values)), word] = np.uint64(1) << bit.astype(np.uint64)
     return sets
-
-
-def set_of(values: Iterable[int], size: int) -> SetArray:
-    """Return the set of `values`, shape (words,)."""
-    flags = np.zeros((1, size), dtype=np.bool_)
-    flags[0, list(values)] = True
-    one: SetArray = from_flags(flags)[0]
-    return one
 
 
 def from_flags(flags: npt.NDArray[np.bool_]) -> SetArray:

@@ -191,6 +191,23 @@ def test_histories_stay_short_in_every_order(order):
     assert np.all(cost.seconds == 1.0)
 
 
+@pytest.mark.parametrize("order", Order)
+def test_histories_grow_as_the_proof_of_lemma_2_says_and_the_same_each_time(order):
+    """Expected are 1 + Σ (1 - p_i+1/p_i)·(s - 1)/s elements over the levels as they fall."""
+    codes = drawn_codes(np.full(10, 0.1), 300)
+    cost, again = (history_cost(codes, 10, 400, order, ticking(), Silent()) for _ in range(2))
+    falling = ordered_levels(400, Order.DESCENDING)
+    expected = 1.0 + 0.9 * (1.0 - falling[1:] / falling[:-1]).sum()
+    assert abs(cost.length[-1] - expected) < 5 * (expected / 300) ** 0.5
+    assert np.array_equal(cost.length, again.length)
+
+
+def test_measuring_histories_can_be_cancelled():
+    context = Callback(lambda _fraction, _text: None, lambda: True)
+    with pytest.raises(Cancelled):
+        history_cost(drawn_codes(PRIOR, 5), 3, 10, Order.RANDOM, ticking(), context)
+
+
 def test_the_orders_ask_for_the_same_levels():
     drawn, up, down = (ordered_levels(100, order) for order in Order)
     assert np.array_equal(np.sort(drawn), up)

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.audit.leak_counts import LeakCounts, RowGroups, count_rows
-from app.engine.audit.traceability import count_released, measured_success, traceability
+from app.engine.audit.traceability import count_released, traceability
 from app.engine.audit.tracing import TracedLeak, trace_leak
 from app.engine.progress import Silent
+from tests.engine.leak_trials import LeakTrials
 
 Codes = npt.NDArray[np.int64]
 
@@ -168,8 +169,7 @@ def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     assert 20 < found.most_rows < ROWS
     rows = int(found.most_rows)
     leaks = [generator.choice(ROWS, size=rows, replace=False) for _ in range(200)]
-    success = measured_success(releases, leaks, Silent())
-    assert success >= 0.96
+    assert LeakTrials(releases).success(leaks) >= 0.96
 
 
 def test_the_nearest_level_is_the_hardest_to_tell_apart(public: Codes, clear: list[Codes]) -> None:

@@ -1,4 +1,7 @@
-"""One record's way down the uniform ladder: at which levels its value changes, and to what."""
+"""One record's way down the uniform ladder, from its events one by one.
+
+Independent of how the product looks for changes, which is by releasing at many levels.
+"""
 
 from __future__ import annotations
 

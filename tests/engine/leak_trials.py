@@ -1,0 +1,44 @@
+"""Leaks put together from the rows of known releases, and how often these are named rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from app.engine.audit.leak_counts import LeakCounts, Positions
+from app.engine.audit.traceability import count_released
+from app.engine.audit.tracing import trace_leak
+from app.engine.progress import Silent
+
+
+class LeakTrials:
+    """Traces leaks whose sources are known.
+
+    Parameters
+    ----------
+    releases
+        For each release, its rows as positions in a common list, shape (n,).
+    """
+
+    def __init__(self, releases: Sequence[Positions]) -> None:
+        self._counts = count_released(releases)
+        self._rows = len(releases[0])
+        self._releases = len(releases)
+        self._places = np.unique(np.concatenate(releases), return_inverse=True)[1]
+
+    def named(self, leaked: Mapping[int, Positions]) -> list[tuple[int, ...]]:
+        """Return the releases that a leak is traced to; for each source, the rows that leaked."""
+        counts = np.zeros(self._counts.shape[1], dtype=np.int64)
+        for source, chosen in leaked.items():
+            rows = self._places[source * self._rows + chosen]
+            counts += np.bincount(rows, minlength=len(counts))
+        seen = counts > 0
+        leak = LeakCounts(counts[seen], self._counts[:, seen], self._rows, float(len(counts)))
+        return sorted(suspect.candidates for suspect in trace_leak(leak, Silent()).sources)
+
+    def success(self, leaks: Sequence[Positions]) -> float:
+        """Return how often the one source of a leak is named; releases take turns to leak."""
+        truths = [trial % self._releases for trial in range(len(leaks))]
+        named = [self.named({truth: leak}) for truth, leak in zip(truths, leaks, strict=True)]
+        return float(np.mean([one == [(truth,)] for one, truth in zip(named, truths, strict=True)]))
