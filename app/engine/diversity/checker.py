@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import singledispatch
 
 import pandas as pd
@@ -195,16 +196,13 @@ def _(criterion: EntropyDiversity, released: _Released) -> CheckedCriterion:
 
 @_checked.register
 def _(criterion: RecursiveDiversity, released: _Released) -> CheckedCriterion:
-    needed = []
+    # As a fraction c is the number that was stated, so that no rounding turns a tie.
+    needed, failing, c = [], 0, Fraction(str(criterion.c))
     for each in released.classes:
         counts = sorted(each.values(), reverse=True)
         rest = sum(counts[criterion.l - 1 :])
         needed.append(counts[0] / rest if rest else math.inf)
-    # r1 < c·rest in whole numbers where c is one, so that a tie is not blurred.
-    failing = sum(
-        not (max(each.values()) < criterion.c * sum(sorted(each.values())[::-1][criterion.l - 1 :]))
-        for each in released.classes
-    )
+        failing += not counts[0] < c * rest
     return CheckedCriterion(criterion, max(needed), failing == 0, failing)
 
 

@@ -26,6 +26,9 @@ from app.engine.errors import DiversityError
 TOLERANCE: Final = 1e-9
 """How far rounding may carry an entropy or a distance past its limit."""
 
+_TIE: Final = 1e-12
+"""A product that exceeds a whole number by no more than this share of it is that number."""
+
 
 @dataclass(frozen=True)
 class Criterion(ABC):
@@ -49,13 +52,16 @@ class Criterion(ABC):
         """
 
     @abstractmethod
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
         """Refuse a parameter that no generalization of the table can satisfy.
 
         Parameters
         ----------
         reference
             How often each sensitive value occurs in the table, shape (m,).
+        allowed
+            How many records may be left out. What remains may be more mixed than the whole table,
+            so that the whole table's own mixture rules nothing out then.
 
         Raises
         ------
@@ -82,7 +88,7 @@ class KAnonymity(Criterion):
         """Return which classes have k records."""
         return classes.known_sizes() >= self.k
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse a k below 1 or above the number of records."""
         rows = int(reference.sum())
         if not 1 <= self.k <= rows:
@@ -112,7 +118,7 @@ class DistinctDiversity(Criterion):
         """Return which classes have l values."""
         return cardinality(classes.known_sets()) >= self.l
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse an l below 1 or above the number of values that occur."""
         _check_l(self.l, reference)
 
@@ -135,8 +141,11 @@ class EntropyDiversity(Criterion):
         """Return which classes have an entropy of log l."""
         return entropies(classes.known_counts()) >= math.log(self.l) - TOLERANCE
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
-        """Refuse an l that the whole table as one class would not reach."""
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+        """Refuse an l that the whole table, or whatever remains of it, can't reach."""
+        if allowed:
+            _check_l(self.l, reference)
+            return
         reached = math.exp(entropies(reference[None])[0])
         if not 1 <= self.l <= reached + TOLERANCE:
             raise DiversityError(
@@ -166,15 +175,17 @@ class RecursiveDiversity(Criterion):
     def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
         """Return which classes have no value that is too frequent."""
         ordered = np.sort(classes.known_counts(), axis=1)[:, ::-1]
-        kept: npt.NDArray[np.bool_] = ordered[:, 0] < self.c * ordered[:, self.l - 1 :].sum(axis=1)
+        rest = ordered[:, self.l - 1 :].sum(axis=1)
+        # 5.9·170 is a little above 1003 in floating point; a tie is no less for that.
+        kept: npt.NDArray[np.bool_] = ordered[:, 0] < self.c * rest * (1 - _TIE)
         return kept
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
-        """Refuse parameters that the whole table as one class would not satisfy."""
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+        """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
         if self.c <= 0 or not math.isfinite(self.c):
             raise DiversityError("c is {c:g}.", "Choose a c above 0.", c=self.c)
         _check_l(self.l, reference)
-        if not self.satisfied(Classes(counts=reference[None]))[0]:
+        if not allowed and not self.satisfied(Classes(counts=reference[None]))[0]:
             ordered = np.sort(reference)[::-1]
             raise DiversityError(
                 "Even the whole table as one class is not ({c:g},{l})-diverse.",
@@ -226,7 +237,7 @@ class Closeness(Criterion):
         moved: npt.NDArray[np.float64] = np.abs(apart).sum(axis=1) / 2
         return moved
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:  # noqa: ARG002 - any table will do
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse a t outside 0 to 1."""
         if not 0 <= self.t <= 1:
             raise DiversityError("t is {t:g}.", "Choose a t from 0 to 1.", t=self.t)
@@ -264,7 +275,7 @@ class NonCentralizedDiversity(Criterion):
         """Return which classes keep l values in every combination."""
         return smallest_intersections(classes.known_sets(), self.others) >= self.l
 
-    def check(self, reference: npt.NDArray[np.int64]) -> None:
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse an l that the others' tables have made impossible already."""
         _check_l(self.l, reference)
         weakest = self.weakest
@@ -316,12 +327,12 @@ def entropies(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     return entropy
 
 
-def _check_l(l: int, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741
+def _check_l(l: float, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741
     """Refuse an l below 1 or above the number of values that occur."""
     occurring = int(np.count_nonzero(reference))
     if not 1 <= l <= occurring:
         raise DiversityError(
-            "l is {l}, and {occurring} different sensitive values occur in the table.",
+            "l is {l:g}, and {occurring} different sensitive values occur in the table.",
             "Choose an l from 1 to {occurring}.",
             l=l,
             occurring=occurring,

@@ -85,7 +85,7 @@ def explain_no_solution(
     allowed = allowed_records(table, suppression)
     in_the_way = _holders_in_the_way(table, criteria, allowed, holders)
     if not in_the_way:
-        check_criteria(table, criteria)
+        check_criteria(table, criteria, allowed)
     standing_out = _standing_out(table, criteria)
     failing = tuple(c.title for c in criteria if _standing_out(table, [c]) > allowed)
     return NoSolution(

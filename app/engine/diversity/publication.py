@@ -161,7 +161,8 @@ def publish(
     DiversityError
         If the node does not satisfy the criteria, or the starred records by themselves do not.
     """
-    check_criteria(table, criteria)
+    allowed = allowed_records(table, suppression)
+    check_criteria(table, criteria, allowed)
     if len(frame) != table.rows:
         raise DiversityError(
             "The frame has {rows} rows, and the table {others}.",
@@ -170,7 +171,6 @@ def publish(
             others=table.rows,
         )
     classes = equivalence_classes(table, node, criteria)
-    allowed = allowed_records(table, suppression)
     if classes.suppressed > allowed or not classes.kept.any():
         raise DiversityError(
             "At this node {rows} records stand out, and {allowed} may be left out.",

@@ -147,11 +147,11 @@ def search(
         If there is no criterion, or one of them can't be satisfied by any generalization.
     """
     allowed = allowed_records(table, suppression)
-    check_criteria(table, criteria)
+    check_criteria(table, criteria, allowed)
     run = _Search(table, criteria, allowed, context)
     if allowed and not all(criterion.survives_growth for criterion in criteria):
         method = Method.EVERY_NODE
-        run.test_every_node()
+        run.test_every_node(table.lattice)
     else:
         method = Method.PROPERTIES
         run.by_properties()
@@ -173,14 +173,14 @@ def allowed_records(table: CodedTable, suppression: float) -> int:
     return int(suppression * table.rows + 1e-9)
 
 
-def check_criteria(table: CodedTable, criteria: Sequence[Criterion]) -> None:
-    """Refuse criteria that no generalization of the table can satisfy."""
+def check_criteria(table: CodedTable, criteria: Sequence[Criterion], allowed: int = 0) -> None:
+    """Refuse criteria that nothing can satisfy with so many records left out."""
     if not criteria:
         raise DiversityError(
             "No criterion is chosen.", "Choose at least one, such as distinct l-diversity."
         )
     for criterion in criteria:
-        criterion.check(table.counts)
+        criterion.check(table.counts, allowed)
 
 
 class _Search:
@@ -219,9 +219,12 @@ class _Search:
         else:
             self._settle_subsets()
 
-    def test_every_node(self) -> None:
-        """Test each node by itself, and conclude nothing about others."""
-        for node, tuples in self._rolled_up(self._rows, listed(~self.safe)):
+    def test_every_node(self, lattice: Lattice) -> None:
+        """Test each node by itself, and conclude nothing about others.
+
+        So the levels that were added for the search are of no use: only `lattice` is tested.
+        """
+        for node, tuples in self._rolled_up(self._rows, list(lattice.nodes())):
             self.safe[node] = self._judge(tuples).safe
         self.unsafe = ~self.safe
 

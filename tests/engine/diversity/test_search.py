@@ -3,8 +3,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.engine.diversity.checker import verify_publication
 from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.criteria import DistinctDiversity, KAnonymity
+from app.engine.diversity.criteria import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    RecursiveDiversity,
+)
+from app.engine.diversity.publication import publish
 from app.engine.diversity.search import Method, search
 from app.engine.errors import Cancelled, DiversityError
 from app.engine.progress import Callback, Silent
@@ -16,20 +23,23 @@ from tests.engine.diversity.tables import (
     minimal_nodes,
     others_for,
     quasi,
+    source_frame,
     values_of,
 )
 
 
-def searched(table, criteria, suppression=0.0):
-    """Search, skipping the examples whose criteria no generalization can keep."""
+def searched(table, criteria, suppression=0.0, others=()):
+    """Search, skipping the examples that are refused: there, no node may be safe."""
     try:
         return search(table, criteria, Silent(), suppression)
     except DiversityError:
+        allowed = int(suppression * table.rows + 1e-9)
+        assert not brute_force(table, criteria, allowed, others).any()
         assume(False)
 
 
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
-@pytest.mark.parametrize("suppression", [0.0, 0.2])
+@pytest.mark.parametrize("suppression", [0.0, 0.2, 0.8])
 @given(table=coded_tables(), choice=st.integers(0, 5))
 @settings(max_examples=25, deadline=None)
 def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choice):
@@ -51,7 +61,7 @@ def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choic
 def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, least, suppression):
     others = others_for(table, np.random.default_rng(seed))
     criteria = [beside(table, others, least)]
-    found = searched(table, criteria, suppression)
+    found = searched(table, criteria, suppression, others)
     allowed = int(suppression * table.rows + 1e-9)
     assert np.array_equal(found.safe, brute_force(table, criteria, allowed, others))
 
@@ -106,6 +116,43 @@ def test_with_suppression_entropy_diversity_is_not_monotone_and_every_node_is_te
     assert found.method is Method.EVERY_NODE
     assert found.safe.tolist() == [True, False, True]
     assert found.examined == table.lattice.size
+
+
+def one_mixed_class():
+    """A class of two equally frequent values, and a larger one of the first alone."""
+    attribute = quasi("q", [0] * 4 + [1] * 6, [0, 1])
+    return CodedTable((attribute,), np.array([0, 0, 1, 1] + [0] * 6), values_of(2))
+
+
+@pytest.mark.parametrize("criterion", [EntropyDiversity(2.0), RecursiveDiversity(1.5, 2)])
+def test_what_remains_may_be_more_mixed_than_the_whole_table(criterion):
+    with pytest.raises(DiversityError, match=r"Even the whole|reaches an entropy"):
+        search(one_mixed_class(), [criterion], Silent())
+    found = search(one_mixed_class(), [criterion], Silent(), suppression=0.6)
+    assert found.safe.tolist() == [True, True]
+    published = publish(
+        one_mixed_class(), source_frame(one_mixed_class()), (0,), [criterion], suppression=0.6
+    )
+    assert len(published.frame) == 4
+
+
+def test_where_every_node_is_tested_no_level_is_added_to_a_hierarchy():
+    found = search(one_mixed_class(), [EntropyDiversity(2.0)], Silent(), suppression=0.6)
+    assert found.method is Method.EVERY_NODE
+    assert found.examined == one_mixed_class().lattice.size == 2
+
+
+def test_a_tie_is_no_recursive_diversity_however_the_product_is_rounded():
+    assert 5.9 * 170 > 1003
+    attribute = quasi("q", [0] * 1173, [0, 0])
+    tied = CodedTable((attribute,), np.repeat([0, 1], [1003, 170]), values_of(2))
+    with pytest.raises(DiversityError, match="Even the whole table"):
+        search(tied, [RecursiveDiversity(5.9, 2)], Silent())
+    assert search(tied, [RecursiveDiversity(5.91, 2)], Silent()).safe.all()
+    checked = verify_publication(
+        source_frame(tied), ["q"], "sensitive", [RecursiveDiversity(5.9, 2)]
+    )
+    assert not checked.holds
 
 
 def test_a_hierarchy_that_ends_in_several_groups_is_not_generalized_further():
