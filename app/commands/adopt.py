@@ -178,6 +178,12 @@ def _say(examination: Examination, terminal: Terminal) -> None:
     terminal.say(examination.found.finding)
     if examination.file.estimated:
         terminal.say(f"It is taken to be {examination.file.level:g}.")
+    if examination.file.part is not None:
+        covered, records = examination.file.part
+        terminal.say(
+            f"It has {covered:,} of the table's {records:,} records. For the others it is no rung:"
+            " they are released as though it did not exist."
+        )
     if examination.spare:
         terminal.say(f"{examination.spare:,} rows of the file belong to no record of the table.")
     _say_checks("", examination.checks, terminal)

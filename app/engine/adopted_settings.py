@@ -19,6 +19,9 @@ from app.engine.mechanisms.base import Adopted, Settings
 ADOPTED: Final = "adopted"
 """The setting's name."""
 
+PART: Final = "part"
+"""Tells of an earlier release that it has some of the records only."""
+
 _OF_THE_LADDER: Final = ("level", "digest", "columns", "match", "values", "options")
 """What decides about the values of an adopted release. Where its file stands does not."""
 
@@ -96,6 +99,8 @@ def _check_levels(rungs: Iterable[Mapping[str, Any]]) -> None:
     seen: dict[float, str] = {}
     for rung in rungs:
         level = float(rung["level"])
+        if rung.get(PART) is not None:
+            continue  # it may have other records than the others; its rows decide
         if seen.setdefault(level, rung["digest"]) != rung["digest"]:
             raise PolicyError(
                 "Two different files were adopted as rungs of the level {level:g}.",

@@ -6,12 +6,12 @@ table; the file itself stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.engine.adopted_settings import ADOPTED, adopted_in
+from app.engine.adopted_settings import ADOPTED, PART, adopted_in
 from app.engine.columns import Value
 from app.engine.mechanisms.base import Settings
 from app.engine.progress import Context
@@ -85,6 +85,9 @@ class AdoptedFile:
         Whether it passed the tests of its own level.
     apart
         The digests of other adopted files with which it forms no ladder.
+    part
+        How many of the table's records it had when it was examined, and of how many; None where
+        it had all.
     """
 
     file: str
@@ -99,6 +102,7 @@ class AdoptedFile:
     rung: bool = True
     sound: bool = True
     apart: tuple[str, ...] = ()
+    part: tuple[int, int] | None = None
 
     @property
     def path(self) -> Path:
@@ -129,6 +133,7 @@ class AdoptedFile:
             "rung": self.rung,
             "sound": self.sound,
             "apart": list(self.apart),
+            **({PART: list(self.part)} if self.part is not None else {}),
         }
 
     @classmethod
@@ -150,7 +155,15 @@ class AdoptedFile:
             rung=bool(plain["rung"]),
             sound=bool(plain["sound"]),
             apart=tuple(plain["apart"]),
+            part=_part(plain.get(PART)),
         )
+
+
+def _part(plain: Sequence[int] | None) -> tuple[int, int] | None:
+    if plain is None:
+        return None
+    covered, records = plain
+    return int(covered), int(records)
 
 
 def adopted_files(settings: Settings) -> tuple[AdoptedFile, ...]:

@@ -69,6 +69,19 @@ def beside_sentence(entries: Iterable[PolicyEntry]) -> str:
     )
 
 
+def part_sentence(entries: Iterable[PolicyEntry]) -> str:
+    """Say which adopted rungs have some of the records only; empty where all have all."""
+    parts = [
+        f"The earlier release of {entry.key} to {holder.name} has {holder.file.part[0]:,} of"
+        f" {holder.file.part[1]:,} records; for the others, who is trusted most of those left"
+        f" takes {holder.name}'s place."
+        for entry in entries
+        for holder in rung_holders(entry)
+        if holder.file.part is not None
+    ]
+    return " ".join(parts)
+
+
 def _listed(names: list[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,9 @@ from app.engine.progress import Context, Part
 from app.engine.randomness import canonical_text
 from app.engine.table import EncodedColumn, Table
 from app.engine.values import factorize, smallest_unsigned
+from app.formats.base import ReadResult
 from app.formats.options import ReadOptions
-from app.formats.reading import read_table
+from app.formats.reading import read_file
 from app.project.adopted_files import (
     BY_KEY,
     AdoptedFile,
@@ -45,10 +47,24 @@ class FileRows:
         For each attribute, codes of its domain or numbers, in the order of the table's rows.
     spare
         How many rows of the file belong to no record of the table.
+    covered
+        Which records the file has, shape (n,); None for all. Others have no value that counts.
     """
 
     values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
     spare: int = 0
+    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """How many records the file has, and of how many; None for all."""
+        if self.covered is None:
+            return None
+        return int(np.count_nonzero(self.covered)), len(self.covered)
+
+    def at_level(self, level: float) -> Adopted:
+        """Return them as a release at a level."""
+        return Adopted(level, self.values, self.covered)
 
 
 def read_rungs(
@@ -83,14 +99,18 @@ def read_rungs(
     FileError
         If a file can't be read.
     """
-    found: dict[float, Adopted] = {}
+    found: list[Adopted] = []
+    whole: set[float] = set()
     files = [file for file in adopted_files(settings) if file.rung]
     for place, file in enumerate(files):
         part = Part(context, place / len(files), (place + 1) / len(files))
-        if file.level not in found:
-            rows = read_rows(file, columns, table, part, folders, source)
-            found[file.level] = Adopted(file.level, rows.values)
-    return tuple(found.values())
+        if file.level in whole:
+            continue  # another holder's copy
+        rows = read_rows(file, columns, table, part, folders, source)
+        found.append(rows.at_level(file.level))
+        if rows.covered is None:
+            whole.add(file.level)
+    return tuple(found)
 
 
 def with_adopted(material: Material, context: Context, folders: Sequence[Path] = ()) -> Material:
@@ -122,13 +142,13 @@ def read_rows(
     """Read one adopted release again; parameters and errors are those of `read_rungs`."""
     path = find_file(file, folders)
     check_digest(file, path, Part(context, 0.0, 0.2))
-    read = read_table(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.9))
+    read = read_file(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.9))
     return match_rows(file, read, columns, table, source)
 
 
 def match_rows(
     file: AdoptedFile,
-    read: Table,
+    result: ReadResult,
     columns: Sequence[EncodedColumn],
     table: Table,
     source: str = "",
@@ -140,7 +160,10 @@ def match_rows(
     AdoptionError
         If a column is missing, or rows or values don't match. Rows are named, never values.
     """
+    read = result.table
     order = _order(file, read, table, source)
+    covered = None if order is None else order >= 0
+    _refuse_unread(file, result.skipped_rows, covered)
     values: dict[str, Codes | npt.NDArray[np.float64]] = {}
     for column in columns:
         name = column.attribute.name
@@ -148,11 +171,23 @@ def match_rows(
         domain = column.attribute.domain
         if domain is None:
             numbers = _numbers(series)
-            values[name] = numbers if order is None else numbers[order]
+            values[name] = _ordered(numbers, order, np.nan)
             continue
         codes = _codes(domain, series, dict(file.values.get(name, ())))
-        values[name] = codes if order is None else codes[order]
-    return FileRows(values, 0 if order is None else read.rows - len(order))
+        values[name] = _ordered(codes, order, 0)
+    if covered is None:
+        return FileRows(values)
+    spare = read.rows - int(np.count_nonzero(covered))
+    return FileRows(values, spare, None if covered.all() else covered)
+
+
+def _ordered(
+    values: npt.NDArray[Any], order: npt.NDArray[np.int64] | None, absent: float
+) -> npt.NDArray[Any]:
+    """Return values in the order of the records, with another one where the file has no row."""
+    if order is None:
+        return values
+    return np.where(order >= 0, values[order], values.dtype.type(absent))
 
 
 def unknown_values(domain: Domain, series: pd.Series) -> tuple[str, ...]:
@@ -172,14 +207,15 @@ def unknown_values(domain: Domain, series: pd.Series) -> tuple[str, ...]:
 def _order(
     file: AdoptedFile, read: Table, table: Table, source: str
 ) -> npt.NDArray[np.int64] | None:
-    """Return which row of the file belongs to each record; None where it is the same row."""
+    """Return each record's row of the file, -1 without one; None where it is the same row."""
     if file.match.by == BY_KEY:
         return _order_by_key(file, read, table)
     if read.rows != table.rows:
         raise AdoptionError(
             "{file} has {found:,} rows, and the table has {expected:,}, so the rows can't be"
             " matched by their order.",
-            "Match by a key column, or choose the release of this very table.",
+            "Match by a key column: then the file may have a part of the records. Or choose the"
+            " release of this very table.",
             file=file.path.name,
             found=read.rows,
             expected=table.rows,
@@ -198,19 +234,42 @@ def _order_by_key(file: AdoptedFile, read: Table, table: Table) -> npt.NDArray[n
     keys = _keys(_column(file, read, file.match.file_column), file.path.name)
     wanted = _keys(table.column(file.match.table_column), "the table")
     order = pd.Index(keys).get_indexer(pd.Index(wanted))
-    absent = order < 0
-    if absent.any():
+    if (order < 0).all():
         raise AdoptionError(
-            "{file} has no row for {count:,} of the table's {rows:,} records, first for row"
-            " {row:,}: their key {column} is not in it.",
-            "Choose the right key columns, or the release of this very table.",
+            "{file} has no row for any of the table's {rows:,} records: their key {column} is not"
+            " in it.",
+            "Choose the right key columns, or a release of this table.",
             file=file.path.name,
-            count=int(absent.sum()),
             rows=table.rows,
-            row=int(absent.argmax()) + 1,
             column=file.match.table_column,
         )
     return np.asarray(order, dtype=np.int64)
+
+
+def _refuse_unread(file: AdoptedFile, skipped: int, covered: npt.NDArray[np.bool_] | None) -> None:
+    """Refuse rows that were left out, unless every record has its row all the same.
+
+    Whoever holds the file can read them: a record that only seems to be missing from it would
+    be released as though nobody had a value of it.
+    """
+    if not skipped:
+        return
+    if covered is None:
+        raise AdoptionError(
+            "{count:,} rows of {file} can't be read, so its rows can't be matched by their order.",
+            "Match by a key column, or mend the file.",
+            count=skipped,
+            file=file.path.name,
+        )
+    if not covered.all():
+        raise AdoptionError(
+            "{count:,} rows of {file} can't be read, and {absent:,} records have no row in it:"
+            " these rows may be theirs.",
+            "Mend the file, or change how it is read, so that no row is left out.",
+            count=skipped,
+            absent=int(np.count_nonzero(~covered)),
+            file=file.path.name,
+        )
 
 
 def _keys(column: pd.Series, where: str) -> list[str]:

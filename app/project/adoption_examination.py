@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.engine.adopted_coverage import covered_by_all
 from app.engine.columns import Value
 from app.engine.mechanisms.adopting import LevelFound
-from app.engine.mechanisms.base import Adopted, Check
+from app.engine.mechanisms.base import Adopted, Check, Settings
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
 from app.formats.files import digest_of
@@ -89,6 +90,8 @@ class Examination:
         What the holders know together, where the releases form no ladder.
     spare
         How many rows of the file belong to no record.
+
+    How many records the file has is told by the `part` of `file`.
     """
 
     file: AdoptedFile
@@ -155,9 +158,9 @@ def examine(
     earlier = adopted_files(entry.settings)
     _refuse_repeated(file, earlier)
     read = read_file(file.path, claim.options, Part(context, 0.1, 0.4))
-    _refuse_left_out(file, read.skipped_rows)
-    rows = match_rows(file, read.table, columns, table)
-    found = mechanism.find_level(columns, entry.settings, Adopted(file.level, rows.values))
+    rows = match_rows(file, read, columns, table)
+    file = replace(file, part=rows.part)
+    found = mechanism.find_level(*_common(columns, entry.settings, rows.at_level(file.level)))
     if claim.level is None:
         if not found.usable:
             raise _no_release(file, found)
@@ -199,16 +202,6 @@ def _refuse_repeated(file: AdoptedFile, earlier: Iterable[AdoptedFile]) -> None:
             )
 
 
-def _refuse_left_out(file: AdoptedFile, skipped: int) -> None:
-    if skipped and file.match.by == BY_ROWS:
-        raise AdoptionError(
-            "{count:,} rows of {file} can't be read, so its rows can't be matched by their order.",
-            "Match by a key column, or mend the file.",
-            count=skipped,
-            file=file.path.name,
-        )
-
-
 def _no_release(file: AdoptedFile, found: LevelFound) -> AdoptionError:
     return AdoptionError(
         "{file} is no perturbed release of this column. {finding}",
@@ -232,7 +225,7 @@ def _others(
     for place, other in enumerate(earlier):
         part = Part(context, place / len(earlier), (place + 1) / len(earlier))
         rows = read_rows(other, columns, table, part, folders, source)
-        found.append((other, Adopted(other.level, rows.values)))
+        found.append((other, rows.at_level(other.level)))
     return found
 
 
@@ -246,22 +239,16 @@ def _judged(
     context: Context,
 ) -> Examination:
     mechanism, settings = adopting(entry), entry.settings
-    release = Adopted(file.level, rows.values)
+    release = rows.at_level(file.level)
     context.report(0.0, "Examining the release")
-    checks = mechanism.check_adopted(columns, settings, release)
+    checks = mechanism.check_adopted(*_common(columns, settings, release))
     if not found.usable and not all(check.holds for check in checks):
         raise _no_release(file, found)
     pairs = []
     for place, (other, other_release) in enumerate(known):
         context.report(0.5 * place / len(known), "Examining it beside the others")
-        if other.level == file.level:
-            pairs.append(PairFound(other, (_same_level(file, release, other, other_release),)))
-            continue
-        upper, lower = release, other_release
-        if mechanism.trust(other.level) > mechanism.trust(file.level):
-            upper, lower = lower, upper
-        checked = mechanism.check_adopted_pair(columns, settings, upper, lower)
-        pairs.append(PairFound(other, checked))
+        beside = _check_beside(entry, columns, (file, release), (other, other_release))
+        pairs.append(PairFound(other, beside))
     file = replace(
         file,
         sound=all(check.holds for check in checks),
@@ -270,8 +257,7 @@ def _judged(
     damage: tuple[str, ...] = ()
     if not all(pair.holds for pair in pairs):
         releases = [release, *(other for _, other in known)]
-        part = Part(context, 0.5, 1.0)
-        damage = mechanism.describe_damage(columns, settings, releases, part)
+        damage = _damage(entry, columns, releases, Part(context, 0.5, 1.0))
     everything = with_rungs([file, *(other for other, _ in known)], mechanism)
     file = next(one for one in everything if one.digest == file.digest)
     others = tuple(one for one in everything if one is not file)
@@ -279,25 +265,68 @@ def _judged(
     return Examination(file, others, found, checks, tuple(pairs), damage, rows.spare)
 
 
+def _common(
+    columns: Sequence[EncodedColumn], settings: Settings, *releases: Adopted
+) -> tuple[Any, ...]:
+    """Return columns, settings and releases for the records that all of the releases have."""
+    covered = covered_by_all(releases)
+    if covered is None:
+        return columns, settings, *releases
+    here = [EncodedColumn(column.attribute, column.values[covered]) for column in columns]
+    return here, settings, *(replace(one.at(covered), covered=None) for one in releases)
+
+
+def _check_beside(
+    entry: PolicyEntry,
+    columns: Sequence[EncodedColumn],
+    one: tuple[AdoptedFile, Adopted],
+    other: tuple[AdoptedFile, Adopted],
+) -> tuple[Check, ...]:
+    """Test whether two releases form a ladder, in the records that both of them have."""
+    mechanism = adopting(entry)
+    upper, lower = sorted((one, other), key=lambda pair: -mechanism.trust(pair[1].level))
+    common = covered_by_all((one[1], other[1]))
+    if common is not None and not common.any():
+        return (Check("Other records", True, "The two have no record in common."),)
+    found = _common(columns, entry.settings, upper[1], lower[1])
+    if one[1].level == other[1].level:
+        return (_same_level(one[0], other[0], *found[2:]),)
+    return mechanism.check_adopted_pair(*found)
+
+
+def _damage(
+    entry: PolicyEntry,
+    columns: Sequence[EncodedColumn],
+    releases: Sequence[Adopted],
+    context: Context,
+) -> tuple[str, ...]:
+    """Say what the holders of all releases know together of the records that all of them have."""
+    common = covered_by_all(releases)
+    if common is not None and not common.any():
+        return ("No record is in all of the files, so nobody was counted who holds them all.",)
+    here, settings, *found = _common(columns, entry.settings, *releases)
+    return adopting(entry).describe_damage(here, settings, found, context)
+
+
 def _same_level(
-    file: AdoptedFile, release: Adopted, other: AdoptedFile, other_release: Adopted
+    file: AdoptedFile, other: AdoptedFile, release: Adopted, other_release: Adopted
 ) -> Check:
-    """Return the check that fails for two releases of one level; refuse one that is a copy."""
+    """Return the check for two releases of one level; refuse one that is a copy."""
     differing = sum(
         _differing(values, other_release.values[name]) for name, values in release.values.items()
     )
-    if not differing:
+    title = "One level, one release"
+    if differing:
+        words = f"Both are said to have the same level, and they differ in {differing:,} values."
+        return Check(title, False, words)
+    if file.part is None and other.part is None:
         raise AdoptionError(
             "{file} shows the same values as the release to {holder}, which was adopted already.",
             "Name all who hold it there.",
             file=file.path.name,
             holder=other.called,
         )
-    return Check(
-        "One level, one release",
-        False,
-        f"Both are said to have the same level, and they differ in {differing:,} values.",
-    )
+    return Check(title, True, "Both show the same of the records that both have.")
 
 
 def _differing(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> int:

@@ -16,7 +16,7 @@ from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Promise
 from app.engine.table import Attribute
-from app.project.adopted_holders import beside_sentence, rung_holders
+from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.plan import check_policy, plan_entry
 
@@ -208,7 +208,7 @@ def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
     """Say what any group of recipients can learn together."""
     if not document.recipients:
         return ""
-    beside = beside_sentence(document.policy)
+    beside = _joined(part_sentence(document.policy), beside_sentence(document.policy))
     told = TELLING if len(document.policy) > 1 else ""
     holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
     everybody = list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))

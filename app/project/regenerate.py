@@ -165,10 +165,7 @@ class Regenerator:
             level=whole.level,
             record_ids=whole.record_ids[:rows],
             keys=whole.keys,
-            adopted=tuple(
-                Adopted(one.level, {name: values[:rows] for name, values in one.values.items()})
-                for one in whole.adopted
-            ),
+            adopted=tuple(one.at(slice(rows)) for one in whole.adopted),
         )
 
     def _material(self, plan: EntryPlan) -> Material:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from app.engine.mechanisms import mechanism_called
@@ -156,8 +157,10 @@ def _check_others(
         ]
     attributes = regenerator.request(plan, comparison.rows).attributes
     for other, held in zip(beside, _holders(plan, beside), strict=True):
-        columns = _decoded(other, attributes, comparison.rows)
-        checks += _check_pair(plan, actual, Released(other.level, columns), held, attributes)
+        earlier = other.at(slice(comparison.rows))
+        here = Released(actual.level, _at(actual.columns, earlier.covered))
+        columns = _at(_decoded(earlier, attributes), earlier.covered)
+        checks += _check_pair(plan, here, Released(other.level, columns), held, attributes)
     for position, rung in enumerate(rungs):
         part = Part(
             context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
@@ -194,13 +197,20 @@ def _holders(plan: EntryPlan, beside: Sequence[Adopted]) -> list[str]:
     ]
 
 
-def _decoded(
-    adopted: Adopted, attributes: Iterable[Attribute], rows: int
+def _at(
+    columns: Mapping[str, pd.Series], covered: npt.NDArray[np.bool_] | None
 ) -> Mapping[str, pd.Series]:
+    """Return columns for the records that an earlier release has."""
+    if covered is None:
+        return columns
+    return {name: column[covered].reset_index(drop=True) for name, column in columns.items()}
+
+
+def _decoded(adopted: Adopted, attributes: Iterable[Attribute]) -> Mapping[str, pd.Series]:
     """Return an adopted release's columns as values of their domains, or as numbers."""
     columns: dict[str, pd.Series] = {}
     for attribute in attributes:
-        values = adopted.values[attribute.name][:rows]
+        values = adopted.values[attribute.name]
         if attribute.domain is None:
             columns[attribute.name] = pd.Series(values, name=attribute.name)
         else:

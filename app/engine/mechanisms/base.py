@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
 
+Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
+"""Some rows: a slice, flags, or positions."""
+
 Statement = Mapping[str, float]
 """A trust level as the custodian states it, e.g. ``{"epsilon": 2.0}`` or
 ``{"rho1": 0.1, "rho2": 0.5}``; its keys are the fields of one `LevelTerm`."""
@@ -110,10 +113,18 @@ class Adopted:
         Its trust level, in the mechanism's own unit.
     values
         For each attribute of the policy entry, codes of its domain or numbers, shape (n,).
+    covered
+        Which records it has, shape (n,); None for all. The values of others mean nothing.
     """
 
     level: float
     values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
+    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    def at(self, rows: Rows) -> Adopted:
+        """Return it for some of the rows."""
+        values = {name: shown[rows] for name, shown in self.values.items()}
+        return Adopted(self.level, values, None if self.covered is None else self.covered[rows])
 
 
 @dataclass(frozen=True)
@@ -153,15 +164,15 @@ class ReleaseRequest:
 
         Not for mechanisms that need groups: there a record's release depends on others.
         """
-        here = slice(record, record + 1)
+        return self.at(slice(record, record + 1))
+
+    def at(self, rows: Rows) -> ReleaseRequest:
+        """Return the request for some records; not for mechanisms that need groups."""
         return replace(
             self,
-            columns=tuple(replace(column, values=column.values[here]) for column in self.columns),
-            record_ids=self.record_ids[here],
-            adopted=tuple(
-                replace(one, values={name: v[here] for name, v in one.values.items()})
-                for one in self.adopted
-            ),
+            columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),
+            record_ids=self.record_ids[rows],
+            adopted=tuple(one.at(rows) for one in self.adopted),
         )
 
 

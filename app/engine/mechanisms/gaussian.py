@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from app.engine.adopted_coverage import release_by_coverage
 from app.engine.adopted_settings import (
     adopted_identity,
     check_adopted_rows,
@@ -232,26 +233,30 @@ class GaussianNoise(GaussianAdopting):
         Missing numbers stay missing. Where earlier releases were adopted, the new one is fitted
         between them; at a level of one of them it shows what that one shows.
         """
-        read = self.read(request.attributes, request.settings)
         check_adopted_rows(request.settings, request.adopted)
+        return series_of(request.columns, release_by_coverage(request, self._between, context))
+
+    def _between(self, request: ReleaseRequest, context: Context) -> Floats:
+        """Return the released numbers of records that all adopted copies have, shape (N, n)."""
+        read = self.read(request.attributes, request.settings)
         values = values_of(request.columns)
-        adopted = [noisy_of(one, request.columns) for one in request.adopted]
-        same = next((one for one in adopted if one.level == request.level), None)
-        if same is not None:
+        # Copies of one level that have a record in common show the same of it.
+        adopted = {one.level: noisy_of(one, request.columns) for one in request.adopted}
+        if request.level in adopted:
             context.report(1.0, "Adding the noise")
-            return series_of(request.columns, same.numbers)
+            return adopted[request.level].numbers
         names = json.dumps([attribute.name for attribute in request.attributes])
         identity = self.ladder_identity(request.attributes, request.settings)
-        released = release_numbers(
+        released: Floats = release_numbers(
             values,
             Recipe(read.factor, read.forms),
             [check_noise_level(request.level)],
             request.record_ids,
             request.keys.for_attribute(names, identity, self.name),
             context,
-            adopted,
-        )
-        return series_of(request.columns, released[0])
+            tuple(adopted.values()),
+        )[0]
+        return released
 
     def matrix(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> None:
         """Return None: numbers have no perturbation matrix."""

@@ -10,10 +10,12 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from app.engine.adopted_coverage import release_by_coverage
 from app.engine.adopted_ladder import KnownRung, release_between
 from app.engine.adopted_settings import (
     adopted_identity,
@@ -170,17 +172,20 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         name = request.attributes[0].name
         check_adopted_rows(request.settings, request.adopted)
         if request.adopted:
-            return {name: domain.decode(self._between(request, domain, context), name)}
+            ladder = self.ladder_identity(request.attributes, request.settings)
+            between = partial(self._between, domain, ladder)
+            return {name: domain.decode(release_by_coverage(request, between, context), name)}
         key = request.keys.for_attribute(name, domain.fingerprint, self.name)
         codes = release_codes(
             codes_of(request), domain.size, request.level, request.record_ids, key, context
         )
         return {name: domain.decode(codes, name)}
 
-    def _between(self, request: ReleaseRequest, domain: Domain, context: Context) -> Codes:
-        """Return the released codes of a ladder with adopted rungs."""
+    def _between(
+        self, domain: Domain, ladder: str, request: ReleaseRequest, context: Context
+    ) -> Codes:
+        """Return the released codes of records that all adopted rungs of a ladder have."""
         name = request.attributes[0].name
-        ladder = self.ladder_identity(request.attributes, request.settings)
 
         def key_of(purpose: str) -> AttributeKey:
             whole = json.dumps([self.name, "adopted", ladder, purpose])

@@ -10,7 +10,7 @@ from app.engine.audit.coalition_risk import CoalitionRisk
 from app.engine.errors import SfumatoError
 from app.plots.collusion_bars import CollusionData
 from app.plots.figure import percent
-from app.project.adopted_holders import beside_sentence
+from app.project.adopted_holders import beside_sentence, part_sentence
 from app.project.model import PolicyEntry
 from app.ui.panels.audit.holdings import Holding
 
@@ -35,9 +35,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def adopted_beside(entry: PolicyEntry) -> str:
-    """Return what the coalitions in sight leave out: adopted releases that are no rungs."""
+    """Return where the coalitions in sight and adopted releases are not alike.
+
+    Some releases are no rungs and are left out; others have some of the records only.
+    """
     try:
-        return beside_sentence([entry])
+        return " ".join(filter(None, (part_sentence([entry]), beside_sentence([entry]))))
     except SfumatoError:
         return ""  # the policy says what is wrong with the entry's settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -148,17 +148,11 @@ def released_of(
         level=level,
         record_ids=_record_ids(question, rows, context),
         keys=question.keys if keys is None else keys,
-        adopted=question.adopted if rows is None else _at(question.adopted, rows),
+        adopted=question.adopted
+        if rows is None
+        else tuple(one.at(rows) for one in question.adopted),
     )
     return mechanism_called(question.entry.mechanism).release(request, context)
-
-
-def _at(adopted: Sequence[Adopted], rows: Positions) -> tuple[Adopted, ...]:
-    """Return adopted releases with some of their rows."""
-    return tuple(
-        Adopted(one.level, {name: values[rows] for name, values in one.values.items()})
-        for one in adopted
-    )
 
 
 def _record_ids(

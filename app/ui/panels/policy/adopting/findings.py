@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.engine.mechanisms.base import Check
 from app.project.adoption_examination import Examination
-from app.ui.panels.policy.adopting.wording import level_field, tr
+from app.ui.panels.policy.adopting.wording import level_field, records_text, tr
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import Card, label
@@ -48,6 +48,14 @@ class Findings(Card):
                 "It is taken to be {field} = {level}.", field=field, level=number(file.level, 4)
             )
             self._add("info", "accent", words)
+        if file.part is not None:
+            words = tr(
+                "It has {records}. For the others it is no rung: they are released as though it"
+                " did not exist. That is sound unless a record was left out of the file because"
+                " of what it would have shown.",
+                records=records_text(file),
+            )
+            self._add("caution", "caution", words)
         if examination.spare:
             words = tr(
                 "{count} rows of the file belong to no record of the table and are left aside.",

@@ -9,7 +9,7 @@ from app.engine.mechanisms.base import LevelField
 from app.plots.trust_ladder import Rung
 from app.project.adopted_files import BY_KEY, AdoptedFile
 from app.project.model import PolicyEntry
-from app.ui.wording import number
+from app.ui.wording import grouped, number
 
 
 def tr(template: str, **details: object) -> str:
@@ -36,8 +36,15 @@ def level_text(entry: PolicyEntry, file: AdoptedFile) -> str:
 def match_text(file: AdoptedFile) -> str:
     """Return how an adopted release's rows are matched."""
     if file.match.by == BY_KEY:
-        return tr("matched by {column}", column=file.match.table_column)
+        matched = tr("matched by {column}", column=file.match.table_column)
+        return f"{matched}, {records_text(file)}" if file.part is not None else matched
     return tr("matched row by row")
+
+
+def records_text(file: AdoptedFile) -> str:
+    """Return how many records an adopted release has, where it does not have all of them."""
+    covered, records = file.part or (0, 0)
+    return tr("{covered} of {records} records", covered=grouped(covered), records=grouped(records))
 
 
 def fixed_rungs(entry: PolicyEntry, files: tuple[AdoptedFile, ...]) -> tuple[Rung, ...]:
