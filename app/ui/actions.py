@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from app.ui.theme import Appearance
 from app.ui.widgets.icons import themed_icon
 
+Value = TypeVar("Value", bound=str)
 Run = Callable[[], object]
 Keys = QKeySequence | QKeySequence.StandardKey | str
 
@@ -63,30 +66,28 @@ class Menus(QObject):
         self, menu: QMenu, now: Appearance, choose: Callable[[Appearance], object]
     ) -> None:
         """Add the choice between the system's look, light and dark."""
-        inner = menu.addMenu(self.tr("&Appearance"))
-        group = QActionGroup(self)
         names = {
             Appearance.SYSTEM: self.tr("As the &system"),
             Appearance.LIGHT: self.tr("&Light"),
             Appearance.DARK: self.tr("&Dark"),
         }
-        for appearance, text in names.items():
-            run = _Chosen(choose, appearance)
-            action = self.add(inner, f"appearance-{appearance.value}", text, run)
+        self.add_choice(menu.addMenu(self.tr("&Appearance")), "appearance", names, now, choose)
+
+    def add_choice(
+        self,
+        menu: QMenu,
+        name: str,
+        texts: Mapping[Value, str],
+        now: Value,
+        choose: Callable[[Value], object],
+    ) -> None:
+        """Add one action for each value, of which one is chosen: ``actions["name-value"]``."""
+        group = QActionGroup(self)
+        for value, text in texts.items():
+            action = self.add(menu, f"{name}-{value}", text, partial(choose, value))
             action.setCheckable(True)
-            action.setChecked(appearance is now)
+            action.setChecked(value == now)
             group.addAction(action)
-
-
-class _Chosen:
-    """Calls a function with one value: an action for each choice."""
-
-    def __init__(self, choose: Callable[[Appearance], object], value: Appearance) -> None:
-        self._choose = choose
-        self._value = value
-
-    def __call__(self) -> object:
-        return self._choose(self._value)
 
 
 def fill_recent(

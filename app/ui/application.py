@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, Qt, QTranslator
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from app import __version__
 from app.jobs.job import BugReport
+from app.ui.languages import chosen, speak
 from app.ui.main_window import MainWindow
 from app.ui.session import Session
 from app.ui.theme import themes
@@ -21,7 +21,7 @@ from resources import resource_path
 
 
 def make_application(arguments: Sequence[str] = ()) -> QApplication:
-    """Return the application, named, with its look, its icon and the person's language."""
+    """Return the application, named, with its look and its icon; it speaks English."""
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
         Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
     )
@@ -33,20 +33,8 @@ def make_application(arguments: Sequence[str] = ()) -> QApplication:
     application.setOrganizationName("Sfumato")
     application.setDesktopFileName("sfumato")
     application.setWindowIcon(QIcon(str(resource_path("icons", "app.svg"))))
-    _translate(application)
     themes()
     return application
-
-
-def _translate(application: QApplication) -> None:
-    """Load Qt's own texts and Sfumato's in the person's language, where there are any."""
-    places = [("qtbase", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))]
-    with suppress(FileNotFoundError):
-        places.append(("sfumato", str(resource_path("translations"))))
-    for name, folder in places:
-        translator = QTranslator(application)
-        if translator.load(QLocale(), name, "_", folder):
-            application.installTranslator(translator)
 
 
 class _BugCatcher:
@@ -89,7 +77,9 @@ def run_window(project_path: Path | None = None) -> int:
         The exit code.
     """
     application = make_application(sys.argv[:1])
-    window = MainWindow(Session(store=QSettings()))
+    store = QSettings()
+    speak(application, chosen(store))
+    window = MainWindow(Session(store=store))
     before, sys.excepthook = sys.excepthook, _BugCatcher(window)
     try:
         window.show()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
 
 from app.jobs.job import Job
@@ -12,6 +12,7 @@ from app.jobs.runner import JobRunner
 from app.ui.theme import Space, TextSize, font
 from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import ElidedLabel, label
+from app.ui.wording import spoken
 
 PATIENCE_MILLISECONDS: Final = 350
 """A job that ends sooner is never shown: nobody could read it."""
@@ -56,7 +57,7 @@ class JobEntry(QWidget):
             return
         self.bar.setValue(round(1000 * self.job.fraction))
         self.percent.setText(f"{100 * self.job.fraction:.0f} %")
-        step = QCoreApplication.translate("Progress", self.job.text) if self.job.text else ""
+        step = spoken(self.job.text)
         self.title.setText(f"{self.job.title} · {step}" if step else self.job.title)
 
     def _stop(self) -> None:

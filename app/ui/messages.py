@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.engine.errors import SfumatoError
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel, themed_icon
+from app.ui.wording import spoken
 
 
 class MessageKind(StrEnum):
@@ -85,9 +86,8 @@ class Message:
 
 def error_texts(error: SfumatoError) -> tuple[str, str]:
     """Return what happened and what to do, in the person's language."""
-    what = QCoreApplication.translate("Errors", error.what_template)
-    remedy = QCoreApplication.translate("Errors", error.remedy_template)
-    return what.format(**error.details), remedy.format(**error.details)
+    what, remedy = error.what_template, error.remedy_template
+    return spoken(what, **error.details), spoken(remedy, **error.details)
 
 
 class MessageView(QFrame):

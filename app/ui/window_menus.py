@@ -10,6 +10,8 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.actions import Menus, fill_recent
+from app.ui.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
+from app.ui.messages import Message, MessageKind
 
 if TYPE_CHECKING:
     from app.ui.main_window import MainWindow
@@ -82,6 +84,7 @@ class WindowMenus(Menus):
             self.add(menu, f"panel-{name}", title, show, f"Ctrl+{number}", panel.icon)
         menu.addSeparator()
         self.add_appearance(menu, window.appearance, window.set_appearance)
+        self._add_languages(menu)
         rail, card = window.rail, window.guarantee
         self.add(
             menu,
@@ -101,6 +104,25 @@ class WindowMenus(Menus):
         )
         self.add(
             menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
+        )
+
+    def _add_languages(self, menu: QMenu) -> None:
+        """Add the choice of a language, where there is one."""
+        known = languages()
+        if len(known) > 1:
+            names = {AS_THE_SYSTEM: _tr("As the &system")}
+            names |= {language: name_of(language) for language in known}
+            now = chosen(self._main.session.store)
+            self.add_choice(menu.addMenu(_tr("&Language")), "language", names, now, self._speak)
+
+    def _speak(self, language: str) -> None:
+        choose(self._main.session.store, language)
+        self._main.session.message.emit(
+            Message(
+                MessageKind.INFO,
+                _tr("Sfumato changes its language when it starts anew."),
+                topic="language",
+            )
         )
 
     def _fill_help(self) -> None:

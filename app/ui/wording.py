@@ -10,18 +10,40 @@ from datetime import datetime
 from PySide6.QtCore import QCoreApplication
 
 from app.engine.mechanisms.base import LevelTerm, Mechanism
+from app.engine.wording import Sentence
 
 THIN_SPACE = "\u202f"
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
 
 
+def spoken(text: str, **details: object) -> str:
+    """Return what the layers below the window say, in the person's language, and filled in.
+
+    Parameters
+    ----------
+    text
+        A `Sentence`, a text without details, or a template.
+    **details
+        What a template is filled in with.
+    """
+    if isinstance(text, Sentence):
+        return spoken(text.template, **text.details)
+    said = QCoreApplication.translate("Sentences", text) if text else ""
+    if not details:
+        return said
+    inner = {
+        name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
+    }
+    return said.format(**inner)
+
+
 def typeset(text: str) -> str:
-    """Return a sentence of the engine's with numbers as the window writes and keeps them.
+    """Return a sentence of the engine's in the person's language, as the window writes it.
 
     Thousands are parted by a thin space, and no line ends between a number and its sign.
     """
-    return _BESIDE_SIGN.sub(THIN_SPACE, _THOUSANDS.sub(THIN_SPACE, text))
+    return _BESIDE_SIGN.sub(THIN_SPACE, _THOUSANDS.sub(THIN_SPACE, spoken(text)))
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -58,7 +80,7 @@ def statement_text(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
 
 def term_text(term: LevelTerm, statement: Mapping[str, float]) -> str:
     """Return the numbers of a statement in one of its mechanism's terms, with their names."""
-    titles = [QCoreApplication.translate("Mechanism", field.title) for field in term.fields]
+    titles = [spoken(field.title) for field in term.fields]
     numbers = [number(statement[field.name]) for field in term.fields]
     if len(numbers) == 1:
         return f"{titles[0]} = {numbers[0]}"

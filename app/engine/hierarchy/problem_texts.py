@@ -10,6 +10,7 @@ from app.engine.errors import HierarchyError
 from app.engine.hierarchy.mending import mended
 from app.engine.hierarchy.problems import Problem, ProblemKind, Rows, find_problems
 from app.engine.values import Value
+from app.engine.wording import Sentence
 
 WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
     {
@@ -31,10 +32,14 @@ WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
 """A sentence for each kind of problem; its places are the attributes of `Problem`."""
 
 
-def sentence(problem: Problem) -> str:
+def sentence(problem: Problem) -> Sentence:
     """Return what a problem is, in a sentence without the value it is about."""
-    return WHAT[problem.kind].format(
-        row=problem.row, level=problem.level, first=problem.first, values=problem.values
+    return Sentence(
+        WHAT[problem.kind],
+        row=problem.row,
+        level=problem.level,
+        first=problem.first,
+        values=problem.values,
     )
 
 
@@ -50,8 +55,8 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
     if not blocking:
         return
     others = len(blocking) - 1
-    more = f" There are {others} more problems." if others > 1 else ""
-    more = " There is one more problem." if others == 1 else more
+    more = Sentence(" There are {others} more problems.", others=others) if others > 1 else ""
+    more = Sentence(" There is one more problem.") if others == 1 else more
     raise HierarchyError(
         "The hierarchy's table can't be used as it is. {problem}{more}",
         "Mend the table, or import it under Attributes, where each problem can be mended.",

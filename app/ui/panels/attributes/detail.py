@@ -24,6 +24,7 @@ from app.ui.panels.attributes.wording import (
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.layout import Card, ElidedLabel, Rule, column, label, row
+from app.ui.wording import spoken
 
 
 class Section(QWidget):
@@ -205,8 +206,8 @@ def _reason(spec: ColumnSpec, proposal: Proposal | None) -> str:
     if proposal is None:
         return ""
     if proposal.may_be_sensitive and spec.role is not Role.SENSITIVE:
-        return QCoreApplication.translate("Proposals", proposal.reason)
+        return spoken(proposal.reason)
     if proposal.spec.role is spec.role:
         words = QCoreApplication.translate("Attributes", "Proposed: {reason}")
-        return words.format(reason=QCoreApplication.translate("Proposals", proposal.reason))
+        return words.format(reason=spoken(proposal.reason))
     return ""

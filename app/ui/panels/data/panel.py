@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
@@ -16,14 +16,15 @@ from app.jobs.job import Job
 from app.ui.choosers import table_filters
 from app.ui.messages import Action, MessageKind
 from app.ui.panels.base import Panel, PanelState
-from app.ui.panels.data.import_page import ImportPage
 from app.ui.panels.data.loaded_page import LoadedPage
 from app.ui.panels.data.loading import Found, Loaded, load, look
 from app.ui.panels.data.profiles import grouped
 from app.ui.panels.data.waiting_page import WaitingPage
 from app.ui.panels.data.welcome_page import WelcomePage
+from app.ui.reading.import_page import ImportPage
 from app.ui.session import Session
 from app.ui.widgets.layout import EmptyState, button
+from app.ui.wording import spoken
 from resources import resource_path
 
 LOAD_KEY = "data-load"
@@ -232,8 +233,7 @@ class DataPanel(Panel):
                 self.tr("You chose so in how the file is read."),
             )
         for template, details in loaded.notes:
-            words = QCoreApplication.translate("Notes", template)
-            self.tell(MessageKind.INFO, words.format(**details))
+            self.tell(MessageKind.INFO, spoken(template, **details))
         if loaded.kept:
             self.tell(
                 MessageKind.INFO,
@@ -250,7 +250,7 @@ class DataPanel(Panel):
         ways = error.ways if isinstance(error, FileError) else ()
         actions = [
             Action(
-                QCoreApplication.translate("Errors", way.title),
+                spoken(way.title),
                 partial(self._try, way.options),
             )
             for way in ways

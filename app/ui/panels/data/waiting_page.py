@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from app.jobs.job import Job
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import button, label
+from app.ui.wording import spoken
 
 WIDTH = 320
 
@@ -47,7 +48,7 @@ class WaitingPage(QWidget):
         job = self._job
         if job is not None and not job.stop_requested():
             self.bar.setValue(round(1000 * job.fraction))
-            text = QCoreApplication.translate("Progress", job.text) if job.text else ""
+            text = spoken(job.text)
             self.step.setText(text or " ")
 
     def _stop(self) -> None:

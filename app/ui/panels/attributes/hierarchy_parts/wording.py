@@ -20,6 +20,7 @@ from app.engine.hierarchy import (
     Taxonomy,
     sentence,
 )
+from app.ui.wording import spoken
 
 
 def tr(text: str) -> str:
@@ -106,5 +107,5 @@ def problem_text(problem: Problem) -> str:
         ProblemKind.NO_TREE: f"“{problem.text}”",
         ProblemKind.NO_TOP: "",
     }.get(problem.kind, f"“{problem.text}”" if problem.text else "")
-    said = QCoreApplication.translate("Errors", sentence(problem))
+    said = spoken(sentence(problem))
     return f"{about}: {said}" if about else said

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.audit.added_recipient import AddedRecipient
@@ -24,6 +24,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import SliderField
 from app.ui.widgets.layout import label, row
 from app.ui.widgets.plot_view import PlotView
+from app.ui.wording import spoken
 
 JOB: Final = "audit what if"
 MOST_ON_SLIDER: Final = 10.0
@@ -115,14 +116,14 @@ class WhatIf(QWidget):
             parent=self,
         )
         made.set_value(min(max(USUAL, field.minimum), top))
-        made.field.spin.setAccessibleName(QCoreApplication.translate("Mechanism", term.title))
+        made.field.spin.setAccessibleName(spoken(term.title))
         made.editing_finished.connect(self.ask)
         self._column.replaceWidget(self.level, made)
         self.level.hide()
         self.level.deleteLater()
         self.level = made
         made.show()
-        self.title.setText(QCoreApplication.translate("Mechanism", term.title))
+        self.title.setText(spoken(term.title))
 
     def _show(
         self,

@@ -1,0 +1,37 @@
+"""Sentences that can be translated after they are made.
+
+The engine speaks English and knows no Qt. What it says to a person about a table is a `Sentence`:
+a text like any other, which remembers the template it was made from, so that the window can look
+the template up and fill it in anew.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class Sentence(str):
+    """A text, filled in from a template that a translator knows.
+
+    Parameters
+    ----------
+    template
+        The text, with ``{name}`` or ``{name:.3g}`` where a detail goes.
+    **details
+        What goes there. A `Sentence` among them is translated too; other texts (the names of
+        columns and recipients) stay as they are. Never a cell value of the table.
+    """
+
+    __slots__ = ("details", "template")
+
+    template: str
+    details: dict[str, object]
+
+    def __new__(cls, template: str, **details: object) -> Self:
+        """Fill the template in, and remember it."""
+        made = super().__new__(cls, template.format(**details))
+        made.template, made.details = template, details
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+        return (self.template,), self.details
