@@ -141,9 +141,11 @@ def posterior_means(
     numpy.ndarray
         Shape (N, n).
     """
-    atoms = _white(prior.atoms, factor)
+    # From the prior's middle: squares of years, or of seconds since 1970, would drown the noise.
+    middle = prior.atoms.mean(axis=1, keepdims=True)
+    atoms = _white(prior.atoms - middle, factor)
     prior_part = np.log(prior.shares) - 0.5 * np.square(atoms).sum(axis=0) / level
-    shown = _white(numbers, factor)
+    shown = _white(numbers - middle, factor)
     estimates = np.empty_like(numbers)
     step = max(1, _WORK // atoms.shape[1])
     rows = numbers.shape[1]

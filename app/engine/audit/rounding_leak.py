@@ -34,14 +34,14 @@ from app.engine.randomness import AttributeKey
 
 Floats = npt.NDArray[np.float64]
 
-_PLACES: Final = 0.5 - 0.5 * np.cos(np.linspace(0.0, math.pi, 33))
-"""Where in an interval the numbers before rounding are looked at: closer towards its ends."""
+_HALF: Final = np.linspace(0.0, 1.0, 21)
+"""Where, from an end of an interval to its middle, numbers before rounding are looked at."""
 
 _NARROW: Final = 0.02
 """An interval that is narrower beside the noise counts as a point."""
 
 _FAR: Final = 8.0
-"""An interval without an end is followed so many spreads of the noise."""
+"""An interval without an end is followed so many spreads of the noise beyond every true number."""
 
 _MOST_RECORDS: Final = 2_000
 _MOST_ATOMS: Final = 300
@@ -190,19 +190,24 @@ def likelihoods(
     """
     nodes = np.empty(0)
     ahead = np.empty(0)
+    # From the atoms' middle: beside years or times of day, noise would be lost to rounding.
+    middle = float(atoms.mean())
+    atoms = atoms - middle
+    steps = np.sqrt(np.diff([0.0, *levels])) * spread
     for copy in range(len(levels) - 1, -1, -1):
-        low, high = _interval(shown[copy], spread * math.sqrt(levels[copy]), form)
-        here = low[:, np.newaxis] + (high - low)[:, np.newaxis] * _PLACES
+        below, above = reach(shown[copy], form)
+        own = spread * math.sqrt(levels[copy])
+        low, high = _closed(below - middle, above - middle, own, atoms)
+        here = _places(low, high, float(steps[min(copy + 1, len(levels) - 1)]))
         if copy + 1 == len(levels):
             nodes, ahead = here, np.ones_like(here)
             continue
-        added = spread * math.sqrt(levels[copy + 1] - levels[copy])
-        seen = _expected(here, nodes, added, ahead)
+        seen = _expected(here, nodes, float(steps[copy + 1]), ahead)
         # Far from where the other copy lies, next to nothing is probable: only ratios count.
         largest = np.maximum(seen.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         nodes, ahead = here, seen / largest
     everywhere = np.broadcast_to(atoms, (len(nodes), len(atoms)))
-    return _expected(everywhere, nodes, spread * math.sqrt(levels[0]), ahead)
+    return _expected(everywhere, nodes, float(steps[0]), ahead)
 
 
 def _expected(start: Floats, nodes: Floats, scale: float, values: Floats) -> Floats:
@@ -245,10 +250,34 @@ def _expected(start: Floats, nodes: Floats, scale: float, values: Floats) -> Flo
     return np.maximum(expected, 0.0)
 
 
-def _interval(shown: Floats, spread: float, form: NumberForm) -> tuple[Floats, Floats]:
+def _closed(low: Floats, high: Floats, spread: float, atoms: Floats) -> tuple[Floats, Floats]:
     """Return between which numbers a copy's lay before, cut off where none can lie."""
-    low, high = reach(shown, form)
     far, tiny = _FAR * spread, 1e-9 * spread
-    low = np.where(np.isinf(low), high - far, low)
-    high = np.where(np.isinf(high), low + far, high)
+    # A bound may lie among the true numbers: whoever shows it can lie far beyond.
+    low = np.where(np.isinf(low), np.minimum(high, atoms.min()) - far, low)
+    high = np.where(np.isinf(high), np.maximum(low, atoms.max()) + far, high)
     return low, np.maximum(high, low + tiny)
+
+
+def _places(low: Floats, high: Floats, scale: float) -> Floats:
+    """Return where intervals are looked at: towards their ends as closely as the noise asks for.
+
+    All copies are rounded alike, so the interval of the next one is this one or lies beyond an
+    end. What noise makes of it varies within a few scales of the ends, and farther inside as
+    slowly as the larger noise of later copies does: distances grow like a hyperbolic sine.
+
+    Parameters
+    ----------
+    low, high
+        The ends, shape (n,).
+    scale
+        The standard deviation of the noise between this copy and the next.
+
+    Returns
+    -------
+    numpy.ndarray
+        Increasing, shape (n, G).
+    """
+    half = (high - low)[:, np.newaxis] / 2.0
+    inwards = scale * np.sinh(np.arcsinh(half / scale) * _HALF)
+    return np.hstack([low[:, np.newaxis] + inwards, high[:, np.newaxis] - inwards[:, -2::-1]])

@@ -1,14 +1,12 @@
-"""Attackers who know the distribution: the ladder holds for them; rounding costs what it costs."""
+"""Attackers who know the distribution: the ladder holds for them."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 from app.engine.audit.gaussian_attack import Dependence, between_copies
 from app.engine.audit.gaussian_bayes import (
@@ -20,10 +18,8 @@ from app.engine.audit.gaussian_bayes import (
     posterior_means,
 )
 from app.engine.audit.gaussian_experiment import simulated_copies
-from app.engine.audit.rounding_leak import likelihoods, rounding_leak
 from app.engine.covariance import factor_of
-from app.engine.errors import EstimationError, LevelError
-from app.engine.gaussian_settings import NumberForm
+from app.engine.errors import EstimationError
 from app.engine.progress import Silent
 
 LADDER, INDEPENDENT, LINEAR = Dependence
@@ -130,91 +126,6 @@ def test_noises_that_determine_one_another_have_no_likelihood():
         combine(copies, [1.0, 1.0], LADDER)
 
 
-# ----- rounding
-
-
-def numeric_likelihood(shown, levels, form, atom):
-    """The chance of two rounded numbers of a ladder, by integrating numerically."""
-    first, second = math.sqrt(levels[0]), math.sqrt(levels[1] - levels[0])
-    half = form.step / 2
-
-    def ends(number):
-        low = -np.inf if form.lowest is not None and number <= form.lowest else number - half
-        high = np.inf if form.highest is not None and number >= form.highest else number + half
-        return low, high
-
-    low, high = ends(shown[1])
-
-    def inside(y):
-        step = stats.norm(y, second)
-        return stats.norm.pdf(y, atom, first) * (step.cdf(high) - step.cdf(low))
-
-    low_first, high_first = ends(shown[0])
-    start, end = max(low_first, atom - 9 * first), min(high_first, atom + 9 * first)
-    return integrate.quad(inside, start, end, limit=200, points=[(start + end) / 2])[0]
-
-
-@pytest.mark.parametrize(
-    ("levels", "form"),
-    [
-        ([1.0, 2.0], NumberForm(1.0)),
-        ([1.0, 1.05], NumberForm(1.0)),
-        ([0.04, 0.05], NumberForm(2.0)),
-        ([1.0, 1.5], NumberForm(1.0, -1.0, 2.0)),
-        ([4.0, 4.004], NumberForm(2.0)),
-    ],
-)
-def test_the_likelihood_of_rounded_numbers_is_their_integral(levels, form):
-    atoms = np.array([-0.3, 0.0, 0.4])
-    shown = np.array([[0.0, 1.0, -1.0, 2.0], [0.0, 0.0, -1.0, 2.0]])
-    shown = form.apply(shown * (form.step if form.lowest is None else 1.0))
-    found = likelihoods(shown, 1.0, levels, form, atoms)
-    found /= found.sum(axis=1, keepdims=True)
-    for row in range(shown.shape[1]):
-        wanted = np.array([numeric_likelihood(shown[:, row], levels, form, a) for a in atoms])
-        if wanted.max() > 1e-9:
-            assert found[row] == pytest.approx(wanted / wanted.sum(), abs=0.01), shown[:, row]
-
-
-def ages(rows=3000):
-    draw = np.random.default_rng(3)
-    return np.clip(draw.normal(40, 13, rows), 17, 90).round()
-
-
-@pytest.mark.parametrize("step", [1.0, 30.0])
-def test_a_leak_lies_between_the_best_rounded_copy_and_the_best_unrounded_one(step):
-    found = rounding_leak(ages(), 13.0, [1.0, 0.25, 0.5, 2.0], NumberForm(step), Silent())
-    assert found.records == 2000
-    slack = 4.5 * found.error + 1e-3
-    assert found.plain <= found.together + slack
-    assert found.together <= found.best + slack
-    assert found.leak == found.best - found.together
-    if step == 30.0:
-        assert found.leak > 4.5 * found.error
-        assert found.leak > 0.03
-    else:
-        assert abs(found.leak) < 1e-3
-
-
-def test_one_copy_alone_leaks_nothing_and_missing_numbers_are_left_out():
-    numbers = ages(300)
-    numbers[::3] = np.nan
-    form = NumberForm(5.0, 17.0, 90.0)
-    found = rounding_leak(numbers, 13.0, [0.5, 0.5], form, Silent())
-    assert found.leak == 0.0
-    assert found.records == 200
-    assert found.plain == pytest.approx(found.best, abs=0.02)
-
-
-def test_there_has_to_be_a_copy_and_a_number():
-    with pytest.raises(EstimationError, match="nothing to measure"):
-        rounding_leak(ages(), 13.0, [], NumberForm(1.0), Silent())
-    with pytest.raises(EstimationError, match="nothing to measure"):
-        rounding_leak(np.array([np.nan]), 13.0, [1.0], NumberForm(1.0), Silent())
-    with pytest.raises(LevelError):
-        rounding_leak(ages(), 13.0, [0.0], NumberForm(1.0), Silent())
-
-
 def test_pooling_copies_one_by_one_gains_nothing_on_the_ladder_and_much_beside_it():
     draw = np.random.default_rng(12)
     true = np.where(draw.random((1, 400)) < 0.5, -1.0, 1.0) + 0.1 * draw.normal(size=(1, 400))
@@ -232,3 +143,14 @@ def test_pooling_copies_one_by_one_gains_nothing_on_the_ladder_and_much_beside_i
     assert found.errors == pytest.approx(np.full((4, 1), found.errors[0, 0]), rel=1e-9)
     assert other.errors[-1, 0] < 0.5 * found.errors[-1, 0]
     assert found.errors[0, 0] < 0.5 / 1.5  # better than the best linear estimate
+
+
+def test_where_the_numbers_lie_does_not_matter():
+    """Moments of time, in seconds since 1970, that differ by minutes."""
+    draw = np.random.default_rng(5)
+    prior = Prior(100.0 * draw.normal(size=(1, 40)), np.full(40, 1 / 40))
+    copy, factor = 100.0 * draw.normal(size=(1, 30)), np.array([[100.0]])
+    wanted = posterior_means(copy, 0.01, prior, factor, Silent())
+    moved = Prior(prior.atoms + 1.7e9, prior.shares)
+    found = posterior_means(copy + 1.7e9, 0.01, moved, factor, Silent())
+    assert found - 1.7e9 == pytest.approx(wanted, abs=1e-2)
