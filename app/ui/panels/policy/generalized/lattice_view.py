@@ -2,141 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QResizeEvent,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import (
-    QFrame,
-    QGraphicsItem,
-    QGraphicsScene,
-    QGraphicsView,
-    QStyleOptionGraphicsItem,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QToolTip, QWidget
 
 from app.engine.diversity.lattice import Node
 from app.plots.lattice import lattice_places
-from app.plots.style import PlotStyle
 from app.ui.panels.policy.generalized.explore import Marks, NodeList
-from app.ui.panels.policy.generalized.node_symbols import RADIUS, Symbol, draw_symbol
-from app.ui.theme import font, themes
+from app.ui.panels.policy.generalized.lattice_drawing import ACROSS, DOWN, LatticeDrawing
+from app.ui.panels.policy.generalized.node_symbols import RADIUS
+from app.ui.theme import themes
 
 MOST_DRAWN: Final = 6000
 """A lattice with more nodes is shown by its heights only."""
-MOST_LINED: Final = 500
+MOST_LINED: Final = 300
 """Up to so many nodes every line is drawn; beyond, only those of the node that is selected."""
 
-ACROSS: Final = 52.0
-DOWN: Final = 58.0
 ZOOM_STEP: Final = 1.25
 CLOSEST, FARTHEST = 2.5, 0.02
-FAINT: Final = 0.3
-"""From this scale down, nodes are drawn larger than they are, up to `LARGEST` times."""
-LARGEST: Final = 2.0
-READABLE: Final = 0.75
-"""From this scale on, levels are written below the nodes."""
-
-
-class _Drawing(QGraphicsItem):
-    """All nodes and lines of a lattice, drawn where they are in sight."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.places = np.zeros((0, 2))
-        self.lines: list[tuple[int, int]] = []
-        self.near: list[tuple[int, int]] = []
-        self.symbols: list[Symbol] = []
-        self.texts: list[str] = []
-        self.selected = -1
-        self._bounds = QRectF()
-
-    def fit(self) -> None:
-        """Take the room that the nodes need."""
-        self.prepareGeometryChange()
-        if len(self.places):
-            low, high = self.places.min(axis=0), self.places.max(axis=0)
-            self._bounds = QRectF(QPointF(*low), QPointF(*high)).adjusted(-40, -30, 40, 40)
-
-    def boundingRect(self) -> QRectF:
-        """Return the room that it needs."""
-        return self._bounds
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        widget: QWidget | None = None,
-    ) -> None:
-        """Draw what is in sight."""
-        del widget
-        style = themes().current.style
-        seen = option.exposedRect.adjusted(-30, -30, 30, 30)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for lines, colour, width in (
-            (self.lines, style.line, 1.0),
-            (self.near, style.accent, 1.8),
-        ):
-            pen = painter.pen()
-            pen.setColor(QColor(colour))
-            pen.setWidthF(width)
-            painter.setPen(pen)
-            for a, b in lines:
-                painter.drawLine(QPointF(*self.places[a]), QPointF(*self.places[b]))
-        inside = np.flatnonzero(
-            (self.places[:, 0] >= seen.left())
-            & (self.places[:, 0] <= seen.right())
-            & (self.places[:, 1] >= seen.top())
-            & (self.places[:, 1] <= seen.bottom())
-        )
-        scale = painter.worldTransform().m11()
-        larger = min(max(FAINT / scale, 1.0), LARGEST)
-        self._paint_plain(painter, inside, style, larger)
-        for place in inside:
-            at = QPointF(*self.places[place])
-            if scale >= READABLE:
-                self._write(painter, int(place), style)
-            if self.symbols[place] == Symbol() and place != self.selected:
-                continue
-            painter.save()
-            painter.translate(at)
-            painter.scale(larger, larger)
-            chosen = place == self.selected
-            draw_symbol(painter, QPointF(), self.symbols[place], style, selected=chosen)
-            painter.restore()
-
-    def _paint_plain(
-        self, painter: QPainter, places: npt.NDArray[np.intp], style: PlotStyle, larger: float
-    ) -> None:
-        """Draw the nodes that nothing is to be said of, all with one pen: they are the most."""
-        painter.setPen(QPen(QColor(style.muted), 1.4 * larger))
-        painter.setBrush(QColor(style.background))
-        radius = (RADIUS - 3) * larger
-        plain = Symbol()
-        for place in places:
-            if self.symbols[place] == plain:
-                painter.drawEllipse(QPointF(*self.places[place]), radius, radius)
-
-    def _write(self, painter: QPainter, place: int, style: PlotStyle) -> None:
-        """Write a node's levels below it."""
-        across, down = self.places[place]
-        painter.setPen(QColor(style.muted))
-        painter.setFont(font(12, tabular=True))
-        box = QRectF(across - ACROSS / 2, down + RADIUS + 2, ACROSS, 16)
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.texts[place])
 
 
 class LatticeView(QGraphicsView):
@@ -158,7 +46,7 @@ class LatticeView(QGraphicsView):
         self._place: dict[Node, int] = {}
         self._list: NodeList | None = None
         self._fitted = False
-        self._drawing = _Drawing()
+        self._drawing = LatticeDrawing()
         scene = QGraphicsScene(self)
         scene.addItem(self._drawing)
         self.setScene(scene)
@@ -182,13 +70,13 @@ class LatticeView(QGraphicsView):
         drawing.places = lattice_places(levels) * (ACROSS, DOWN)
         drawing.texts = [",".join(map(str, node)) for node in nodes.nodes]
         few = len(nodes.nodes) <= MOST_LINED
-        drawing.lines = [
+        drawing.lines = _pairs(
             (place, other)
             for place, node in enumerate(nodes.nodes if few else [])
             for other in self._above(node)
-        ]
-        drawing.near, drawing.selected = [], -1
-        drawing.symbols = [Symbol()] * len(nodes.nodes)
+        )
+        drawing.near, drawing.selected = _pairs(()), -1
+        drawing.kinds = np.zeros(len(nodes.nodes), dtype=np.intp)
         drawing.fit()
         self.scene().setSceneRect(drawing.boundingRect())
         self.show_all()
@@ -197,19 +85,19 @@ class LatticeView(QGraphicsView):
         """Mark nodes, and the one that is looked at."""
         if self._list is None:
             return
-        pinned, drawing = set(marks.pinned), self._drawing
-        drawing.symbols = [
-            Symbol(bool(safe), bool(least), node == marks.chosen, node in pinned)
-            for node, safe, least in zip(
-                self._nodes, self._list.safe, self._list.minimal, strict=True
-            )
-        ]
+        drawing = self._drawing
+        chosen = self._places([marks.chosen] if marks.chosen is not None else [])
+        drawing.mark(self._list.safe, self._list.minimal, chosen, self._places(marks.pinned))
         drawing.selected = self._place.get(selected, -1) if selected is not None else -1
-        drawing.near = []
+        drawing.near = _pairs(())
         if drawing.selected >= 0 and selected is not None:
             around = [*self._above(selected), *self._below(selected)]
-            drawing.near = [(drawing.selected, other) for other in around]
+            drawing.near = _pairs((drawing.selected, other) for other in around)
         self.viewport().update()
+
+    def _places(self, nodes: Iterable[Node]) -> npt.NDArray[np.intp]:
+        """Return where the nodes are among those that are drawn."""
+        return np.array([self._place[n] for n in nodes if n in self._place], dtype=np.intp)
 
     def _above(self, node: Node) -> list[int]:
         return self._beside(node, 1)
@@ -327,3 +215,8 @@ class LatticeView(QGraphicsView):
             )
             return True
         return super().viewportEvent(event)  # type: ignore[arg-type]
+
+
+def _pairs(found: Iterable[tuple[int, int]]) -> npt.NDArray[np.intp]:
+    """Return lines as the places of their two ends, shape (lines, 2)."""
+    return np.array(list(found), dtype=np.intp).reshape(-1, 2)
