@@ -47,13 +47,6 @@ class Draw(StrEnum):
     """Any records, whatever their values."""
 
 
-class Trials(NamedTuple):
-    """How many independent draws each of some groups amounts to, shape (G,), and from which."""
-
-    counts: Whole
-    draw: Draw
-
-
 class Tails(NamedTuple):
     """How likely an estimate is off: above by more than ε, below by more than ε."""
 
@@ -232,15 +225,31 @@ def release_tails(
     if not questions.size:
         return Tails(np.empty(questions.shape[1:]), np.empty(questions.shape[1:]))
     (size, count, sample), inverse = _distinct(questions.reshape(3, -1))
-    mean = size * law.other + retention * count
-    allowed = epsilon * retention * count
-    above = np.floor((mean + allowed) * (1.0 + _TIE)).astype(np.int64)
-    below = np.ceil((mean - allowed) * (1.0 - _TIE)).astype(np.int64) - 1
+    above, below = beyond(law, size, count, epsilon)
     upper = 1.0 - _copies_at_most(law, size, count, sample, above, draw)
     lower = _copies_at_most(law, size, count, sample, below, draw)
     shape = questions.shape[1:]
     places = inverse.reshape(shape)
     return Tails(np.maximum(upper, 0.0)[places], lower[places])
+
+
+def beyond(law: CountLaw, size: Whole, count: Whole, epsilon: float) -> tuple[Whole, Whole]:
+    """Return the counts O above the first of which, and up to the second, an estimate is off.
+
+    Parameters
+    ----------
+    law
+        The law of one perturbed record.
+    size, count
+        The group's records n, and how many of them have the value, c.
+    epsilon
+        The relative error ε.
+    """
+    mean = size * law.other + (law.own - law.other) * count
+    allowed = epsilon * (law.own - law.other) * count
+    above: Whole = np.floor((mean + allowed) * (1.0 + _TIE)).astype(np.int64)
+    below: Whole = np.ceil((mean - allowed) * (1.0 - _TIE)).astype(np.int64) - 1
+    return above, below
 
 
 def _distinct(questions: Whole) -> tuple[Whole, npt.NDArray[np.intp]]:

@@ -19,9 +19,10 @@ from app.engine.columns import Binning, Codes, Kind, Role
 from app.engine.errors import DomainError, PolicyError
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
-from app.engine.micro_groups import MicroGroups, value_counts
+from app.engine.micro_groups import MicroGroups, largest_counts, value_counts
 from app.engine.progress import Context, Part
-from app.engine.reconstruction_tails import Trials
+from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling, Trials
+from app.engine.reconstruction_tails import effective_draws
 from app.engine.table import Attribute, EncodedColumn, Table
 from app.project.groups import groups_by
 from app.project.model import Document, PolicyEntry, Recipient
@@ -77,8 +78,8 @@ class Exposure:
     matrix
         The perturbation matrix.
     trials
-        How many independent records each of the attacker's groups amounts to; None where every
-        record is perturbed by itself.
+        What the estimates for the attacker's groups rest on where the release repeats records;
+        None where every record is perturbed by itself.
     """
 
     recipient: str
@@ -203,15 +204,35 @@ def exposure(
             "Choose another attribute.",
             mechanism=mechanism.title,
         )
-    draws = mechanism.independent_records(plan.level, (attribute,), plan.settings)
+    how = mechanism.resampling(plan.level, (attribute,), plan.settings)
     trials = None
-    if draws is not None and known.column.groups is not None:
-        counts = trials_of(known.groups, known.column.groups, draws.counts)
-        trials = Trials(counts, draws.draw)
+    if how is not None and known.column.groups is not None:
+        trials = trials_of(known, known.column.groups, how)
     return Exposure(recipient.name, plan.level, mechanism.trust(plan.level), matrix, trials)
 
 
-def trials_of(known: MicroGroups, protected: MicroGroups, draws: Integers) -> Integers:
+def trials_of(known: Attacked, protected: MicroGroups, how: Resampling) -> Trials:
+    """Return what estimates for an attacker's groups rest on in a resampled release.
+
+    Parameters
+    ----------
+    known
+        The attribute as the attacker sees it.
+    protected
+        The groups that the mechanism protects.
+    how
+        How their records are drawn and repeated.
+    """
+    parts = GroupParts.of(known.groups, protected, known.codes, how.size_of_domain)
+    shares = largest_counts(parts.whole_counts) / protected.sizes
+    draws = effective_draws(
+        protected.sizes, shares, how.samples, how.retention, how.top, how.size_of_domain
+    )
+    counts = joined_draws(known.groups, protected, draws)
+    return Trials(counts, how.draw, ResampledLaw(parts, how))
+
+
+def joined_draws(known: MicroGroups, protected: MicroGroups, draws: Integers) -> Integers:
     """Return how many independent records the groups that an attacker knows amount to.
 
     Parameters

@@ -18,9 +18,9 @@ from app.project.attacker import (
     attacked,
     coarser,
     exposure,
+    joined_draws,
     public_names,
     released_values,
-    trials_of,
     usual_knowledge,
 )
 from app.project.model import Document, PolicyEntry, Recipient
@@ -147,16 +147,16 @@ def test_whoever_knows_less_joins_groups_and_their_draws() -> None:
     fewer = attacked(whole, table, column, ("town",), Silent())
     shown = exposure(whole, whole.policy[0], fewer, whole.recipients[0])
     assert shown.trials is not None
-    draws = mechanism_called("reconstruction").independent_records(
+    assert column.groups is not None
+    how = mechanism_called("reconstruction").resampling(
         0.5, (column.attribute,), whole.policy[0].settings
     )
-    assert draws is not None
+    assert how is not None
     assert (shown.trials.counts < fewer.grouped.sizes).all()
     # As many as the parts together, or fewer where they are repeated unequally.
-    assert shown.trials.counts.sum() <= draws.counts.sum() + 3
-    assert column.groups is not None
-    same = trials_of(column.groups, column.groups, draws.counts)
-    assert np.array_equal(same, draws.counts)
+    assert shown.trials.counts.sum() <= how.samples.sum() + 3
+    same = joined_draws(column.groups, column.groups, how.samples)
+    assert np.array_equal(same, how.samples)
 
 
 def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:

@@ -20,7 +20,8 @@ from app.engine.audit.grouped_values import Floats, GroupedValues, Integers
 from app.engine.audit.known_draws import draw_released, uniforms
 from app.engine.matrix import PerturbationMatrix, Vector
 from app.engine.progress import Context
-from app.engine.reconstruction_tails import Draw, Trials, release_tails
+from app.engine.reconstruction_law import Trials
+from app.engine.reconstruction_tails import Draw, release_tails
 from app.engine.retention_matrix import RetentionMatrix
 
 CHECKED_GROUPS: Final = 8
@@ -92,8 +93,8 @@ def estimate_tails(
     context
         Progress and cancelling.
     trials
-        How many records of each group are perturbed independently, where a release repeats some
-        of them; None where every record is.
+        What estimates rest on where a release repeats records; None where every record is
+        perturbed by itself.
 
     Raises
     ------
@@ -107,7 +108,11 @@ def estimate_tails(
         # Nothing can be estimated, so any estimate misses; or nothing is hidden.
         missed = np.full(grouped.groups, 1.0 - retention)
         return EstimateTails(missed, missed, exact=True)
-    samples, draw = (grouped.sizes, Draw.BY_VALUE) if trials is None else trials
+    if trials is not None and trials.law is not None:
+        groups = np.arange(grouped.groups)
+        told = trials.law.tails(groups, grouped.commonest, grouped.largest, epsilon, context)
+        return EstimateTails(told.upper, told.lower, exact=True)
+    samples, draw = (grouped.sizes, Draw.BY_VALUE) if trials is None else trials[:2]
     found = release_tails(
         grouped.sizes, grouped.largest, samples, retention, matrix.size, epsilon, draw
     )

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.audit.estimate_tails import EstimateTails, estimate_tails, retention_of
-from app.engine.audit.grouped_values import Floats, GroupedValues
+from app.engine.audit.grouped_values import Floats, GroupedValues, Integers
 from app.engine.columns import Binning
 from app.engine.errors import PolicyError
 from app.engine.matrix import PerturbationMatrix
 from app.engine.micro_groups import PublicAttribute
-from app.engine.progress import Context, Part
+from app.engine.progress import Context, Part, Silent
+from app.engine.reconstruction_law import Trials
 from app.engine.reconstruction_privacy import (
     Rule,
     allowed_size,
@@ -29,7 +30,7 @@ from app.engine.reconstruction_privacy import (
     passes,
     private_groups,
 )
-from app.engine.reconstruction_tails import Draw, Tails, Trials, release_tails
+from app.engine.reconstruction_tails import Draw, Tails, release_tails
 
 Flags = npt.NDArray[np.bool_]
 
@@ -124,8 +125,8 @@ def group_risk(
     context
         Progress and cancelling.
     trials
-        How many records of each group are perturbed independently, where a release repeats some
-        of them; None where every record is.
+        What estimates rest on where a release repeats records; None where every record is
+        perturbed by itself.
 
     Raises
     ------
@@ -144,11 +145,13 @@ def group_risk(
             " each value.",
             "Choose the exact test.",
         )
-    tails = estimate_tails(grouped, matrix, limits.epsilon, context, trials)
+    tails = estimate_tails(grouped, matrix, limits.epsilon, Part(context, 0.0, 0.5), trials)
     if retention is None:
         violating = ~passes(Tails(tails.high, tails.low), limits.delta)
     else:
-        violating = violating_groups(grouped, retention, limits, trials)
+        violating = violating_groups(
+            grouped, retention, limits, trials, tails, Part(context, 0.5, 1.0)
+        )
     allowed = None
     if retention is not None and 0.0 < retention < 1.0:
         allowed = allowed_size(
@@ -178,6 +181,8 @@ def violating_groups(
     retention: float,
     limits: RiskLimits,
     trials: Trials | None = None,
+    tails: EstimateTails | None = None,
+    context: Context | None = None,
 ) -> Flags:
     """Return which groups violate under uniform replacement, shape (G,).
 
@@ -191,6 +196,10 @@ def violating_groups(
         The privacy that is asked for, and the test.
     trials
         As for `group_risk`.
+    tails
+        Those of the groups' most frequent values where they are known already.
+    context
+        Progress and cancelling.
     """
     if retention in (0.0, 1.0):
         # Nothing can be estimated; or nothing is hidden.
@@ -206,22 +215,49 @@ def violating_groups(
         # The published algorithm samples s_g records, rounded; that passes by its own rule.
         broken: Flags = trials.counts > np.maximum(np.ceil(allowed), 1.0)
         return broken
+    # Nearly always the most frequent value decides, so the others of a group that it gives away
+    # are not asked about.
+    broken = np.zeros(grouped.groups, dtype=np.bool_)
+    if tails is not None:
+        broken = ~_kept(Tails(tails.high, tails.low), trials.draw, limits.delta)
     row = grouped.cell_groups
-    found = release_tails(
+    cells = np.flatnonzero(~broken[row])
+    found = _tails_of_cells(grouped, cells, retention, limits, trials, context or Silent())
+    broken[row[cells[~_kept(found, trials.draw, limits.delta)]]] = True
+    return broken
+
+
+def _kept(found: Tails, draw: Draw, delta: float) -> Flags:
+    """Return which tails keep the promise that goes with a way to draw."""
+    if draw is Draw.BY_VALUE:
+        return passes(found, delta)
+    # Drawn whatever their values, records are promised an error on either side together.
+    kept: Flags = found.total >= 2.0 * delta * (1.0 - 1e-12)
+    return kept
+
+
+def _tails_of_cells(
+    grouped: GroupedValues,
+    cells: Integers,
+    retention: float,
+    limits: RiskLimits,
+    trials: Trials,
+    context: Context,
+) -> Tails:
+    """Return the tails of some stored entries of the groups' counts."""
+    row, counts = grouped.cell_groups[cells], grouped.counts.data[cells]
+    if trials.law is not None:
+        values = grouped.counts.indices[cells].astype(np.int64)
+        return trials.law.tails(row, values, counts, limits.epsilon, context)
+    return release_tails(
         grouped.sizes[row],
-        grouped.counts.data,
+        counts,
         trials.counts[row],
         retention,
         grouped.values,
         limits.epsilon,
         trials.draw,
     )
-    kept = passes(found, limits.delta)
-    if trials.draw is Draw.AT_RANDOM:
-        # Drawn whatever their values, records are promised an error on either side together.
-        kept = found.total >= 2.0 * limits.delta * (1.0 - 1e-12)
-    private = np.logical_and.reduceat(kept, grouped.counts.indptr[:-1])
-    return ~private
 
 
 # ----- what causes it

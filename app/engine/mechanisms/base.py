@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.engine.matrix import PerturbationMatrix
     from app.engine.progress import Context
     from app.engine.randomness import KeyRing
-    from app.engine.reconstruction_tails import Trials
+    from app.engine.reconstruction_law import Resampling
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -352,10 +352,10 @@ class Mechanism(ABC):
         del level, attributes, settings, observed
         return None
 
-    def independent_records(
+    def resampling(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> Trials | None:
-        """Return how many independent draws each of the attribute's groups amounts to.
+    ) -> Resampling | None:
+        """Return how a release draws and repeats the records of the attribute's groups.
 
         None where every record is perturbed by itself, as most mechanisms do.
         """

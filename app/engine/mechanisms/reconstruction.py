@@ -42,6 +42,7 @@ from app.engine.privacy import check_retention
 from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import AttributeKey
 from app.engine.reconstruction_checks import check_groups
+from app.engine.reconstruction_law import Resampling
 from app.engine.reconstruction_promise import promise_of
 from app.engine.reconstruction_release import resampled_codes
 from app.engine.reconstruction_settings import (
@@ -52,7 +53,7 @@ from app.engine.reconstruction_settings import (
     public_of,
 )
 from app.engine.reconstruction_sizes import Limits, Sampling, sample_sizes
-from app.engine.reconstruction_tails import Trials, Whole, effective_draws
+from app.engine.reconstruction_tails import Whole
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 from app.engine.table import Attribute
 
@@ -278,19 +279,17 @@ class ReconstructionPrivacy(CategoricalMechanism):
         self.limits(attributes, settings)
         return uniform_matrix(check_retention(level), self.domain_of(attributes).size)
 
-    def independent_records(
+    def resampling(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> Trials | None:
-        """Return how many independent draws each group amounts to; None without groups."""
-        groups = attributes[0].groups
+    ) -> Resampling | None:
+        """Return how groups are drawn from; None without groups, or where nothing is told."""
         samples = self.sample_sizes(attributes, settings, Silent())
-        if groups is None or samples is None:
+        if samples is None or level == 0.0:
             return None
         limits = self.limits(attributes, settings)
-        top, size = limits.retention, limits.size_of_domain
-        shares = groups.largest_shares
-        counts = effective_draws(groups.sizes, shares, samples, level, top, size)
-        return Trials(counts, limits.sampling.draw)
+        return Resampling(
+            samples, limits.sampling.draw, limits.retention, level, limits.size_of_domain
+        )
 
     def added_variance(
         self,

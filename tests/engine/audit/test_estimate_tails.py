@@ -22,7 +22,8 @@ from app.engine.errors import EstimationError
 from app.engine.matrix import PerturbationMatrix
 from app.engine.micro_groups import micro_groups
 from app.engine.progress import Silent
-from app.engine.reconstruction_tails import Draw, Trials
+from app.engine.reconstruction_law import Trials
+from app.engine.reconstruction_tails import Draw
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 
 

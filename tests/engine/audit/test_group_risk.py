@@ -18,8 +18,9 @@ from app.engine.columns import Binning
 from app.engine.errors import EstimationError, LevelError, PolicyError
 from app.engine.micro_groups import MicroGroups, micro_groups
 from app.engine.progress import Silent
+from app.engine.reconstruction_law import Trials
 from app.engine.reconstruction_privacy import Rule, is_private, mle
-from app.engine.reconstruction_tails import Draw, Trials, effective_draws
+from app.engine.reconstruction_tails import Draw, effective_draws
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 
 PUBLIC = ("sex", "age")

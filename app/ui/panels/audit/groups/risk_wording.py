@@ -106,9 +106,9 @@ def _repeated_sentence(answer: RiskAnswer) -> str:
         return tr("No group is resampled in this release.")
     return tr(
         "In {groups} groups with {records} records this release repeats records that were drawn:"
-        " they can be estimated as well as {draws} independent records allow. Below the most"
-        " trusted level that number is an approximation; by the ladder, the most trusted release"
-        " decides what anyone can learn.",
+        " estimates vary as much as from {draws} independent records. How often they are off is"
+        " computed exactly, from the draws, their copies and what became of each row. By the"
+        " ladder, the most trusted release decides what several recipients learn together.",
         groups=grouped(int(fewer.sum())),
         records=grouped(int(sizes[fewer].sum())),
         draws=grouped(int(counts[fewer].sum())),
