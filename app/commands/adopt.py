@@ -7,12 +7,12 @@ from pathlib import Path
 
 from app.commands.base import Command, ExitCode, add_project, open_project
 from app.commands.files import source_of
+from app.commands.reading import add_reading, reading_of
 from app.commands.terminal import Terminal
 from app.engine.columns import Domain, Value
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
-from app.formats.reading import detect_options
 from app.project.adopted_files import BY_KEY, BY_ROWS, Match
 from app.project.adoption import adopting, check_not_released, entry_called
 from app.project.adoption_examination import Claim, Examination, adopt, examine
@@ -70,6 +70,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="adopt the file beside the ladder where it does not fit",
     )
+    add_reading(parser)
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -104,7 +105,7 @@ def _examined(
     columns = tuple(encode_attribute(table, document.column(name)) for name in entry.attributes)
     claim = Claim(
         path=arguments.file,
-        options=detect_options(arguments.file),
+        options=reading_of(arguments, arguments.file),
         columns=_columns(arguments, entry.attributes),
         level=_level(arguments.level),
         match=_match(arguments, document.record_key),

@@ -96,3 +96,34 @@ def test_values_by_other_names_are_told_on_the_command_line(ward):
     assert adopt(ward, path) == ExitCode.EXPECTED_ERROR
     assert "grippe" not in ward.remarks
     assert adopt(ward, path, "--value", "grippe=flu") == ExitCode.OK, ward.remarks
+
+
+def test_a_file_is_read_as_the_flags_say(ward):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    text = "\n".join(["made by another tool", *path.read_text().splitlines()])
+    path.write_text(text.replace(",", ":").replace("flu", "gr\xfcbe"), encoding="utf-16-le")
+    value = ("--value", "gr\xfcbe=flu")
+    assert adopt(ward, path, *value) == ExitCode.EXPECTED_ERROR
+    flags = ("--encoding", "utf-16-le", "--delimiter", ":", "--skip-lines", "1")
+    assert adopt(ward, path, *value, *flags) == ExitCode.OK, ward.remarks
+    (file,) = files(ward)
+    assert file.options["encoding"] == "utf-16-le"
+    assert file.rung
+
+
+def test_a_mark_that_can_not_be_a_delimiter_is_refused(ward):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    assert adopt(ward, path, "--delimiter", "::") == ExitCode.EXPECTED_ERROR
+    assert "must be one character" in ward.remarks
+    assert adopt(ward, path, "--delimiter", "comma", "--missing", "?") == ExitCode.OK, ward.remarks
+
+
+def test_a_part_of_the_records_is_adopted_by_their_key(ward):
+    (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:1201]))
+    assert adopt(ward, path, "--match", "rows") == ExitCode.EXPECTED_ERROR
+    assert "Match by a key column" in ward.remarks
+    assert adopt(ward, path, "--match", "key", "--level", "0.7") == ExitCode.OK, ward.remarks
+    assert "It has 1,200 of the table's 2,000 records." in ward.output
+    assert files(ward)[0].part == (1_200, 2_000)

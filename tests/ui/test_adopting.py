@@ -17,6 +17,8 @@ from app.project.adopted_files import adopted_files
 from app.project.release import make_release
 from app.ui.panels.audit.pages.coalition import CoalitionPage
 from app.ui.panels.policy import PANEL
+from app.ui.reading.dialog import ReadingDialog
+from app.ui.wording import grouped
 from tests.ui.clinic import (
     DISEASES,
     clinic_table,
@@ -262,3 +264,63 @@ def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     held = {holding.recipient: holding.adopted for holding in page.model.coalition}
     assert held == {"Clinic A": False, "Old Clinic": True, "Institute": False, "Public": False}
     assert "disease to other.csv" in page.beside.text()
+
+
+def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):
+    """Found out wrongly, it has one column; with the right delimiter it is examined."""
+    text = upper.read_text().replace(",", ";")
+    upper.write_text("made by another tool\n" + text)
+    dialog = ask(upper)
+    assert not dialog.submit.isEnabled()
+    click(dialog.form.reading)
+    reading = dialog.findChild(ReadingDialog)
+    wait_for_jobs(qtbot, panel.session)
+    reading.page.form.skip_lines.spin.setValue(1)
+    choose(reading.page.form.delimiter, ";")
+    qtbot.waitUntil(reading.submit.isEnabled)
+    click(reading.submit)
+    wait_for_jobs(qtbot, panel.session)
+    wait_for_jobs(qtbot, panel.session)
+    assert dialog.form.columns["disease"].value == "disease"
+    click(dialog.submit)
+    assert [file.options["skip_lines"] for file in files(panel)] == [1]
+
+
+def test_a_file_that_can_not_be_read_as_it_seems_can_be_read_otherwise(
+    qtbot, panel, ask, tmp_path, upper
+):
+    path = tmp_path / "wide.csv"
+    lines = upper.read_text().splitlines()
+    path.write_text("\n".join(["1,2,3,4", *lines]))
+    dialog = ask(path)
+    assert messages(dialog.messages)
+    assert not dialog.submit.isEnabled()
+    assert dialog.form.reading.isEnabled()
+    click(dialog.form.reading)
+    reading = dialog.findChild(ReadingDialog)
+    wait_for_jobs(qtbot, panel.session)
+    reading.page.form.skip_lines.spin.setValue(1)
+    reading.page.form.header.setChecked(True)
+    qtbot.waitUntil(reading.submit.isEnabled)
+    click(reading.submit)
+    wait_for_jobs(qtbot, panel.session)
+    wait_for_jobs(qtbot, panel.session)
+    assert messages(dialog.messages) == []
+    assert dialog.submit.isEnabled()
+
+
+def test_a_file_with_a_part_of_the_records_says_how_many(qtbot, panel, ask, tmp_path, upper):
+    path = tmp_path / "part.csv"
+    pd.read_csv(upper).assign(name=TABLE.frame["name"]).iloc[:1500].to_csv(path, index=False)
+    dialog = ask(path)
+    segment(qtbot, dialog.form.match, "key")
+    choose(dialog.form.table_key, "name")
+    choose(dialog.form.file_key, "name")
+    wait_for_jobs(qtbot, panel.session)
+    assert any(
+        words.startswith(f"It has {grouped(1500)} of {grouped(2000)} records")
+        for words in dialog.findings.texts
+    )
+    click(dialog.submit)
+    (file,) = files(panel)
+    assert file.part == (1_500, 2_000)

@@ -13,7 +13,7 @@ from app.engine.columns import ColumnSpec, Role
 from app.formats.options import BadValues, ColumnType, RaggedRows
 from app.project.model import Document, Source
 from app.ui.panels.base import PanelState
-from app.ui.panels.data.import_page import size_words
+from app.ui.reading.import_page import size_words
 from tests.ui.data_steps import headings, load, look_at, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.errors import SfumatoError
 from app.engine.table import EncodedColumn, Table
+from app.formats.options import ReadOptions
 from app.project.adoption import check_not_released, entry_called
 from app.project.adoption_examination import Claim, Examination, adopt
 from app.project.model import Document, PolicyEntry
@@ -23,13 +24,14 @@ from app.ui.panels.policy.adopting.form import ClaimForm
 from app.ui.panels.policy.adopting.looking import Look, Opened, look, open_file
 from app.ui.panels.policy.adopting.meanings import Meanings
 from app.ui.panels.policy.adopting.wording import tr
+from app.ui.reading.dialog import ReadingDialog
 from app.ui.records import releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import ScrollPage
 
 JOB: Final = "adoption"
-WIDTH, HEIGHT = 760, 640
+WIDTH, HEIGHT = 820, 660
 
 
 class AdoptDialog(Dialog):
@@ -86,6 +88,7 @@ class AdoptDialog(Dialog):
         self.resize(WIDTH, HEIGHT)
         self.form.choose.setFocus()
         self.form.file_asked.connect(self._choose)
+        self.form.reading_asked.connect(self._ask_how)
         self.form.changed.connect(self._examine)
         self.meanings.changed.connect(self._examine)
         for choice in self.form.columns.values():
@@ -106,13 +109,23 @@ class AdoptDialog(Dialog):
         source = self._session.document.source
         return Path(source.path).parent if source is not None else None
 
-    def open_file(self, path: Path) -> None:
+    def _ask_how(self) -> None:
+        """Let the person change how the file is read."""
+        opened = self.form.opened
+        if opened is None:
+            return
+        dialog = ReadingDialog(self._session, opened.path, opened.options, opened.sheets, self)
+        dialog.accepted.connect(lambda: self.open_file(opened.path, dialog.options))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def open_file(self, path: Path, options: ReadOptions | None = None) -> None:
         """Look into a file, and examine it with what is said so far."""
         self.meanings.forget()
         self._wait(tr("Reading {name}", name=path.name))
         self._session.runner.run(
             tr("Reading {name}", name=path.name),
-            partial(open_file, path),
+            partial(open_file, path, options),
             self._show_file,
             self._show_problem,
             key=JOB,
@@ -121,6 +134,8 @@ class AdoptDialog(Dialog):
     def _show_file(self, opened: Opened) -> None:
         self.messages.clear()
         self.form.show_file(opened)
+        if opened.problem is not None:
+            self._show_problem(opened.problem)
 
     # ----- what it is
 
@@ -133,7 +148,7 @@ class AdoptDialog(Dialog):
             If the level that is stated can't be met.
         """
         opened = self.form.opened
-        if opened is None:
+        if opened is None or opened.problem is not None:
             return None
         return Claim(
             path=opened.path,

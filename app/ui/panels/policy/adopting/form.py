@@ -32,6 +32,8 @@ class ClaimForm(QWidget):
 
     changed = Signal()
     file_asked = Signal()
+    reading_asked = Signal()
+    """The person wants to see or change how the file is read."""
 
     def __init__(
         self,
@@ -46,6 +48,8 @@ class ClaimForm(QWidget):
         self.opened: Opened | None = None
         self.path = ElidedLabel(tr("No file is chosen yet."), "muted", Qt.TextElideMode.ElideMiddle)
         self.choose = button(tr("Choose &file…"), self.file_asked.emit, icon="folder")
+        self.reading = button(tr("How it is &read…"), self.reading_asked.emit, "quiet", "settings")
+        self.reading.setEnabled(False)
         self.columns = {
             name: self._choice(tr("Column of {name}", name=name)) for name in entry.attributes
         }
@@ -86,7 +90,7 @@ class ClaimForm(QWidget):
         form.setVerticalSpacing(Space.INSIDE)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        file_line = row(self.path, self.choose)
+        file_line = row(self.path, self.reading, self.choose)
         file_line.setStretch(0, 1)
         form.addRow(label(tr("File")), file_line)
         several = len(self.columns) > 1
@@ -110,12 +114,12 @@ class ClaimForm(QWidget):
 
     def _tell(self, _value: object = None) -> None:
         self._show_fields()
-        if self.opened is not None:
+        if self.readable:
             self.changed.emit()
 
     def _show_fields(self) -> None:
         """Enable what counts; nothing moves."""
-        known = self.opened is not None
+        known = self.readable
         for choice in self.columns.values():
             choice.setEnabled(known)
         by_key = self.match.value == BY_KEY
@@ -125,16 +129,22 @@ class ClaimForm(QWidget):
         self.level.setEnabled(bool(self.how.value))
 
     def show_file(self, opened: Opened) -> None:
-        """Offer a file's columns, those of the same names chosen."""
+        """Offer a file's columns: of the same file those chosen before, else of the same names."""
+        again = self.file == opened.path
         self.opened = opened
         self.path.setText(str(opened.path))
+        self.reading.setEnabled(True)
         choices = [(name, name) for name in opened.columns]
-        for name, field in self.columns.items():
+        for name, field in (*self.columns.items(), (self.table_key.value, self.file_key)):
+            chosen = field.value if again and field.value in opened.columns else name
             field.set_choices(choices)
-            field.set_value(name)
-        self.file_key.set_choices(choices)
-        self.file_key.set_value(self.table_key.value)
+            field.set_value(chosen)
         self._tell()
+
+    @property
+    def readable(self) -> bool:
+        """Whether a file was chosen, and can be read as it is said to be."""
+        return self.opened is not None and self.opened.problem is None
 
     @property
     def file(self) -> Path | None:

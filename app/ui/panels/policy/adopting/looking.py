@@ -11,7 +11,7 @@ from app.engine.errors import SfumatoError
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
 from app.formats.options import ReadOptions
-from app.formats.reading import detect_options, preview, read_table
+from app.formats.reading import detect_options, preview, read_table, sheets_of
 from app.project.adopted_rows import unknown_values
 from app.project.adoption_examination import Claim, Examination, examine
 from app.project.errors import AdoptionError
@@ -23,11 +23,27 @@ MOST_UNKNOWN = 40
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that was looked into: how it is read, and the names of its columns."""
+    """A file that was looked into.
+
+    Parameters
+    ----------
+    path
+        The file.
+    options
+        How it is read.
+    sheets
+        The tables in it, where it can hold several.
+    columns
+        The names of its columns; none where it can't be read like this.
+    problem
+        Why it can't.
+    """
 
     path: Path
     options: ReadOptions
-    columns: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    problem: SfumatoError | None = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +66,16 @@ class Look:
     unknown: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
 
-def open_file(path: Path, context: Context) -> Opened:
-    """Look into a file."""
+def open_file(path: Path, chosen: ReadOptions | None, context: Context) -> Opened:
+    """Look into a file, as it is most likely meant or as somebody has chosen."""
     context.report(0.0, "Looking into the file")
-    options = detect_options(path)
-    return Opened(path, options, preview(path, options).columns)
+    options = detect_options(path) if chosen is None else chosen
+    sheets = sheets_of(path)
+    try:
+        columns = preview(path, options).columns
+    except SfumatoError as problem:  # other options may help
+        return Opened(path, options, sheets, problem=problem)
+    return Opened(path, options, sheets, columns)
 
 
 def look(

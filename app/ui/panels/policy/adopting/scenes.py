@@ -6,9 +6,12 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import pandas as pd
+
 from app.engine.audit.known_draws import draw_released, uniforms
 from app.engine.retention_matrix import uniform_matrix
 from app.engine.table import EncodedColumn
+from app.project.adopted_files import BY_KEY
 from app.ui.panels.policy.adopting.dialog import AdoptDialog
 from app.ui.panels.policy.panel import PolicyPanel
 from app.ui.scenes import Scene, Stage
@@ -91,10 +94,38 @@ def _strange(stage: Stage) -> None:
     _dialog(stage, path, "")
 
 
+def _part(stage: Stage) -> None:
+    """A file of some of the records, matched by a key of theirs."""
+    stage.open_sample()
+    stage.panel("policy")
+    stage.settle()
+    (path,) = _releases(stage, (0.5,), ladder=True)
+    table = stage.session.table
+    assert table is not None
+    key = table.columns[0]
+    shown = pd.read_csv(path).assign(**{key: table.column(key)})
+    shown.iloc[: 2 * table.rows // 3].to_csv(path, index=False)
+    dialog = _dialog(stage, path, "Regional hospital")
+    dialog.form.match.button_for(BY_KEY).click()
+    stage.settle()
+
+
+def _reading(stage: Stage) -> None:
+    stage.open_sample()
+    stage.panel("policy")
+    stage.settle()
+    (path,) = _releases(stage, (0.5,), ladder=True)
+    dialog = _dialog(stage, path, "")
+    dialog.form.reading.click()
+    stage.settle()
+
+
 ADOPTING_SCENES = (
     Scene("adopted-ladder", partial(_adopted, ladder=True)),
     Scene("adopted-beside", partial(_adopted, ladder=False)),
     Scene("adopting", partial(_examined, ladder=True)),
     Scene("adopting-independent", partial(_examined, ladder=False)),
     Scene("adopting-values", _strange),
+    Scene("adopting-part", _part),
+    Scene("adopting-reading", _reading),
 )

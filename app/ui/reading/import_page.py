@@ -1,4 +1,4 @@
-"""Before a table is loaded: how the file is read, with a live preview of its first rows."""
+"""Before a file is used: how it is read, with a live preview of its first rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.engine.table import Table
 from app.formats.reading import ColumnType, ReadOptions, preview
 from app.formats.tables import format_called
 from app.ui.messages import error_texts
-from app.ui.panels.data.options_form import OptionsForm
+from app.ui.reading.options_form import OptionsForm
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import ElidedLabel, EmptyState, ScrollPage, column, label, row
@@ -20,7 +20,7 @@ from app.ui.widgets.tables import FrameModel, TableView
 
 FORM_WIDTH = 272
 DEBOUNCE_MILLISECONDS = 180
-PREVIEW_KEY = "data-preview"
+PREVIEW_KEY = "preview of a file"
 
 
 def size_words(size: int) -> str:
