@@ -206,3 +206,41 @@ def test_the_mechanism_can_be_chosen_for_an_attribute(qtbot, panel):
     assert entry.mechanism == "reconstruction"
     assert panel.session.attribute("disease").groups.names == ("sex", "place", "visits")
     assert "alike" in panel.page.settings.public.words.text()
+
+
+def test_recipients_above_a_lowered_top_are_moved_and_told_of(qtbot, panel):
+    open_groups(panel.session)
+    document = panel.session.document
+    low = Recipient("Ward", {"disease": {"retention_probability": 0.1}})
+    high = Recipient("Clinic B", {"disease": {"retention_probability": 0.45}})
+    everybody = (*document.recipients, low, high)
+    panel.session.edit("Recipients", replace(document, recipients=everybody))
+    wait_for_jobs(qtbot, panel.session)
+    type_number(qtbot, panel.page.settings.retention, "0.3")
+
+    def levels():
+        return [
+            recipient.statements["disease"]["retention_probability"]
+            for recipient in panel.session.document.recipients
+        ]
+
+    assert settings(panel.page.settings)["retention_probability"] == 0.3
+    assert levels() == [0.3, 0.1, 0.3]
+    (message,) = panel.messages.messages
+    assert "Clinic A and Clinic B are moved to p = 0.3" in message.text
+    assert "most trusted release" in message.remedy
+    assert all(standing.trust is not None for standing in panel.page.recipients.model.rows)
+    message.actions[0].run()
+    assert levels() == [0.5, 0.1, 0.45]
+    assert settings(panel.page.settings)["retention_probability"] == 0.5
+    wait_for_jobs(qtbot, panel.session)
+
+
+def test_a_raised_top_moves_nobody(qtbot, panel):
+    open_groups(panel.session)
+    wait_for_jobs(qtbot, panel.session)
+    type_number(qtbot, panel.page.settings.retention, "0.6")
+    (recipient,) = panel.session.document.recipients
+    assert recipient.statements["disease"] == {"retention_probability": 0.5}
+    assert not panel.messages.messages
+    wait_for_jobs(qtbot, panel.session)

@@ -21,12 +21,13 @@ from app.ui.panels.policy.entry_list import EntryList, Item
 from app.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
 from app.ui.panels.policy.generalized.switch import Ways
 from app.ui.panels.policy.instead import Misfit, NothingSensitive, Unprotected
+from app.ui.panels.policy.settling import take_settings
 from app.ui.panels.policy.standings import standings_of
 from app.ui.panels.policy.together import candidates_for
-from app.ui.panels.policy.wording import tr
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, ScrollPage
+from app.ui.wording import spoken
 
 
 class PolicyPanel(Panel):
@@ -178,7 +179,7 @@ class PolicyPanel(Panel):
                     Item(column.name, self.tr("Not protected yet"), "step-attention", "caution")
                 )
             elif all(item.key != entry.key for item in items):
-                title = tr(mechanism_called(entry.mechanism).title)
+                title = spoken(mechanism_called(entry.mechanism).title)
                 items.append(Item(entry.key, title, "step-done", "good"))
         items += [
             Item(entry.key, self.tr("Not sensitive now"), "step-attention", "caution")
@@ -318,11 +319,9 @@ class PolicyPanel(Panel):
 
     def _set_settings(self, settings: Settings) -> None:
         """Take the settings of the mechanism over; a drag is one edit."""
-        self.session.edit(
-            self.tr("Change the protection of {name}").format(name=self._key),
-            edits.with_settings(self.session.document, self._key, settings),
-            merge_key=("settings", self._key),
-        )
+        entry = self._entry()
+        if entry is not None:
+            take_settings(self, entry, self.page.settings, settings)
 
     def _drag(self, name: str, trust: float) -> None:
         editor, document = self.page.editor, self.session.document

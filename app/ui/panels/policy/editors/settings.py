@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from app.engine.mechanisms.base import Settings
+from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
 from app.ui.session import Session
 
@@ -36,6 +36,15 @@ class SettingsEditor(QWidget):
     def show_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         """Show an entry's settings."""
         del attributes, settings
+
+    def fitted(self, statement: Statement, settings: Settings) -> Statement:
+        """Return what becomes of a recipient's statement under new settings.
+
+        Itself, unless the settings leave no room for it and the nearest one that they allow is
+        clear; what is not sound for another reason stays, for the person to put right.
+        """
+        del settings
+        return statement
 
     def leave(self) -> None:
         """Stop what is being worked out: another entry comes into sight."""

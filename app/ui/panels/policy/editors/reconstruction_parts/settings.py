@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app.engine.columns import Role
 from app.engine.errors import SfumatoError
-from app.engine.mechanisms.base import Settings
+from app.engine.mechanisms.base import Settings, Statement
 from app.engine.mechanisms.reconstruction import MECHANISM
 from app.engine.progress import Context
 from app.engine.reconstruction_figures import Gap, GroupFigures, gap_of, group_figures
@@ -54,9 +54,9 @@ class ReconstructionSettings(SettingsEditor):
         self.delta = _percentage(tr("Probability on each side"), 99.9)
         self.retention = NumberField(0.001, 0.999, decimals=3, step=0.05)
         self.retention.spin.setAccessibleName(tr("Retention probability of the top"))
-        self.rule = Segments([(value, tr(name)) for value, name in wording.RULES], self)
+        self.rule = Segments([(value, tr(str(name))) for value, name in wording.RULES], self)
         self.rule.setAccessibleName(tr("Test"))
-        self.sampling = Segments([(value, tr(name)) for value, name in wording.SAMPLINGS], self)
+        self.sampling = Segments([(value, tr(str(name))) for value, name in wording.SAMPLINGS], self)
         self.sampling.setAccessibleName(tr("How records are drawn"))
         self.public = PublicColumns(self)
         self.meaning = label("", "", wrap=True)
@@ -140,6 +140,13 @@ class ReconstructionSettings(SettingsEditor):
         self._draft = kept[1] if kept is not None and kept[0] == settings else in_force
         self._in_force = in_force
         self._show()
+
+    def fitted(self, statement: Statement, settings: Settings) -> Statement:
+        """Return the statement, or that of the most trusted release where it is above that."""
+        top = MECHANISM.limits(self._attributes, settings).retention
+        if statement.keys() == {"retention_probability"}:
+            return {"retention_probability": min(statement["retention_probability"], top)}
+        return statement
 
     def leave(self) -> None:
         """Stop working groups out."""
