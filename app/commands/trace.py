@@ -45,6 +45,7 @@ def report_as_plain(report: LeakReport) -> dict[str, object]:
         "rows": report.traced.rows,
         "mixed": report.traced.mixed,
         "altered_share": report.traced.altered,
+        "table_share": report.traced.of_table,
         "compared_columns": list(report.compared),
         "ignored_columns": list(report.ignored),
         "releases": [
@@ -67,8 +68,8 @@ def _say(report: LeakReport, terminal: Terminal) -> None:
     terminal.say(f"Compared: {', '.join(report.compared)}.")
     if report.ignored:
         terminal.say(f"Not in any release: {', '.join(report.ignored)}.")
-    if report.traced.altered > 0.001:
-        terminal.say(f"{report.traced.altered:.1%} of the rows are in no such release.")
+    if report.traced.sources and report.traced.altered > 0.001:
+        terminal.say(f"{report.traced.altered:.1%} of the rows come from no such release.")
     for suspect in report.traced.suspects:
         mark = "source" if suspect.is_source else "      "
         terminal.say(

@@ -6,15 +6,18 @@ added, altered here and there, or put together from several recipients' files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 from math import prod
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from app.engine.audit.leak_counts import LeakCounts, RowGroups, count_rows
+from app.engine.audit.leak_counts import LeakCounts, RowGroups, Way, count_rows
 from app.engine.audit.tracing import Suspect, TracedLeak, trace_leak
 from app.engine.columns import Role
 from app.engine.errors import SfumatoError
@@ -32,6 +35,10 @@ from app.project.regenerate import Regenerator
 from app.project.store import ProjectFile
 
 _NEARLY_NONE: Final = 1e-6
+_NEARLY_ALL: Final = 0.99
+
+_MOST_COMBINED: Final = 4
+"""Up to so many perturbed columns, each may be true or not in a row that comes from no release."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,8 @@ class LeakReport:
     def verdict(self) -> str:
         """Where the file comes from, in a sentence."""
         sources, rows = self.traced.sources, self.traced.rows
+        if not sources and self.traced.of_table > 0.0:
+            return self._verdict_on_the_table
         if not sources:
             return (
                 f"These {rows:,} rows don't tell which release they come from: what speaks for"
@@ -106,6 +115,20 @@ class LeakReport:
         return (
             f"The {rows:,} rows are a mixture of {len(sources)} releases:"
             f" {', '.join(parts[:-1])} and {parts[-1]}."
+        )
+
+    @property
+    def _verdict_on_the_table(self) -> str:
+        """What is said of rows that are explained by the source table without any release."""
+        rows, share = self.traced.rows, self.traced.of_table
+        if share >= _NEARLY_ALL:
+            return (
+                f"These {rows:,} rows are the source table's own, as no recipient was given them."
+            )
+        return (
+            f"These {rows:,} rows come from no release of this project. {share:.0%} of them are"
+            " rows of the source table itself: a perturbation of it that this project did not"
+            " make looks like that."
         )
 
 
@@ -244,7 +267,60 @@ def _count(
             group = _split(group, released, leak.column(name), different)
         regenerator.forget()
         groups.append(group)
-    return count_rows(groups, rows, float(prod(map(float, different.values()))))
+    context.report(1.0, "Comparing with the table itself")
+    ways = _ways(start, leak, telling, regenerator, different)
+    return count_rows(groups, rows, float(prod(map(float, different.values()))), ways)
+
+
+def _ways(
+    start: RowGroups,
+    leak: Table,
+    telling: Sequence[str],
+    regenerator: Regenerator,
+    different: Mapping[str, int],
+) -> list[Way]:
+    """Return how rows can come about without any release, the table itself last.
+
+    The columns that no release perturbs are the table's, and so are some of the others. The rest
+    is drawn by chance: evenly, or as often as each value occurs in the table.
+    """
+    truth = {name: regenerator.unperturbed(name) for name in telling}
+    even = {name: np.full(leak.rows, 1.0 / different[name]) for name in telling}
+    if any(column is None for column in truth.values()):
+        return [Way(start, _product(even.values(), leak.rows), shows_truth=False)]
+    true = {name: column for name, column in truth.items() if column is not None}
+    usual = {name: _shares(column, leak.column(name)) for name, column in true.items()}
+    ways = []
+    for kept in _parts_of(telling):
+        groups = start
+        for name in kept:
+            groups = _split(groups, true[name], leak.column(name), dict(different))
+        # With all columns true nothing is left to chance.
+        for chances in (even, usual) if len(kept) < len(telling) else (even,):
+            others = _product((chances[name] for name in telling if name not in kept), leak.rows)
+            ways.append(Way(groups, others, shows_truth=bool(kept)))
+    return ways
+
+
+def _parts_of(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which columns may be true together, from none of them to all."""
+    if len(names) > _MOST_COMBINED:
+        return [(), tuple(names)]
+    return list(chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
+
+
+def _shares(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.float64]:
+    """Return how often each leaked value occurs in a column of the table, as a share of it."""
+    places, leaked_places = common_positions(*_alike(true, leaked))
+    # Missing is -1, and what the table does not have lies below.
+    counts = np.bincount(places + 1)
+    found = counts[np.maximum(leaked_places + 1, 0)] / len(places)
+    return np.where(leaked_places < -1, 0.0, found)
+
+
+def _product(factors: Iterable[npt.NDArray[np.float64]], rows: int) -> npt.NDArray[np.float64]:
+    product: npt.NDArray[np.float64] = np.prod([np.ones(rows), *factors], axis=0)
+    return product
 
 
 def _split(

@@ -17,6 +17,7 @@ import pandas as pd
 from app.engine.audit.traceability import traceability
 from app.engine.progress import Silent
 from app.engine.randomness import KeyRing
+from app.engine.table import Table
 from app.formats.reading import detect_options
 from app.project.marking import with_spacing
 from app.project.model import Document, Recipient
@@ -38,7 +39,7 @@ HEADING = (
 Rows = npt.NDArray[np.int64]
 
 
-def documents() -> dict[str, tuple[Document, object]]:
+def documents() -> dict[str, tuple[Document, Table]]:
     path = Path(resource_path("samples", "clinic.csv"))
     table, source = read_source(path, detect_options(path), Silent())
     text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
@@ -58,18 +59,30 @@ def documents() -> dict[str, tuple[Document, object]]:
     return found
 
 
-def releases_of(document: Document, table: object) -> list[Rows]:
+def rows_of(frame: pd.DataFrame) -> Rows:
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy().view(np.int64)
+
+
+def trials_of(document: Document, table: Table) -> tuple[list[Rows], LeakTrials]:
+    """Return the releases' rows, and the trials of leaks from them."""
     made = []
     for recipient in document.recipients:
         frame = released_columns(document, table, recipient, KEYS, Silent())
-        shown = frame[[name for name in SHOWN if name in frame.columns]]
-        made.append(pd.util.hash_pandas_object(shown, index=False).to_numpy().view(np.int64))
-    return made
+        made.append(frame[[name for name in SHOWN if name in frame.columns]])
+    attributes = [name for entry in document.policy for name in entry.attributes if name in SHOWN]
+    true = made[0].assign(**{name: table.column(name) for name in attributes})
+    true = true.astype(made[0].dtypes.to_dict())
+    public = made[0].drop(columns=attributes)
+    values = int(np.prod([document.column(name).domain.size for name in attributes]))
+    releases = [rows_of(frame) for frame in made]
+    return releases, LeakTrials(releases, rows_of(true), rows_of(public), values)
 
 
-def mixtures(releases: list[Rows], each: int, generator: np.random.Generator) -> float:
+def mixtures(
+    trials: LeakTrials, releases: list[Rows], each: int, generator: np.random.Generator
+) -> float:
     """Return how often both sources of a mixture are named, and no other."""
-    trials, rows, right = LeakTrials(releases), len(releases[0]), 0
+    rows, right = len(releases[0]), 0
     for _ in range(TRIALS):
         pair = generator.permutation(len(releases))[:2].tolist()
         leaked = {source: generator.choice(rows, size=each, replace=False) for source in pair}
@@ -81,19 +94,19 @@ def main() -> int:
     generator = np.random.default_rng(20_261_120)
     sys.stdout.write(HEADING)
     for name, (document, table) in documents().items():
-        releases = releases_of(document, table)
+        releases, trials = trials_of(document, table)
         needed = traceability(releases, Silent()).most_rows
         sizes = [int(min(needed, len(releases[0])))]
         if name.startswith("clearly"):
             sizes.insert(0, 200)
         for size in dict.fromkeys(sizes):
             leaks = [generator.choice(len(releases[0]), size, replace=False) for _ in range(TRIALS)]
-            success = LeakTrials(releases).success(leaks)
+            success = trials.success(leaks)
             computed = "99 %" if size >= needed else "(not enough rows)"
             sys.stdout.write(f"| {name} | {size:,} | {computed} | {success:.1%} | {TRIALS:,} |\n")
             sys.stdout.flush()
         if name.startswith("clearly"):
-            both = mixtures(releases, 1_000, generator)
+            both = mixtures(trials, releases, 1_000, generator)
             sys.stdout.write(
                 f"| {name}, two mixed | 1,000 of each | | both {both:.1%} | {TRIALS:,} |\n"
             )

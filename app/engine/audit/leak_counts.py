@@ -2,18 +2,23 @@
 
 A leaked file may be a part of a release, in any order and with columns missing. What is left
 to compare are whole rows: how often a row's values occur together in each release.
+
+Whoever has the table can make rows that look like a release's without having one: a release
+shows true values, so does the table, and a value drawn by chance is sometimes the same as a
+released one. `Unreleased` says how likely each leaked row is in such ways.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 Positions = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
+Likelihoods = npt.NDArray[np.float64]
 
 ABSENT = -1
 """The group of a release's row that does not occur in the leaked file."""
@@ -61,6 +66,50 @@ class RowGroups:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A way in which rows come about without any release: some values from the table.
+
+    Parameters
+    ----------
+    groups
+        The rows of the leaked file and of the table, grouped by the columns whose values are the
+        table's own.
+    others
+        How likely the values of the other columns are, for each leaked row, shape (k,).
+    shows_truth
+        Whether a column that releases perturb is among those that are the table's own.
+    """
+
+    groups: RowGroups
+    others: Likelihoods
+    shows_truth: bool
+
+
+@dataclass(frozen=True)
+class Unreleased:
+    """How likely each distinct leaked row is, where it comes from no release.
+
+    Parameters
+    ----------
+    altered
+        If its perturbed values are drawn by chance, way by way; shape (ways, distinct rows).
+    truthful
+        If some or all of them are true, shape (ways, distinct rows).
+    table
+        If it is a row of the table itself, shape (distinct rows,); None where that is unknown.
+    """
+
+    altered: Likelihoods
+    truthful: Likelihoods
+    table: Likelihoods | None = None
+
+    @classmethod
+    def unknown(cls, distinct: int) -> Unreleased:
+        """Return no way at all."""
+        return cls(np.empty((0, distinct)), np.empty((0, distinct)))
+
+
+@dataclass(frozen=True)
 class LeakCounts:
     """How often each distinct leaked row occurs, in the file and in each candidate release.
 
@@ -74,12 +123,16 @@ class LeakCounts:
         How many rows each candidate has, n.
     possible
         How many different rows the compared columns could make, at least 1.
+    unreleased
+        How likely the rows are if they come from no release; where it is not told, only as rows
+        that are put together by chance from the compared columns' values.
     """
 
     leaked: Counts
     released: Counts
     rows: int
     possible: float
+    unreleased: Unreleased | None = field(default=None, repr=False)
 
     @property
     def total(self) -> int:
@@ -92,7 +145,9 @@ class LeakCounts:
         return int(self.leaked[~self.released.any(axis=0)].sum())
 
 
-def count_rows(groups: Sequence[RowGroups], rows: int, possible: float) -> LeakCounts:
+def count_rows(
+    groups: Sequence[RowGroups], rows: int, possible: float, ways: Sequence[Way] = ()
+) -> LeakCounts:
     """Count each distinct leaked row in every candidate release.
 
     Parameters
@@ -104,6 +159,9 @@ def count_rows(groups: Sequence[RowGroups], rows: int, possible: float) -> LeakC
         How many rows each candidate has.
     possible
         How many different rows the compared columns could make.
+    ways
+        How rows can come about without any release. The last one that shows only true values is
+        the table itself.
     """
     first = groups[0].leaked
     leaked = np.bincount(first, minlength=groups[0].count)
@@ -114,7 +172,22 @@ def count_rows(groups: Sequence[RowGroups], rows: int, possible: float) -> LeakC
         own = np.empty(len(leaked), dtype=np.int64)
         own[first] = candidate.leaked
         released[place] = counted[own]
-    return LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0))
+    counts = LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0))
+    if not ways:
+        return counts
+    return replace(counts, unreleased=_unreleased(ways, first, len(leaked), rows))
+
+
+def _unreleased(ways: Sequence[Way], first: Positions, distinct: int, rows: int) -> Unreleased:
+    """Return each way's likelihoods of the distinct rows."""
+    found: dict[bool, list[Likelihoods]] = {False: [], True: []}
+    for way in ways:
+        counted = np.bincount(way.groups.table + 1, minlength=way.groups.count + 1)[1:]
+        likelihood = np.empty(distinct)
+        likelihood[first] = counted[way.groups.leaked] / rows * way.others
+        found[way.shows_truth].append(likelihood)
+    altered, truthful = (np.array(found[kind]).reshape(-1, distinct) for kind in (False, True))
+    return Unreleased(altered, truthful, truthful[-1] if len(truthful) else None)
 
 
 def _places(sorted_values: Positions, wanted: Positions) -> Positions:

@@ -1,10 +1,16 @@
 """Which releases a leaked file comes from: one, or a mixture of several.
 
-A leaked row is taken as drawn from one of the candidate releases, or as altered. With
-c_j(t) the number of times that row t occurs among the n rows of release j, and w the shares in
-which the releases were mixed, its likelihood is Σ_j w_j·c_j(t)/n + w_0·b, where b is the
-likelihood of a row put together at random. A single source is a mixture of one release and
-altered rows. The likelihood is concave in w; expectation-maximization finds its maximum.
+A leaked row is taken as drawn from one of the candidate releases, or as altered, or as made
+from the table without any release. With c_j(t) the number of times that row t occurs among the
+n rows of release j, and w the shares in which all these were mixed, its likelihood is
+Σ_j w_j·c_j(t)/n + Σ_i v_i·b_i(t), where b_i are the likelihoods of rows that come from no
+release (`app.engine.audit.leak_counts.Unreleased`). A single source is a mixture of one release
+and altered rows. The likelihood is concave in the shares; expectation-maximization finds its
+maximum.
+
+Every release shows true values, and so does the table: without its rows among the
+explanations, the table itself, or a perturbation of it that nobody here made, would be put down
+to the most trusted recipients.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from app.engine.audit.leak_counts import LeakCounts
+from app.engine.audit.leak_counts import LeakCounts, Likelihoods, Unreleased
 from app.engine.progress import Context
 
 Vector = npt.NDArray[np.float64]
@@ -77,15 +83,19 @@ class TracedLeak:
     mixed
         Whether more than one release is needed to explain it.
     altered
-        The share of rows that no candidate explains.
+        The share of rows that come from no candidate, in the likeliest mixture.
     rows
         How many rows were examined.
+    of_table
+        Where no candidate is named, the share of rows that are the table's own; 0 where that
+        could be chance.
     """
 
     suspects: tuple[Suspect, ...]
     mixed: bool
     altered: float
     rows: int
+    of_table: float = 0.0
 
     @property
     def sources(self) -> tuple[Suspect, ...]:
@@ -108,62 +118,99 @@ def trace_leak(counts: LeakCounts, context: Context) -> TracedLeak:
     TracedLeak
         No candidate is a source where the evidence could be chance (`FALSE_ALARM`).
     """
-    merged, leaked, released = _told_apart(counts)
-    chances = released / counts.rows
-    background = 1.0 / counts.possible
-    alone = np.array([_fit(chances[[j]], background, leaked)[0] for j in range(len(chances))])
-    nothing = float(leaked.sum() * np.log(background))
+    merged, leaked, ways = _told_apart(counts)
+    released = ways.released
+    alone = np.array([_fit(ways.altered, released[[j]], leaked)[0] for j in range(len(merged))])
+    nothing, unreleased = _fit(ways.unreleased, released[:0], leaked)
     posteriors = np.exp(np.append(alone, nothing) - logsumexp(np.append(alone, nothing)))
-    together, shares = _fit(chances, background, leaked)
-    tests = _tests(chances, background, leaked, together, shares, context)
-    sources = _sources(alone, nothing, together, tests, shares)
-    own = [int(leaked[(released[j] > 0) & _only(released, j)].sum()) for j in range(len(chances))]
+    together, shares = _fit(ways.unreleased, released, leaked)
+    of_releases = shares[len(ways.unreleased) :]
+    tests = _tests(ways, leaked, together, of_releases, context)
+    enough = _fit(ways.unreleased, released[[int(np.argmax(alone))]], leaked)[0]
+    sources = _sources(alone, nothing, enough, together, tests, of_releases)
+    own = [int(leaked[(released[j] > 0) & _only(released, j)].sum()) for j in range(len(merged))]
     mixed = len(sources) > 1
     suspects = [
         Suspect(
             candidates=merged[j],
             log_likelihood=float(alone[j]),
             posterior=float(posteriors[j]),
-            share=float(shares[j + 1]) if mixed else float(j in sources),
+            share=float(of_releases[j]) if mixed else float(j in sources),
             chance=float(tests[j]),
             own_rows=own[j],
             is_source=j in sources,
         )
-        for j in range(len(chances))
+        for j in range(len(merged))
     ]
     suspects.sort(key=lambda s: (not s.is_source, -s.share, -s.log_likelihood))
-    return TracedLeak(tuple(suspects), mixed, float(shares[0]), counts.total)
+    altered = max(0.0, 1.0 - float(of_releases.sum()))
+    of_table = 0.0 if sources else _share_of_table(ways, leaked, nothing, unreleased)
+    return TracedLeak(tuple(suspects), mixed, altered, counts.total, of_table)
 
 
-def _told_apart(
-    counts: LeakCounts,
-) -> tuple[list[tuple[int, ...]], Vector, npt.NDArray[np.int64]]:
-    """Return the candidates that differ, and the leaked rows that differ in their counts."""
+@dataclass(frozen=True)
+class _Ways:
+    """How likely each distinct leaked row is in every way that it can have come about.
+
+    Parameters
+    ----------
+    released
+        From each candidate, shape (candidates, rows).
+    altered
+        From a release, but altered, shape (ways, rows).
+    truthful
+        From the table, without any release, shape (ways, rows); the last one is the table itself.
+    has_table
+        Whether it is, and no candidate shows the very same.
+    """
+
+    released: Likelihoods
+    altered: Likelihoods
+    truthful: Likelihoods
+    has_table: bool
+
+    @property
+    def unreleased(self) -> Likelihoods:
+        """All ways without a release."""
+        return np.vstack([self.altered, self.truthful])
+
+
+def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, _Ways]:
+    """Return the candidates that differ, and the leaked rows that differ in their likelihoods."""
     _, first, which = np.unique(counts.released, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     merged = [tuple(np.flatnonzero(which.ravel() == place).tolist()) for place in order]
-    columns, pattern = np.unique(counts.released[np.sort(first)], axis=1, return_inverse=True)
-    leaked = np.zeros(columns.shape[1])
+    released = counts.released[np.sort(first)] / counts.rows
+    given = counts.unreleased or Unreleased.unknown(released.shape[1])
+    truthful, table = given.truthful, given.table
+    if table is not None and (released == table).all(axis=1).any():
+        # Somebody was given the table itself: then that release is the explanation.
+        truthful, table = truthful[:-1], None
+    chance = np.full((1, released.shape[1]), 1.0 / counts.possible)
+    sizes = np.cumsum([len(released), 1 + len(given.altered)])
+    rows, pattern = np.unique(
+        np.vstack([released, chance, given.altered, truthful]), axis=1, return_inverse=True
+    )
+    leaked = np.zeros(rows.shape[1])
     np.add.at(leaked, pattern.ravel(), counts.leaked)
-    return merged, leaked, columns
+    released, altered, truthful = np.split(rows, sizes)
+    return merged, leaked, _Ways(released, altered, truthful, has_table=table is not None)
 
 
-def _only(released: npt.NDArray[np.int64], candidate: int) -> npt.NDArray[np.bool_]:
+def _only(released: Likelihoods, candidate: int) -> npt.NDArray[np.bool_]:
     others = np.delete(released, candidate, axis=0)
     return np.asarray(~others.any(axis=0), dtype=np.bool_)
 
 
-def _fit(
-    chances: npt.NDArray[np.float64], background: float, leaked: Vector
-) -> tuple[float, Vector]:
-    """Return the highest log-likelihood, and the shares that reach it; altered rows first.
+def _fit(unreleased: Likelihoods, released: Likelihoods, leaked: Vector) -> tuple[float, Vector]:
+    """Return the highest log-likelihood, and the shares that reach it; without a release first.
 
     Steps of expectation-maximization, drawn out as far as they lead upwards (Varadhan and
     Roland, "Simple and globally convergent methods for accelerating the convergence of any EM
     algorithm", 2008). The gradient bounds how much could still be gained, as the
     log-likelihood is concave.
     """
-    rows = np.vstack([np.full(chances.shape[1], background), chances])
+    rows = np.vstack([unreleased, released])
     total = leaked.sum()
 
     def step(shares: Vector) -> tuple[Vector, float, float]:
@@ -200,34 +247,53 @@ def _drawn_out(shares: Vector, once: Vector, twice: Vector) -> Vector:
 
 
 def _tests(
-    chances: npt.NDArray[np.float64],
-    background: float,
-    leaked: Vector,
-    together: float,
-    shares: Vector,
-    context: Context,
+    ways: _Ways, leaked: Vector, together: float, shares: Vector, context: Context
 ) -> Vector:
     """Return for each candidate how probable its part in the mixture is by chance."""
-    found = np.ones(len(chances))
-    for j in range(len(chances)):
-        context.report(j / len(chances), "Weighing the releases")
-        if shares[j + 1] < _LEAST_SHARE:
+    found = np.ones(len(ways.released))
+    for j in range(len(found)):
+        context.report(j / len(found), "Weighing the releases")
+        if shares[j] < _LEAST_SHARE:
             continue
-        without, _ = _fit(np.delete(chances, j, axis=0), background, leaked)
-        # A share of 0 lies on the edge of what is possible: half the usual probability.
-        found[j] = 0.5 * chi2.sf(max(0.0, 2.0 * (together - without)), 1)
+        without, _ = _fit(ways.unreleased, np.delete(ways.released, j, axis=0), leaked)
+        found[j] = _chance(together - without)
     return found
 
 
+def _chance(gain: float) -> float:
+    """Return how probable it is that one more way gains so much log-likelihood by chance."""
+    # A share of 0 lies on the edge of what is possible: half the usual probability.
+    return float(0.5 * chi2.sf(max(0.0, 2.0 * gain), 1))
+
+
 def _sources(
-    alone: Vector, nothing: float, together: float, tests: Vector, shares: Vector
+    alone: Vector, nothing: float, enough: float, together: float, tests: Vector, shares: Vector
 ) -> set[int]:
-    """Return the candidates that are named: several only where one does not explain it all."""
+    """Return the candidates that are named: several only where one does not explain it all.
+
+    Parameters
+    ----------
+    alone
+        The log-likelihood of each candidate with altered rows, shape (candidates,).
+    nothing, enough, together
+        The log-likelihoods of all ways without a release; of these and the likeliest candidate;
+        and of these and all candidates.
+    tests, shares
+        For each candidate, shape (candidates,).
+    """
     level = FALSE_ALARM / len(alone)
     best = int(np.argmax(alone))
-    gain = max(0.0, 2.0 * (together - float(alone[best])))
-    if 0.5 * chi2.sf(gain, 1) >= level:
-        beside = np.append(np.delete(alone, best), nothing)
-        doubt = float(np.exp(logsumexp(beside) - np.logaddexp(logsumexp(beside), alone[best])))
-        return {best} if doubt < DOUBT else set()
-    return {j for j in range(len(alone)) if tests[j] < level and shares[j + 1] >= _LEAST_SHARE}
+    beside = np.append(np.delete(alone, best), nothing)
+    doubt = float(np.exp(logsumexp(beside) - np.logaddexp(logsumexp(beside), alone[best])))
+    suffices = _chance(together - enough) >= level
+    if suffices and doubt < DOUBT and _chance(enough - nothing) < level:
+        return {best}
+    return {j for j in range(len(alone)) if tests[j] < level and shares[j] >= _LEAST_SHARE}
+
+
+def _share_of_table(ways: _Ways, leaked: Vector, reached: float, shares: Vector) -> float:
+    """Return the share of rows that are the table's own, 0 where that could be chance."""
+    if not ways.has_table:
+        return 0.0
+    without, _ = _fit(ways.unreleased[:-1], ways.released[:0], leaked)
+    return float(shares[-1]) if _chance(reached - without) < FALSE_ALARM else 0.0

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.leak_counts import LeakCounts, RowGroups, count_rows
+from app.engine.audit.leak_counts import LeakCounts, RowGroups, Way, count_rows
 from app.engine.audit.traceability import count_released, traceability
 from app.engine.audit.tracing import TracedLeak, trace_leak
 from app.engine.progress import Silent
@@ -49,6 +49,17 @@ def traced(public: Codes, releases: list[Codes], leaked_public: Codes, leaked: C
     start = RowGroups.before_any_column(len(leaked), len(public)).split_by(leaked_public, public)
     groups = [start.split_by(leaked, release) for release in releases]
     return trace_leak(count_rows(groups, len(public), PUBLIC * VALUES), Silent())
+
+
+def traced_beside_table(
+    public: Codes, true: Codes, releases: list[Codes], leaked_public: Codes, leaked: Codes
+) -> TracedLeak:
+    """Trace a leak by somebody who also knows what the table itself would explain."""
+    start = RowGroups.before_any_column(len(leaked), len(public)).split_by(leaked_public, public)
+    groups = [start.split_by(leaked, release) for release in releases]
+    nothing = np.ones(len(leaked))
+    ways = [Way(start, nothing / VALUES, False), Way(start.split_by(leaked, true), nothing, True)]
+    return trace_leak(count_rows(groups, len(public), PUBLIC * VALUES, ways), Silent())
 
 
 def named(leak: TracedLeak) -> list[tuple[int, ...]]:
@@ -133,6 +144,54 @@ def test_a_file_from_elsewhere_names_nobody(public: Codes, clear: list[Codes]) -
     assert leak.altered > 0.99
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.9, 0.5, 0.1])
+def test_the_table_itself_or_another_perturbation_of_it_is_put_down_to_nobody(
+    public: Codes, kept: float
+) -> None:
+    generator = np.random.default_rng(SEED + 8)
+    true = generator.integers(0, VALUES, ROWS)
+    releases = ladder(true, np.linspace(0.9, 0.09, 10), generator)
+    for _ in range(4):
+        other = ladder(true, np.array([kept]), generator)[0]
+        chosen = generator.permutation(ROWS)[:800]
+        leak = traced_beside_table(public, true, releases, public[chosen], other[chosen])
+        assert named(leak) == []
+        assert leak.of_table == pytest.approx(kept, abs=0.1)
+        assert max(suspect.posterior for suspect in leak.suspects) < 0.5
+
+
+def test_a_release_is_named_beside_the_table_and_beside_rows_of_the_table(public: Codes) -> None:
+    generator = np.random.default_rng(SEED + 9)
+    true = generator.integers(0, VALUES, ROWS)
+    releases = ladder(true, np.linspace(0.9, 0.09, 10), generator)
+    for truth in range(10):
+        chosen = generator.permutation(ROWS)[:200]
+        leak = traced_beside_table(public, true, releases, public[chosen], releases[truth][chosen])
+        assert named(leak) == [(truth,)]
+        assert leak.sources[0].posterior > 0.99
+        assert leak.of_table == 0.0
+    own, added = generator.permutation(ROWS)[:600], generator.permutation(ROWS)[:600]
+    leak = traced_beside_table(
+        public,
+        true,
+        releases,
+        np.r_[public[own], public[added]],
+        np.r_[releases[6][own], true[added]],
+    )
+    assert named(leak) == [(6,)]
+    assert leak.altered == pytest.approx(0.5, abs=0.15)
+
+
+def test_whoever_was_given_the_table_itself_is_named(public: Codes, clear: list[Codes]) -> None:
+    generator = np.random.default_rng(SEED + 10)
+    true = generator.integers(0, VALUES, ROWS)
+    chosen = generator.permutation(ROWS)[:300]
+    releases = [true, *clear[3:5]]
+    leak = traced_beside_table(public, true, releases, public[chosen], true[chosen])
+    assert named(leak) == [(0,)]
+    assert leak.of_table == 0.0
+
+
 def test_releases_with_the_same_values_are_named_together(
     public: Codes, clear: list[Codes]
 ) -> None:
@@ -169,7 +228,8 @@ def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     assert 20 < found.most_rows < ROWS
     rows = int(found.most_rows)
     leaks = [generator.choice(ROWS, size=rows, replace=False) for _ in range(200)]
-    assert LeakTrials(releases).success(leaks) >= 0.96
+    trials = LeakTrials(releases, public * VALUES + true, public, VALUES)
+    assert trials.success(leaks) >= 0.96
 
 
 def test_the_nearest_level_is_the_hardest_to_tell_apart(public: Codes, clear: list[Codes]) -> None:

@@ -76,9 +76,9 @@ class FindingCard(Card):
                 name=name, columns=", ".join(report.compared)
             )
         ]
-        if report.traced.altered >= 0.001:
+        if report.traced.sources and report.traced.altered >= 0.001:
             said.append(
-                self.tr("{share:.1%} of its rows are in none of these releases.").format(
+                self.tr("{share:.1%} of its rows come from none of these releases.").format(
                     share=report.traced.altered
                 )
             )
