@@ -5,31 +5,19 @@ Everyone in a coalition makes the best guess: the value that is likeliest given 
 trusted member knows (Xiao, Tao and Chen, VLDB 2009, Lemma 1). With independent noise the
 likelihoods multiply (same paper, Appendix 2). The paper's own measure, the average posterior
 of the true value, is reported beside the share of right guesses.
-
-Averages over many draws take them from AES under a key that everyone knows: nothing here is
-released, and the same question has the same answer.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.audit.known_draws import draw_released, places_of, uniforms
+from app.engine.audit.coalition_risk import risk_of_independent
 from app.engine.matrix import PerturbationMatrix, Vector
 from app.engine.progress import Context
-
-MOST_OUTCOMES = 400_000
-"""Up to this many joint outcomes are enumerated; beyond, outcomes are drawn."""
-
-MOST_DRAWS = 40_000
-FEWEST_DRAWS = 2_000
-WORK = 100_000_000
-"""Likelihoods computed at most when outcomes are drawn."""
 
 BLOCK = 2_000_000
 """Likelihoods held in memory at once."""
@@ -99,8 +87,7 @@ def restored_together(
 ) -> Restoration:
     """Return what a coalition restores if each release had noise of its own.
 
-    Exact where the joint outcomes are few enough to be enumerated; otherwise an average over
-    outcomes drawn with a fixed start, so that the same question has the same answer.
+    The very figures that `app.engine.audit.coalition_risk` finds record by record.
 
     Parameters
     ----------
@@ -114,53 +101,8 @@ def restored_together(
     if len(matrices) == 1:
         return restored_alone(matrices[0], frequencies, context)
     shares = np.asarray(frequencies, dtype=np.float64)
-    if matrices[0].size ** len(matrices) * matrices[0].size <= MOST_OUTCOMES * 8:
-        return _enumerated(matrices, shares, context)
-    return _drawn(matrices, shares, context)
-
-
-def _enumerated(
-    matrices: Sequence[PerturbationMatrix], shares: Vector, context: Context
-) -> Restoration:
-    """Go through every joint outcome of all members but the last, which is done at once."""
-    dense = [matrix.dense() for matrix in matrices]
-    size, total = shares.size, shares.size ** (len(matrices) - 1)
-    guessed = posterior = 0.0
-    outcomes = itertools.product(range(size), repeat=len(matrices) - 1)
-    for done, seen in enumerate(outcomes):
-        if done % 256 == 0:
-            context.report(done / total, "Going through joint outcomes")
-        joint = shares.copy()
-        for table, value in zip(dense[:-1], seen, strict=True):
-            joint *= table[value]
-        part = _sums(dense[-1] * joint)
-        guessed, posterior = guessed + part[0], posterior + part[1]
-    return Restoration(guessed, posterior)
-
-
-def _drawn(matrices: Sequence[PerturbationMatrix], shares: Vector, context: Context) -> Restoration:
-    """Average over drawn outcomes the chance that the best guess is right, given the outcome."""
-    size = shares.size
-    draws = min(max(WORK // (size * len(matrices)), FEWEST_DRAWS), MOST_DRAWS)
-    true = np.sort(places_of(np.cumsum(shares), uniforms(draws, 0)))
-    seen = [
-        draw_released(matrix, true, uniforms(draws, place + 1))
-        for place, matrix in enumerate(matrices)
-    ]
-    best, hit = np.empty(draws), np.empty(draws)
-    step = max(BLOCK // size, 1)
-    for start in range(0, draws, step):
-        context.report(start / draws, "Drawing joint outcomes")
-        part = slice(start, start + step)
-        joint = np.broadcast_to(shares, (len(true[part]), size)).copy()
-        for matrix, values in zip(matrices, seen, strict=True):
-            joint *= _rows(matrix, values[part])
-            joint /= joint.max(axis=1, keepdims=True)
-        joint /= joint.sum(axis=1, keepdims=True)
-        best[part] = joint.max(axis=1)
-        hit[part] = (joint * joint).sum(axis=1)
-    error = float(best.std(ddof=1)) / draws**0.5
-    return Restoration(float(best.mean()), float(hit.mean()), 1.96 * error)
+    risk = risk_of_independent(matrices, shares, context)
+    return Restoration(risk.guessed, risk.average, risk.guessed_error)
 
 
 def _sums(joint: npt.NDArray[np.float64]) -> tuple[float, float]:
@@ -173,9 +115,3 @@ def _sums(joint: npt.NDArray[np.float64]) -> tuple[float, float]:
         (joint * joint).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0.0
     )
     return float(joint.max(axis=1).sum()), float(squares.sum())
-
-
-def _rows(matrix: PerturbationMatrix, values: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return Pr[released = value | original] for each of some values, shape (values, m)."""
-    kinds, which = np.unique(values, return_inverse=True)
-    return matrix.block(kinds, np.arange(matrix.size))[which]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit import collusion
+from app.engine.audit import coalition_risk
 from app.engine.audit.collusion import restored_alone, restored_together, restored_without
 from app.engine.dense_matrix import DenseMatrix
 from app.engine.errors import Cancelled
@@ -74,7 +74,7 @@ def test_the_original_restores_everything_and_noise_nothing():
 def test_drawn_outcomes_agree_with_enumerated_ones(monkeypatch):
     matrices = [uniform_matrix(level, 4) for level in (0.6, 0.3, 0.1)]
     exact = restored_together(matrices, FREQUENCIES, Silent())
-    monkeypatch.setattr(collusion, "MOST_OUTCOMES", 0)
+    monkeypatch.setattr(coalition_risk, "MOST_ENTRIES", 0)
     drawn = restored_together(matrices, FREQUENCIES, Silent())
     assert 0.0 < drawn.half_width < 0.01
     assert abs(drawn.guessed - exact.guessed) < 2 * drawn.half_width
@@ -82,7 +82,7 @@ def test_drawn_outcomes_agree_with_enumerated_ones(monkeypatch):
 
 
 def test_drawing_never_sees_an_impossible_value(monkeypatch):
-    monkeypatch.setattr(collusion, "MOST_OUTCOMES", 0)
+    monkeypatch.setattr(coalition_risk, "MOST_ENTRIES", 0)
     frequencies = np.array([0.6, 0.4, 0.0])
     matrices = [uniform_matrix(1.0, 3), uniform_matrix(0.5, 3)]
     result = restored_together(matrices, frequencies, Silent())
