@@ -12,6 +12,7 @@ perturbation holds for resampled groups too, whoever knows the others.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -26,20 +27,32 @@ from app.engine.reconstruction_privacy import (
     Rule,
     allowed_size,
     check_limits,
+    largest_by_chernoff,
     largest_possible,
     passes,
     private_groups,
 )
-from app.engine.reconstruction_tails import Draw, Floats, Whole, release_tails
+from app.engine.reconstruction_tails import (
+    LARGEST_TABLE,
+    Draw,
+    Floats,
+    Whole,
+    beyond,
+    count_law,
+    release_tails,
+)
 
-_LARGEST_BLIND: Final = 192
+_LARGEST_BLIND: Final = LARGEST_TABLE
 """A blind draw by the exact test takes no more than this of any group."""
 
 _FINENESS: Final = 100
 """Samples up to this size are tried one by one."""
 
-_TRIED_FIRST: Final = (12, 300)
-"""How many shares are tried before all that a group could have."""
+_TRIED_FIRST: Final = (4, 64)
+"""How many of the counts that a group could have are tried before all of them."""
+
+_ROUNDING: Final = 1e-9
+"""Sums of probabilities are rounded by less."""
 
 
 class Sampling(StrEnum):
@@ -216,6 +229,11 @@ def sample_sizes(limits: Limits, counts: sparse.csr_array, context: Context) -> 
     whole = private_groups(limits.rule, counts, p, m, limits.epsilon, limits.delta)
     possible = largest_possible(p, m, shares, limits.epsilon, limits.delta)
     samples = np.where(whole, sizes, np.minimum(sizes - 1, possible)).astype(np.int64)
+    hopeless = largest_by_chernoff(p, m, shares, limits.epsilon, limits.delta)
+    while (above := ~whole & (samples > np.maximum(hopeless, 1.0))).any():
+        # Step by step, so that the sizes that are tried are those that were always tried: another
+        # number of draws would be another ladder.
+        samples[above] -= _step(samples[above])
     _lower_until_private(limits, counts, samples, ~whole, context)
     return samples
 
@@ -242,10 +260,17 @@ def _lower_until_private(
         sound = limits.tails_pass(sizes[asked][row], counts.data[entries], samples[asked][row])
         passed[np.flatnonzero(passed)[np.unique(row[~sound])]] = False
         left = left[~passed]
-        # Large samples are lowered a hundredth at a time: what is found passes all the same.
-        samples[left] -= 1 + samples[left] // _FINENESS
+        samples[left] -= _step(samples[left])
         # A single draw always keeps the promise (`Limits.check`).
         left = left[samples[left] > 1]
+
+
+def _step(samples: Whole) -> Whole:
+    """Return by how much samples are lowered that break the promise.
+
+    Large ones are lowered a hundredth at a time: what is found passes all the same.
+    """
+    return 1 + samples // _FINENESS
 
 
 def _entries_of(
@@ -298,17 +323,35 @@ def _kept_for_all(limits: Limits, sizes: Whole, samples: Whole) -> npt.NDArray[n
     """Return which groups keep the promise whatever their values are."""
     # Where all records are alike, chance is least; it mostly decides, and costs least to ask.
     passed = limits.tails_pass(sizes, sizes, samples)
-    for tried in _TRIED_FIRST:
-        left = np.flatnonzero(passed)
-        shares = np.linspace(1.0 / tried, 1.0, tried)
-        counts = np.maximum(np.ceil(sizes[left, None] * shares), 1).astype(np.int64)
-        sound = limits.tails_pass(sizes[left, None], counts, samples[left, None])
-        passed[left] = sound.all(axis=1)
     asked = np.flatnonzero(passed)
     # The distinct sizes of groups add up to no more than the table has records.
     row = np.repeat(asked, sizes[asked])
     ends = np.cumsum(sizes[asked])
     counts = np.arange(len(row)) - np.repeat(ends - sizes[asked], sizes[asked]) + 1
-    sound = limits.tails_pass(sizes[row], counts, samples[row])
-    passed[row[~sound]] = False
+    bound = _likeliest_hit(limits, sizes[row], counts, samples[row])
+    doubtful = bound > 1.0 - 2.0 * limits.delta - _ROUNDING
+    row, counts, bound = row[doubtful], counts[doubtful], bound[doubtful]
+    # The counts that are most likely to break the promise first.
+    order = np.lexsort((-bound, row))
+    row, counts = row[order], counts[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    for first, last in itertools.pairwise((0, *_TRIED_FIRST, len(row))):
+        left = passed[row] & (place >= first) & (place < last)
+        here = row[left]
+        sound = limits.tails_pass(sizes[here], counts[left], samples[here])
+        passed[here[~sound]] = False
     return np.asarray(passed, dtype=np.bool_)
+
+
+def _likeliest_hit(limits: Limits, sizes: Whole, counts: Whole, samples: Whole) -> Floats:
+    """Bound how likely an estimate is within ε of the truth, whichever records are drawn."""
+    law = count_law(limits.retention, limits.size_of_domain)
+    above, below = beyond(law, sizes, counts, limits.epsilon)
+    # The draws of which some rounding of their copies is not beyond these counts.
+    first = below * samples // sizes + 1
+    last = -(-(above + 1) * samples // sizes) - 1
+    bound = np.empty(len(sizes))
+    for sample in np.unique(samples).tolist():
+        here = samples == sample
+        bound[here] = law.likeliest(sample, first[here], last[here])
+    return bound

@@ -24,7 +24,7 @@ from scipy import special
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
-_LARGEST_TABLE: Final = 192
+LARGEST_TABLE: Final = 192
 """Samples up to this size are looked up in a table of all their laws (19 MB at most)."""
 
 _TIE: Final = 1e-9
@@ -90,7 +90,7 @@ class CountLaw:
         limit
             The count; below 0 and from s on it is certain.
         """
-        small = records <= _LARGEST_TABLE
+        small = records <= LARGEST_TABLE
         answer = np.empty(records.shape)
         if small.any():
             answer[small] = self._look_up(records[small], own[small], limit[small])
@@ -101,6 +101,29 @@ class CountLaw:
             found = [self._directly(*map(int, question)) for question in distinct.T]
             answer[large] = np.array(found)[inverse.ravel()]
         return answer
+
+    def likeliest(self, records: int, first: Whole, last: Whole) -> Floats:
+        """Return the highest Pr[first <= O <= last], whichever of the records have the value.
+
+        Parameters
+        ----------
+        records
+            How many records are perturbed, at most `LARGEST_TABLE`.
+        first, last
+            The counts, shape (k,).
+        """
+        self._grow(records)
+        start = int(self._starts[records])
+        width = records + 2
+        below = self._flat[start : start + (records + 1) * width].reshape(-1, width)
+        first, last = np.maximum(first, 0), np.minimum(last, records)
+        lengths = np.maximum(last - first + 1, 0)
+        highest: Floats = np.zeros(len(first))
+        for length in np.unique(lengths[lengths > 0]).tolist():
+            found = (below[:, length:] - below[:, :-length]).max(axis=0)
+            asked = lengths == length
+            highest[asked] = found[first[asked]]
+        return highest
 
     def _look_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
         self._grow(int(records.max()))
@@ -113,7 +136,7 @@ class CountLaw:
         with self._growing:
             if records < len(self._starts):
                 return
-            while len(self._laws) <= min(max(records, 16), _LARGEST_TABLE):
+            while len(self._laws) <= min(max(records, 16), LARGEST_TABLE):
                 self._laws.append(self._with_one_more(self._laws[-1]))
             tables = [
                 np.concatenate([np.zeros((len(law), 1)), np.cumsum(law, axis=1)], axis=1)

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from app.engine.errors import LevelError, PolicyError
 from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import Rule, allowed_size, mle
+from app.engine.reconstruction_privacy import Rule, allowed_size, largest_by_chernoff, mle
 from app.engine.reconstruction_sizes import Limits, Sampling, blind_sizes, sample_sizes
-from app.engine.reconstruction_tails import Draw, release_tails
+from app.engine.reconstruction_tails import CountLaw, Draw, release_tails
 from tests.engine.reconstruction_cases import enumerated_tails
 from tests.engine.test_reconstruction_release import many_groups, released
 
@@ -177,3 +177,40 @@ def test_limits_out_of_range_are_refused():
         sizes_of(replace(BLIND, epsilon=2.0), (3, 1))
     with pytest.raises(LevelError, match="δ"):
         sizes_of(replace(BLIND, delta=0.7), (3, 1))
+
+
+@pytest.mark.parametrize("retention", [0.1, 0.5])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.17), (0.05, 0.17), (0.3, 0.001)])
+def test_a_bound_spares_questions_and_changes_no_answer(retention, epsilon, delta):
+    limits = replace(BLIND, epsilon=epsilon, delta=delta, retention=retention)
+    sizes = np.array([3, 17, 40, 75])
+    for size, drawn in zip(sizes, blind_sizes(limits, sizes, Silent()), strict=True):
+        counts = np.arange(1, size + 1)
+        for sample in range(int(drawn), size + 1):
+            everywhere = limits.tails_pass(np.full(size, size), counts, np.full(size, sample)).all()
+            assert everywhere == (sample == drawn)
+
+
+def test_the_most_that_a_table_tells_is_found_among_all_samples():
+    law = CountLaw(0.4, 3)
+    first, last = np.array([0, 2, 5, 3]), np.array([4, 2, 9, 1])
+    found = law.likeliest(6, first, last)
+    for start, end, highest in zip(first, last, found, strict=True):
+        own = np.arange(7)
+        records = np.full(7, 6)
+        upto = law.at_most(records, own, np.full(7, end))
+        before = law.at_most(records, own, np.full(7, start - 1))
+        assert highest == pytest.approx(max((upto - before).max(), 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+@pytest.mark.parametrize("delta", [0.01, 0.1])
+def test_no_sample_above_the_chernoff_bound_keeps_the_promise(share, delta):
+    bound = int(largest_by_chernoff(0.5, 4, share, 0.3, delta))
+    samples = np.arange(bound + 1, bound + 200, 20)
+    for size, draw in ((1 << 30, Draw.BY_VALUE), (2 * bound + 400, Draw.AT_RANDOM)):
+        sizes = np.full(len(samples), size)
+        counts = np.full(len(samples), round(share * size))
+        found = release_tails(sizes, counts, samples, 0.5, 4, 0.3, draw)
+        assert (found.upper < delta).all()
+        assert (found.lower < delta).all()
