@@ -28,7 +28,7 @@ class RecordDraws:
     record_ids
         Their identifiers, shape (k,).
     key
-        The key. Nothing else may be drawn with it than through this class.
+        The key. Whatever else is drawn with it has other streams.
     """
 
     def __init__(self, codes: Codes, record_ids: Ids, key: AttributeKey) -> None:

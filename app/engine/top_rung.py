@@ -20,16 +20,16 @@ import numpy.typing as npt
 from app.engine.alias import CELL, alias_tables
 from app.engine.columns import Codes
 from app.engine.ladder import release_codes
-from app.engine.ladder_blocks import Blocks
 from app.engine.ladder_cells import ATTEMPTS, Draw, stream
 from app.engine.ladder_kernel import TILE
 from app.engine.progress import Context, Part
 from app.engine.randomness import AttributeKey
+from app.engine.record_draws import RecordDraws
 
 Rows = npt.NDArray[np.intp]
 Words = npt.NDArray[np.uint64]
 
-_TOP_CELL: Final = 0
+_TOP_STREAM: Final = stream(Draw.VALUE, cell=0) // ATTEMPTS
 """Streams of this cell are free: the ladder's own cells are numbered from 1."""
 
 _WORD: Final = 1 << 64
@@ -78,9 +78,8 @@ class TopRung(ABC):
 
         def release(start: int) -> None:
             part = slice(start, start + TILE)
-            blocks = Blocks(key.cipher(), min(TILE, len(codes) - start))
-            blocks.fill(codes[part], record_ids[part])
-            words, evenly = self._draw(blocks, len(codes[part]))
+            draws = RecordDraws(codes[part], record_ids[part], key)
+            words, evenly = draws.word_and_code(_TOP_STREAM, self.size)
             out[part] = self._show(codes[part], words, evenly)
 
         starts = range(0, len(codes), TILE)
@@ -91,27 +90,6 @@ class TopRung(ABC):
             finally:
                 pool.shutdown(cancel_futures=True)
         return out
-
-    def _draw(self, blocks: Blocks, count: int) -> tuple[Words, Words]:
-        first = blocks.draw(count, stream(Draw.VALUE, _TOP_CELL))
-        words: Words = first.view("<u8")[0::2].copy()
-        evenly = np.zeros(count, dtype=np.uint64)
-        left = np.arange(count)
-        for attempt in range(ATTEMPTS):
-            # A word of 32 bits times m leaves a remainder; the few that would favour some
-            # values are refused (Lemire, ACM TOMACS 29, 2019) and drawn again.
-            drawn = first if attempt == 0 else self._again(blocks, count, attempt)
-            product = drawn.view("<u4")[2::4][left] * np.uint64(self.size)
-            evenly[left] = product >> np.uint64(32)
-            low = product & np.uint64(0xFFFFFFFF)
-            left = left[low < np.uint64((1 << 32) % self.size)]
-            if not len(left):
-                break
-        return words, evenly
-
-    @staticmethod
-    def _again(blocks: Blocks, count: int, attempt: int) -> npt.NDArray[np.uint8]:
-        return blocks.draw(count, stream(Draw.VALUE, _TOP_CELL, attempt=attempt))
 
 
 class ProfileTop(TopRung):
