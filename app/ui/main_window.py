@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QEvent
+from PySide6.QtCore import QByteArray, QEvent, Qt
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
@@ -35,6 +36,7 @@ from app.ui.rules import Rules
 from app.ui.session import Session
 from app.ui.theme import Appearance, themes
 from app.ui.widgets.layout import column
+from app.ui.widgets.reading_order import go_to, next_stop, reading_order
 from app.ui.window_menus import WindowMenus
 from resources import resource_path
 
@@ -157,9 +159,21 @@ class MainWindow(QMainWindow):
         panel = self.panels.get(name)
         if panel is None:
             return
+        had_focus = self.current.isAncestorOf(self.focusWidget())
         self._stack.setCurrentWidget(panel)
         self.rail.show_current(name)
         panel.activate()
+        if had_focus:
+            self._focus_work()
+
+    def _focus_work(self) -> None:
+        """Let the keyboard act on the panel in sight: where it did last, or where it begins."""
+        stops = reading_order(self.current)
+        preferred = (self.current.focusWidget(), self.current.primary, *stops[:1])
+        for begin in preferred:
+            if begin in stops:
+                begin.setFocus(Qt.FocusReason.OtherFocusReason)
+                return
 
     def choose_table(self) -> None:
         """Ask which table to open."""
@@ -283,6 +297,21 @@ class MainWindow(QMainWindow):
             session = getattr(self, "session", None)
             if session is not None and session.project is not None and session.unsaved:
                 session.save()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin with the work: Return opens a table."""
+        super().showEvent(event)
+        if self.focusWidget() is None:
+            self._focus_work()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Go by Tab as the window is read, not as its parts were made."""
+        stop = next_stop(self._page, self.focusWidget(), forward=forward)
+        if stop is None:
+            return super().focusNextPrevChild(forward)
+        reasons = Qt.FocusReason
+        go_to(stop, reasons.TabFocusReason if forward else reasons.BacktabFocusReason)
+        return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold the rail to icons while the window is too narrow for names and work."""

@@ -379,7 +379,7 @@ class TestRecordKey:
         assert field.candidates() == ("patient", "admitted")
         choose(field.field, "patient")
         assert open_people.session.document.record_key == "patient"
-        assert "stays on its ladder" in field.note.text()
+        assert "sorted, added and removed" in field.note.text()
         open_people.session.undo()
         assert field.field.value == ""
 

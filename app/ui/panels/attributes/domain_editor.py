@@ -127,7 +127,7 @@ class DomainEditor(QWidget):
         self.model.show_domain(domain, counts)
         shown = min(max(self.model.rowCount(), 2), MOST_ROWS_SHOWN)
         self.view.setFixedHeight(HEAD + ROW * shown)
-        if 0 <= place < self.model.rowCount():
+        if 0 <= place < self.model.rowCount() and self.view.currentIndex() != before:
             self.view.selectRow(place)
         self.view.verticalScrollBar().setValue(scrolled)
         self._tools.setVisible(not fixed)
@@ -140,8 +140,13 @@ class DomainEditor(QWidget):
         self.problem.setVisible(bool(text))
 
     def clear_new_value(self) -> None:
-        """Empty the field for a new value: it was added."""
+        """Empty the field for a new value, and show where the value was added."""
         self.new_value.clear()
+        values = self.model.domain.values if self.model.domain is not None else ()
+        known = [place for place, value in enumerate(values) if value is not None]
+        if known:
+            self.view.selectRow(known[-1])
+            self.view.scrollTo(self.model.index(known[-1], SHOWN))
 
     def _rows(self) -> list[int]:
         return sorted({index.row() for index in self.view.selectionModel().selectedIndexes()})

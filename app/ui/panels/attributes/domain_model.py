@@ -39,12 +39,19 @@ class DomainModel(QAbstractTableModel):
 
     def show_domain(self, domain: Domain | None, counts: tuple[int, ...] | None) -> None:
         """Show other values; `counts` are the records that have each, where known."""
-        self.beginResetModel()
+        before = self._domain
+        same = before is not None and domain is not None and before.values == domain.values
+        if not same:
+            self.beginResetModel()
         self._domain = domain
         fits = counts is not None and domain is not None and len(counts) == domain.size
         self._counts = counts if fits else None
         self._highest = max(self._counts or (1,)) or 1
-        self.endResetModel()
+        if same:  # only names or counts: whoever edits a name stays where they are
+            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+        else:
+            self.endResetModel()
 
     @property
     def domain(self) -> Domain | None:

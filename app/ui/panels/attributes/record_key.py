@@ -63,10 +63,7 @@ class RecordKeyField(Card):
         )
         self.field.set_value(document.record_key or "")
         if document.record_key is not None:
-            words = self.tr(
-                "Rows can be sorted, added and removed between releases: each record stays on"
-                " its ladder."
-            )
+            words = self.tr("Rows can be sorted, added and removed between releases.")
         elif names:
             words = self.tr("The table must not change between releases; with a key it may.")
         else:

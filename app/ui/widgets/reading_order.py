@@ -1,0 +1,101 @@
+"""The order in which Tab visits a window: as it is read, whenever its parts were made.
+
+Qt visits widgets in the order in which they were made. Editors that are made when they are first
+needed come after everything else there, and Tab leaves them for the other end of the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLayout, QScrollArea, QWidget
+
+
+def reading_order(top: QWidget) -> list[QWidget]:
+    """Return the widgets inside another that Tab can stop at, in the order of reading.
+
+    Parameters
+    ----------
+    top
+        The window, or a part of it.
+    """
+    return [widget for widget in _walk(top) if _is_stop(widget)]
+
+
+def next_stop(top: QWidget, present: QWidget | None, *, forward: bool) -> QWidget | None:
+    """Return where Tab, or Shift+Tab, goes from a widget, round and round.
+
+    Parameters
+    ----------
+    top
+        The window, or a part of it.
+    present
+        What has the focus.
+    forward
+        Whether Tab was pressed without Shift.
+
+    Returns
+    -------
+    The next stop; None where `present` is not in sight inside `top`, or is the only stop.
+    """
+    visited = [widget for widget in _walk(top) if widget is present or _is_stop(widget)]
+    place = next((at for at, widget in enumerate(visited) if widget is present), None)
+    if place is None or len(visited) < 2:
+        return None
+    return visited[(place + (1 if forward else -1)) % len(visited)]
+
+
+def go_to(stop: QWidget, reason: Qt.FocusReason) -> None:
+    """Give a widget the focus, and bring it into sight wherever it was scrolled away."""
+    stop.setFocus(reason)
+    parent = stop.parentWidget()
+    while parent is not None:
+        if isinstance(parent, QScrollArea):
+            parent.ensureWidgetVisible(stop)
+        parent = parent.parentWidget()
+
+
+def _is_stop(widget: QWidget) -> bool:
+    """Return whether Tab stops at a widget; one with a proxy lets the proxy have the focus."""
+    by_tab = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    return by_tab and widget.isEnabled() and widget.focusProxy() is None
+
+
+def _walk(widget: QWidget) -> Iterator[QWidget]:
+    """Yield the widgets in sight inside one, each before what is inside it."""
+    for child in _children(widget):
+        if not child.isHidden():
+            yield child
+            yield from _walk(child)
+
+
+def _children(widget: QWidget) -> list[QWidget]:
+    """Return a widget's children: as its layout has them, then the others by where they lie."""
+    layout = widget.layout()
+    placed = list(_laid_out(layout)) if layout is not None else []
+    known = {id(child) for child in placed}
+    others = [
+        child
+        for child in widget.children()
+        if isinstance(child, QWidget) and not child.isWindow() and id(child) not in known
+    ]
+    return placed + sorted(others, key=lambda child: (child.y(), child.x()))
+
+
+def _laid_out(layout: QLayout) -> Iterator[QWidget]:
+    """Yield a layout's widgets in its order, those of a grid row by row."""
+    places = list(range(layout.count()))
+    if isinstance(layout, QGridLayout):
+        cells: dict[int, Any] = {place: layout.getItemPosition(place) for place in places}
+        places.sort(key=lambda place: tuple(cells[place][:2]))
+    for place in places:
+        item = layout.itemAt(place)
+        if item is None:
+            continue
+        child, inner = item.widget(), item.layout()
+        if child is not None:
+            yield child
+        elif inner is not None:
+            yield from _laid_out(inner)
