@@ -23,8 +23,11 @@ Floats = npt.NDArray[np.float64]
 _FINEST_STEP: Final = 2.0**-20
 """The finest rounding, in spreads of the column. Finer differences than that are noise."""
 
+FORM_SETTINGS: Final = ("rounding", "lowest", "highest")
+"""The settings that say what released numbers of single attributes may look like."""
+
 _KNOWN: Final = frozenset(
-    {"noise", "publish_covariance", "rounding", "lowest", "highest", "mean", "covariance", ADOPTED}
+    {"noise", "publish_covariance", *FORM_SETTINGS, "mean", "covariance", ADOPTED}
 )
 
 
@@ -211,10 +214,10 @@ def _forms(
     attributes: Sequence[Attribute], settings: Settings, moments: Moments
 ) -> tuple[NumberForm, ...]:
     known = [attribute.name for attribute in attributes]
-    given = {name: _numbers_in(settings, name, known) for name in ("rounding", "lowest", "highest")}
+    given = {name: _numbers_in(settings, name, known) for name in FORM_SETTINGS}
     forms = []
     for name, spread in zip(known, moments.spreads, strict=True):
-        step, low, high = (given[part].get(name) for part in ("rounding", "lowest", "highest"))
+        step, low, high = (given[part].get(name) for part in FORM_SETTINGS)
         if step is not None and not step >= _FINEST_STEP * spread:
             raise PolicyError(
                 "Column {column} can't be rounded to multiples of {step}.",

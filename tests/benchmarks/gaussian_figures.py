@@ -14,15 +14,17 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from app.engine.audit.gaussian_attack import Dependence, estimate, expected_errors, joint_weights
+from app.engine.audit.gaussian_attack import Dependence, expected_errors
 from app.engine.audit.gaussian_experiment import (
     Attacker,
-    error_histogram,
-    errors_by_copies,
-    simulated_copies,
+    Experiment,
+    Pool,
+    found_by_copies,
+    guesses,
+    make_experiment,
 )
 from app.engine.columns import Kind
-from app.engine.covariance import Moments, estimate_moments, factor_of
+from app.engine.mechanisms import mechanism_called
 from app.engine.noise_level import on_grid
 from app.engine.progress import Silent
 from app.engine.table import Attribute
@@ -53,62 +55,58 @@ def levels() -> list[float]:
     return [on_grid(level) for level in np.random.default_rng(7).uniform(0.25, 1.0, 30)]
 
 
-def moments_of(columns: dict[str, np.ndarray]) -> Moments:
-    return estimate_moments(
-        [Attribute(name, Kind.NUMERIC, numbers=values) for name, values in columns.items()]
+def experiment_on(columns: dict[str, np.ndarray]) -> Experiment:
+    """Copies of a table as Sfumato releases them, and with noise of their own."""
+    mechanism = mechanism_called("gaussian")
+    attributes = tuple(
+        Attribute(name, Kind.NUMERIC, numbers=values) for name, values in columns.items()
     )
+    settings = mechanism.complete_settings(attributes, {})
+    return make_experiment(Pool(mechanism, settings, attributes, tuple(levels())), None, Silent())
 
 
-def figure_2(name: str, columns: dict[str, np.ndarray]) -> None:
+def figure_2(name: str, experiment: Experiment) -> None:
     """Print the normalized error of each attribute against the number of copies."""
-    true, moments, rungs = np.array(list(columns.values())), moments_of(columns), levels()
+    pool, rows = experiment.pool, experiment.true.shape[1]
     attackers = [Attacker(), *(Attacker(count, structured=False) for count in SAMPLES)]
-    found = {}
-    for scheme in SCHEMES:
-        factor = factor_of(moments.covariance)
-        copies = simulated_copies(true, rungs, scheme, factor, Silent())
-        for attacker in attackers:
-            found[scheme, attacker] = errors_by_copies(
-                true, copies, rungs, scheme, moments, attacker
-            )
+    found = {
+        (scheme, attacker): found_by_copies(experiment, scheme, attacker)
+        for scheme in SCHEMES
+        for attacker in attackers
+    }
     heads = [
         f"{scheme.value} {known}"
         for scheme in SCHEMES
         for known in ("eq. 7", "perfect", *map(str, SAMPLES))
     ]
-    write(f"\nFig. 2, {name} ({true.shape[1]:,} records)\n\n")
+    write(f"\nFig. 2, {name} ({rows:,} records)\n\n")
     write(f"| attribute | M | least σ² | {' | '.join(heads)} |\n{'|---' * (len(heads) + 3)}|\n")
-    for place, attribute in enumerate(columns):
+    for place, attribute in enumerate(pool.attributes):
         for count in COPIES:
-            held = rungs[:count]
+            held = pool.levels[:count]
             cells = []
             for scheme in SCHEMES:
-                known = moments.covariance
+                known = pool.moments.covariance
                 cells.append(expected_errors(held, scheme, known, known).overall)
                 cells += [found[scheme, a][count - 1, place] for a in attackers]
             line = " | ".join(f"{cell:.4f}" for cell in cells)
-            write(f"| {attribute} | {count} | {min(held):.4f} | {line} |\n")
+            write(f"| {attribute.name} | {count} | {min(held):.4f} | {line} |\n")
 
 
-def figure_3(name: str, columns: dict[str, np.ndarray]) -> None:
+def figure_3(name: str, experiment: Experiment) -> None:
     """Print which share of records is estimated to within some parts of a spread."""
-    true, moments, rungs = np.array(list(columns.values())), moments_of(columns), levels()
-    parts = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0])
+    parts = (0.1, 0.25, 0.5, 1.0, 2.0)
     write(f"\nFig. 3, {name}: records estimated to within so many spreads\n\n")
-    heads = " | ".join(f"{part:g}" for part in parts[1:])
-    write(f"| attribute | M | noise | {heads} |\n{'|---' * (len(parts) + 2)}|\n")
+    heads = " | ".join(f"{part:g}" for part in parts)
+    write(f"| attribute | M | noise | {heads} |\n{'|---' * (len(parts) + 3)}|\n")
+    spreads = experiment.pool.moments.spreads
     for scheme in SCHEMES:
-        factor = factor_of(moments.covariance)
-        copies = simulated_copies(true, rungs, scheme, factor, Silent())
-        for place, (attribute, spread) in enumerate(zip(columns, moments.spreads, strict=True)):
-            for count in (5, 10, 20, 30):
-                weights = joint_weights(
-                    rungs[:count], scheme, moments.covariance, moments.covariance
-                )
-                guessed = estimate(copies[:count], weights, moments.mean)
-                histogram = error_histogram(true[place], guessed[place], parts * spread)
-                line = " | ".join(f"{share:.3f}" for share in histogram.cumulated)
-                write(f"| {attribute} | {count} | {scheme.value} | {line} |\n")
+        for count in (5, 10, 20, 30):
+            off = np.abs(guesses(experiment, scheme, Attacker(), count) - experiment.true)
+            for place, attribute in enumerate(experiment.pool.attributes):
+                shares = [(off[place] <= part * spreads[place]).mean() for part in parts]
+                line = " | ".join(f"{share:.3f}" for share in shares)
+                write(f"| {attribute.name} | {count} | {scheme.value} | {line} |\n")
 
 
 def write(text: str) -> None:
@@ -120,8 +118,9 @@ def main() -> int:
     if ADULT.exists():
         tables = {"Adult": adult(), **tables}
     for name, columns in tables.items():
-        figure_2(name, columns)
-        figure_3(name, columns)
+        experiment = experiment_on(columns)
+        figure_2(name, experiment)
+        figure_3(name, experiment)
     return 0
 
 

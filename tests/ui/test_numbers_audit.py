@@ -13,13 +13,13 @@ from app.engine.table import Table, encode_column
 from app.project.marking import with_spacing
 from app.project.release import make_release
 from app.ui.panels.audit.holdings import planned
-from app.ui.panels.audit.numbers_bayes import bayes_sentence
 from app.ui.panels.audit.numbers_weighing import (
     SAMPLES,
     NumbersCoalition,
     weigh_copies,
     weigh_numbers,
 )
+from app.ui.panels.audit.numbers_wording import bayes_sentence
 from app.ui.panels.audit.pages.coalition import CoalitionPage
 from app.ui.panels.audit.pages.numbers import NumbersPage
 from app.ui.panels.base import PanelState
@@ -178,3 +178,19 @@ def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled)
     assert "is 3·10⁻¹⁵ of the spread (rounding): they are the same" in bayes_sentence(data)
     choose(filled.attribute, 1)
     assert "Knowing the distribution of income" in filled.bayes.figure.headline
+
+
+def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, page):
+    open_payroll(page.session, protected(rounding={"age": 60.0}))
+    wait_for_jobs(qtbot, page.session)
+    assert "together can learn a little more about age + income" in page.sentence.text()
+    assert page.forms_heading.isVisible()
+    assert "By Bayes' rule, for somebody who knows how age is distributed" in page.forms.text()
+    assert "as if they were not rounded" in page.agreement.text()
+    tick(page, 1, False)
+    tick(page, 2, False)
+    wait_for_jobs(qtbot, page.session)
+    assert page.sentence.text().startswith("Clinic A alone knows")
+    open_payroll(page.session, protected())
+    wait_for_jobs(qtbot, page.session)
+    assert not page.forms_heading.isVisible()

@@ -222,7 +222,10 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     assert editor.leak.isVisible()
     assert "rounding" not in filled.session.document.policy[0].settings
     wait_for_jobs(qtbot, filled.session)
-    assert "Measured on 600 records" in editor.leak.text.text()
+    text = editor.leak.text.text()
+    assert "Measured on 600 records" in text
+    assert "By Bayes' rule, for somebody who knows how age is distributed" in text
+    assert "Pooling never tells more than the most trusted release alone" in text
     click(editor.leak.accept)
     assert filled.session.document.policy[0].settings["rounding"] == {"age": 1.0}
     assert not editor.leak.isVisible()

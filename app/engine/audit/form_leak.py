@@ -11,7 +11,6 @@ that numbers end there, which a straight line through unbounded numbers can't us
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,10 +18,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
-from app.engine.progress import Context, Part, Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Attribute, EncodedColumn
+from app.engine.audit.number_copies import complete_records, simulated_copies
+from app.engine.audit.rounding_leak import RoundingLeak
+from app.engine.mechanisms.base import Mechanism, Settings
+from app.engine.progress import Context, Part
+from app.engine.table import Attribute
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,6 +66,22 @@ class FormLeak:
         return max(self.alone - self.together, 0.0)
 
 
+@dataclass(frozen=True)
+class FormLeaks:
+    """What the forms of an entry's attributes give away to somebody who pools releases.
+
+    Parameters
+    ----------
+    linear
+        By linear estimates, for each attribute; empty where there are too few records.
+    bayes
+        By Bayes' rule, for each attribute that is rounded or clipped, from its own numbers.
+    """
+
+    linear: tuple[FormLeak, ...]
+    bayes: Mapping[str, RoundingLeak]
+
+
 def measure_form_leak(
     mechanism: Mechanism,
     attributes: Sequence[Attribute],
@@ -93,64 +109,27 @@ def measure_form_leak(
     tuple of FormLeak
         For each attribute; empty where there are too few records to tell.
     """
-    true = _complete(attributes)
-    rows = len(true)
+    true = complete_records(attributes, MOST_ROWS)
+    rows = true.shape[1]
     if rows < FEWEST_ROWS * len(levels) * len(attributes):
         return ()
     ordered = sorted(set(levels), key=mechanism.trust, reverse=True)
-    copies: dict[str, list[Floats]] = {}
+    copies: dict[str, Floats] = {}
     for half, (name, chosen) in enumerate(settings.items()):
         part = Part(context, half / 2, (half + 1) / 2)
         wanted = ordered if name == "formed" else ordered[:1]
-        copies[name] = []
-        for place, level in enumerate(wanted):
-            part.report(place / len(wanted), "Measuring what rounding gives away")
-            copies[name].append(_released(mechanism, attributes, true, chosen, level))
-    together = np.hstack(copies["formed"])
+        copies[name] = simulated_copies(mechanism, attributes, chosen, true, wanted, part)
+    together = np.vstack(list(copies["formed"]))
     return tuple(
         FormLeak(
             attribute.name,
-            _open(true[:, place], copies["plain"][0]),
-            _open(true[:, place], copies["formed"][0]),
-            _open(true[:, place], together),
+            _open(true[place], copies["plain"][0].T),
+            _open(true[place], copies["formed"][0].T),
+            _open(true[place], together.T),
             rows,
         )
         for place, attribute in enumerate(attributes)
     )
-
-
-def _complete(attributes: Sequence[Attribute]) -> Floats:
-    """Return evenly spaced records in which everything is known, shape (rows, N)."""
-    columns = [a.numbers for a in attributes if a.numbers is not None]
-    whole = np.column_stack(columns)
-    known = np.flatnonzero(np.isfinite(whole).all(axis=1))
-    if len(known) > MOST_ROWS:
-        known = known[np.linspace(0, len(known) - 1, MOST_ROWS).astype(np.intp)]
-    return whole[known]
-
-
-def _released(
-    mechanism: Mechanism,
-    attributes: Sequence[Attribute],
-    true: Floats,
-    settings: Settings,
-    level: float,
-) -> Floats:
-    # The key is one that everyone knows: nothing of this is released.
-    key = KeyRing(hashlib.sha256(b"the leak of rounded numbers").digest())
-    request = ReleaseRequest(
-        columns=tuple(
-            EncodedColumn(attribute, np.ascontiguousarray(true[:, place]))
-            for place, attribute in enumerate(attributes)
-        ),
-        settings=settings,
-        level=level,
-        record_ids=np.arange(len(true), dtype=np.uint64),
-        keys=key,
-    )
-    released = mechanism.release(request, Silent())
-    columns = [released[attribute.name] for attribute in attributes]
-    return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])
 
 
 def _open(true: Floats, copies: Floats) -> float:

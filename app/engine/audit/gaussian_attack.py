@@ -189,13 +189,11 @@ def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
     return guess
 
 
-def learned_moments(
-    copy: Floats, level: float, samples: int, noise: str = "proportional"
-) -> Moments:
+def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> Moments:
     """Return what an attacker without knowledge of X learns of it from a sample of a copy.
 
     The mean of a copy is μ_X, and its covariance (1 + σ²)·K_X where the noise is proportional;
-    with separate noise only the variances are that much too large.
+    where each attribute has noise of its own, only the variances are that much too large.
 
     Parameters
     ----------
@@ -206,7 +204,8 @@ def learned_moments(
     samples
         How many records, evenly spaced, are looked at. The paper takes 100·N², 200·N², 300·N².
     noise
-        ``"proportional"`` or ``"separate"``.
+        The covariance of the noise at σ² = 1, shape (N, N): the attacker is told whether the
+        attributes' noises go together, and not how large it is.
 
     Raises
     ------
@@ -216,8 +215,9 @@ def learned_moments(
     chosen = sampled(copy, samples)
     shown: Floats = np.array(np.cov(chosen), dtype=np.float64, ndmin=2)
     covariance: Floats = shown / (1.0 + check_noise_level(level))
-    if noise != "proportional":
-        covariance = np.where(np.eye(len(shown), dtype=np.bool_), covariance, shown)
+    own = np.eye(len(shown), dtype=np.bool_)
+    if not noise[~own].any():
+        covariance = np.where(own, covariance, shown)
     return Moments(chosen.mean(axis=1), covariance)
 
 

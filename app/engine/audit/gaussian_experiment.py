@@ -1,78 +1,114 @@
-"""The attacks of the paper on a table: what is left open as copies come in, and how errors spread.
+"""Attacks on a table's numbers: what stays open as copies are pooled, and how far guesses are off.
 
 Li, Chen, Li and Zhang, "Enabling Multilevel Trust in Privacy Preserving Data Mining", TKDE 2012,
-section 6.2: Fig. 2 (normalized estimation error against the number of copies) and Fig. 3
-(histograms and cumulative histograms of the error). Copies are made under a key that everyone
-knows: nothing here is released, and the same question has the same answer.
+section 6.2: Fig. 2 (normalized estimation error against the number of copies) and Fig. 3 (how
+the errors of single records spread); beyond the paper, the same for an attacker who knows the
+distribution. Copies are what the mechanism releases, rounded and clipped where it does so.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.engine.audit.gaussian_attack import (
     Dependence,
+    errors_by_copies,
     estimate,
+    expected_errors,
     found_errors,
     joint_weights,
     learned_moments,
     learned_weights,
 )
-from app.engine.brownian import brownian_motion
-from app.engine.covariance import Moments
-from app.engine.gaussian_algorithms import correlated
-from app.engine.noise_level import check_noise_level
+from app.engine.audit.gaussian_bayes import BayesGrowth, bayes_by_copies
+from app.engine.audit.number_copies import complete_records, simulated_copies
+from app.engine.covariance import Moments, estimate_moments, factor_of
+from app.engine.errors import PolicyError
+from app.engine.mechanisms.base import Mechanism, Settings
 from app.engine.progress import Context, Part
-from app.engine.randomness import AttributeKey
+from app.engine.table import Attribute
 
 Floats = npt.NDArray[np.float64]
 
+COMPARED: Final = (Dependence.LADDER, Dependence.INDEPENDENT)
+"""The copies that are made: those of the ladder, and those that it is compared with."""
 
-def simulated_copies(
-    true: Floats, levels: Sequence[float], dependence: Dependence, factor: Floats, context: Context
-) -> Floats:
-    """Return copies of a table with noise that hangs together as stated.
+
+@dataclass(frozen=True)
+class Pool:
+    """Numeric attributes, and the copies of them that somebody puts together.
 
     Parameters
     ----------
-    true
-        The true numbers, shape (N, n).
+    mechanism, settings
+        What releases them.
+    attributes
+        The N attributes with their numbers.
     levels
-        σ² of each copy.
-    dependence
-        How the noises of the copies hang together.
-    factor
-        L with L·Lᵀ the covariance of the noise at σ² = 1, shape (N, N).
-    context
-        Told of the progress; may stop the work.
+        σ² of each of the M copies, in the order in which they come in; at least one.
+    """
+
+    mechanism: Mechanism
+    settings: Settings
+    attributes: tuple[Attribute, ...]
+    levels: tuple[float, ...]
+
+    @cached_property
+    def moments(self) -> Moments:
+        """μ_X and K_X of the table.
+
+        Raises
+        ------
+        PolicyError
+            If the numbers' spread can't be measured.
+        """
+        return estimate_moments(self.attributes)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The covariance of the noise at σ² = 1, shape (N, N).
+
+        Raises
+        ------
+        PolicyError
+            If the mechanism adds no noise to numbers.
+        """
+        level = self.levels[0]
+        noise = self.mechanism.noise_covariance(level, self.attributes, self.settings)
+        if noise is None:
+            raise PolicyError(
+                "Nothing is known of the noise on {columns}.",
+                "Choose a mechanism that adds noise to numbers.",
+                columns=", ".join(attribute.name for attribute in self.attributes),
+            )
+        return noise / level
+
+
+def expected_by_copies(pool: Pool) -> dict[Dependence, Floats]:
+    """Return what the first 1, 2, … copies leave open of the best-told attribute, exactly.
 
     Returns
     -------
-    numpy.ndarray
-        Shape (M, N, n).
+    dict
+        For each way in which noises hang together, the normalized error, shape (M,).
+
+    Raises
+    ------
+    SfumatoError
+        As `Pool.moments` and `Pool.noise` do, or if a level is not positive.
     """
-    known = [check_noise_level(level) for level in levels]
-    ids = np.arange(true.shape[1], dtype=np.uint64)
-    if dependence is Dependence.LADDER:
-        motion = brownian_motion(true, ids, _public_key("ladder"), known, context)
-        return true + correlated(motion, factor)
-    copies = np.empty((len(known), *true.shape))
-    for place, level in enumerate(known):
-        part = Part(context, place / len(known), (place + 1) / len(known))
-        own = place if dependence is Dependence.INDEPENDENT else 0
-        fresh = brownian_motion(true, ids, _public_key(f"copy {own}"), [1.0], part)
-        copies[place] = true + np.sqrt(level) * correlated(fresh, factor)[0]
-    return copies
+    return errors_by_copies(pool.levels, pool.moments.covariance, pool.noise)
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """What an attacker knows beside the copies and their levels.
+    """What an attacker knows beside the copies, their levels and their noise.
 
     Parameters
     ----------
@@ -87,97 +123,144 @@ class Attacker:
     structured: bool = True
 
 
-def errors_by_copies(
-    true: Floats,
-    copies: Floats,
-    levels: Sequence[float],
-    dependence: Dependence,
-    moments: Moments,
-    attacker: Attacker,
-) -> Floats:
-    """Return what the joint estimate from the first 1, 2, … copies leaves open (Fig. 2).
+@dataclass(frozen=True)
+class Experiment:
+    """Copies of some records, and the truth.
 
     Parameters
     ----------
+    pool
+        Whose copies they are.
     true
-        The true numbers, shape (N, n).
+        The true numbers, none missing, shape (N, n).
     copies
-        Shape (M, N, n), in the order in which they come in; their noise is proportional.
-    levels
-        σ² of each.
+        For each of `COMPARED`, the copies' numbers, shape (M, N, n).
+    """
+
+    pool: Pool
+    true: Floats
+    copies: Mapping[Dependence, Floats]
+
+
+def make_experiment(pool: Pool, most: int | None, context: Context) -> Experiment:
+    """Release copies of a table's records, on the ladder and with noise of their own.
+
+    Parameters
+    ----------
+    pool
+        Which copies.
+    most
+        At most how many records, evenly spaced; None for all that are complete.
+    context
+        Progress and cancelling.
+    """
+    true = complete_records(pool.attributes, most)
+    copies = {}
+    for place, dependence in enumerate(COMPARED):
+        part = Part(context, place / len(COMPARED), (place + 1) / len(COMPARED))
+        copies[dependence] = simulated_copies(
+            pool.mechanism,
+            pool.attributes,
+            pool.settings,
+            true,
+            pool.levels,
+            part,
+            apart=dependence is Dependence.INDEPENDENT,
+        )
+    return Experiment(pool, true, copies)
+
+
+def guesses(
+    experiment: Experiment, dependence: Dependence, attacker: Attacker, count: int | None = None
+) -> Floats:
+    """Return the joint linear estimate of every record, shape (N, n).
+
+    Parameters
+    ----------
+    experiment
+        The copies.
     dependence
-        How their noises hang together; the attacker knows it.
-    moments
-        μ_X and K_X, used where the attacker knows them.
+        One of `COMPARED`; the attacker knows it.
     attacker
         What else the attacker knows.
+    count
+        From how many copies, the first ones; None for all.
+    """
+    levels = experiment.pool.levels[:count]
+    copies = experiment.copies[dependence][:count]
+    if attacker.samples is not None and not attacker.structured:
+        return estimate(copies, *learned_weights(copies, levels, attacker.samples))
+    pool, moments = experiment.pool, experiment.pool.moments
+    if attacker.samples is not None:
+        best = int(np.argmin(levels))
+        moments = learned_moments(copies[best], levels[best], attacker.samples, pool.noise)
+    weights = joint_weights(levels, dependence, moments.covariance, pool.noise)
+    return estimate(copies, weights, moments.mean)
+
+
+def found_by_copies(experiment: Experiment, dependence: Dependence, attacker: Attacker) -> Floats:
+    """Return the normalized error of estimates from the first 1, 2, … copies (Fig. 2).
+
+    Parameters
+    ----------
+    experiment, dependence, attacker
+        As for `guesses`.
 
     Returns
     -------
     numpy.ndarray
-        The normalized error of each attribute, shape (M, N).
+        For each attribute, shape (M, N).
     """
-    errors = np.empty((len(levels), len(true)))
-    for count in range(1, len(levels) + 1):
-        held, rungs = copies[:count], list(levels[:count])
-        weights, mean = _knowledge(held, rungs, dependence, moments, attacker)
-        errors[count - 1] = found_errors(true, estimate(held, weights, mean))
-    return errors
+    true, counts = experiment.true, range(1, len(experiment.pool.levels) + 1)
+    return np.array(
+        [found_errors(true, guesses(experiment, dependence, attacker, count)) for count in counts]
+    )
 
 
 @dataclass(frozen=True)
-class ErrorHistogram:
-    """How far off an estimate is, over all records (Fig. 3).
+class BayesExperiment:
+    """What copies leave open to somebody who knows how the numbers are distributed.
 
     Parameters
     ----------
-    edges
-        The bins' edges in the attribute's unit, shape (B + 1,); the first is 0.
-    shares
-        The share of records in each bin, shape (B,); what lies beyond is left out.
-    cumulated
-        The share of records up to each bin's upper edge, shape (B,).
+    growth
+        For each of `COMPARED`, the Bayes estimate's error by the number of copies.
+    linear
+        The expected error of the best linear estimate on the ladder, shape (M, N).
+    records
+        On how many records that was measured.
     """
 
-    edges: Floats
-    shares: Floats
-    cumulated: Floats
+    growth: Mapping[Dependence, BayesGrowth]
+    linear: Floats
+    records: int
 
 
-def error_histogram(true: Floats, estimated: Floats, edges: Floats) -> ErrorHistogram:
-    """Return the distribution of |X̂ - X| of one attribute.
+def bayes_experiment(experiment: Experiment, most: int, context: Context) -> BayesExperiment:
+    """Measure the Bayes estimate on some records, which are the attacker's prior as well.
 
     Parameters
     ----------
-    true, estimated
-        Shape (n,), NaN where missing.
-    edges
-        Increasing, shape (B + 1,).
+    experiment
+        The copies, the ones with least noise first.
+    most
+        At most how many records, evenly spaced; each is compared with every other.
+    context
+        Progress and cancelling.
     """
-    off = np.abs(estimated - true)
-    off = off[~np.isnan(off)]
-    counts, _ = np.histogram(off, edges)
-    below = float((off < edges[0]).sum())
-    rows = max(len(off), 1)
-    return ErrorHistogram(edges, counts / rows, (below + np.cumsum(counts)) / rows)
-
-
-def _knowledge(
-    copies: Floats,
-    levels: Sequence[float],
-    dependence: Dependence,
-    moments: Moments,
-    attacker: Attacker,
-) -> tuple[Floats, Floats]:
-    """Return the weights and the mean that an attacker estimates with."""
-    if attacker.samples is not None and not attacker.structured:
-        return learned_weights(copies, levels, attacker.samples)
-    if attacker.samples is not None:
-        best = int(np.argmin(levels))
-        moments = learned_moments(copies[best], levels[best], attacker.samples)
-    covariance = moments.covariance
-    return joint_weights(levels, dependence, covariance, covariance), moments.mean
-
-
-def _public_key(purpose: str) -> AttributeKey:
-    return AttributeKey(hashlib.sha256(f"known to everyone: {purpose}".encode()).digest())
+    rows = experiment.true.shape[1]
+    chosen = np.unique(np.linspace(0, rows - 1, most).astype(np.intp))
+    true, levels = experiment.true[:, chosen], experiment.pool.levels
+    noise = experiment.pool.noise
+    factor = factor_of(noise)
+    growth = {}
+    for place, dependence in enumerate(COMPARED):
+        part = Part(context, place / len(COMPARED), (place + 1) / len(COMPARED))
+        held = experiment.copies[dependence][:, :, chosen]
+        growth[dependence] = bayes_by_copies(true, held, levels, dependence, factor, part)
+    covariance = np.atleast_2d(np.cov(true))
+    linear = [
+        expected_errors(levels[: count + 1], Dependence.LADDER, covariance, noise).normalized
+        for count in range(len(levels))
+    ]
+    return BayesExperiment(growth, np.array(linear), len(chosen))

@@ -8,7 +8,7 @@ posterior mean, from all copies or from the best one as they were rounded; besid
 best one without rounding, which nobody can beat.
 
 `app.engine.audit.form_leak` measures linear estimates, of several attributes and from what a
-mechanism releases; this attacker is the strongest there can be.
+mechanism releases; on one attribute's own numbers, this attacker is the strongest there can be.
 """
 
 from __future__ import annotations

@@ -29,7 +29,13 @@ from app.engine.gaussian_columns import noisy_of, series_of, values_of
 from app.engine.gaussian_levels import Uncertainty
 from app.engine.gaussian_promise import promise_of
 from app.engine.gaussian_release import Recipe, release_numbers
-from app.engine.gaussian_settings import GaussianSettings, Noise, completed, settings_of
+from app.engine.gaussian_settings import (
+    FORM_SETTINGS,
+    GaussianSettings,
+    Noise,
+    completed,
+    settings_of,
+)
 from app.engine.mechanisms.base import (
     Check,
     LevelField,
@@ -43,6 +49,7 @@ from app.engine.mechanisms.base import (
 )
 from app.engine.mechanisms.categorical import numbers_of, unknown_statement
 from app.engine.mechanisms.gaussian_adopting import GaussianAdopting
+from app.engine.mechanisms.gaussian_forming import GaussianForming
 from app.engine.noise_level import HIGHEST, LOWEST, check_noise_level, on_grid
 from app.engine.progress import Context
 from app.engine.table import Attribute
@@ -56,8 +63,7 @@ _FINE_BITS = 20
 """Significant bits of levels that differ by a hair."""
 
 _FOR_ALL = ("noise", "publish_covariance")
-_FOR_EACH = ("rounding", "lowest", "highest")
-"""The settings that a custodian chooses: for the whole entry, and for single attributes."""
+"""The settings that a custodian chooses for the whole entry."""
 
 _TERMS = (
     LevelTerm(
@@ -84,7 +90,7 @@ _TERMS = (
 )
 
 
-class GaussianNoise(GaussianAdopting):
+class GaussianNoise(GaussianAdopting, GaussianForming):
     """Gaussian noise at any level, for one numeric attribute or several jointly."""
 
     name = "gaussian"
@@ -132,10 +138,8 @@ class GaussianNoise(GaussianAdopting):
     def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
         """Return the settings of an entry that covers other attributes from now on."""
         names = {attribute.name for attribute in attributes}
-        kept = {
-            name: settings[name] for name in ("noise", "publish_covariance") if name in settings
-        }
-        for part in ("rounding", "lowest", "highest"):
+        kept = {name: settings[name] for name in _FOR_ALL if name in settings}
+        for part in FORM_SETTINGS:
             chosen = {name: n for name, n in settings.get(part, {}).items() if name in names}
             if chosen:
                 kept[part] = chosen

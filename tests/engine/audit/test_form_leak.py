@@ -7,8 +7,11 @@ import pytest
 
 from app.engine.audit.form_leak import FEWEST_ROWS, measure_form_leak
 from app.engine.columns import Kind
+from app.engine.errors import Cancelled
+from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.forming import form_leaks_of, is_formed
 from app.engine.mechanisms.gaussian import MECHANISM
-from app.engine.progress import Silent
+from app.engine.progress import Callback, Silent
 from app.engine.table import Attribute
 
 LEVELS = (0.25, 0.5, 1.0, 2.0)
@@ -59,3 +62,36 @@ def test_records_with_something_missing_are_left_out():
     holes[::10] = np.nan
     (found,) = measured((Attribute("age", Kind.NUMERIC, numbers=holes),), rounding={"age": 1.0})
     assert found.rows == 7200
+
+
+def test_both_attackers_are_asked_where_anything_is_formed():
+    pair = (attribute(rows=1000), attribute(rows=1000, name="other"))
+    pair = (pair[0], Attribute("other", Kind.NUMERIC, numbers=pair[1].numbers[::-1].copy()))
+    settings = MECHANISM.complete_settings(pair, {"rounding": {"other": 60.0}})
+    found = MECHANISM.form_leaks(LEVELS, pair, settings, Silent())
+    assert [leak.attribute for leak in found.linear] == ["age", "other"]
+    assert set(found.bayes) == {"other"}
+    assert found.bayes["other"].leak > 0.02
+    assert found.bayes["other"].together < found.linear[1].together  # no straight line is as good
+    assert is_formed(MECHANISM, pair, settings)
+
+
+def test_where_nothing_is_formed_nothing_is_measured():
+    alone = (attribute(rows=200),)
+    settings = MECHANISM.complete_settings(alone, {})
+    assert form_leaks_of(MECHANISM, LEVELS, alone, settings, Silent()) is None
+    assert not is_formed(MECHANISM, alone, settings)
+    uniform = mechanism_called("uniform")
+    assert form_leaks_of(uniform, LEVELS, alone, {}, Silent()) is None
+    assert not is_formed(uniform, alone, {})
+
+
+def test_measuring_can_be_cancelled():
+    alone = (attribute(rows=1000),)
+    settings = MECHANISM.complete_settings(alone, {"rounding": {"age": 5.0}})
+    told = []
+    stopping = Callback(lambda share, _text: told.append(share), lambda: len(told) > 12)
+    with pytest.raises(Cancelled):
+        MECHANISM.form_leaks(LEVELS, alone, settings, stopping)
+    assert told == sorted(told)
+    assert told[-1] < 0.9

@@ -19,17 +19,20 @@ from app.engine.audit.gaussian_attack import (
 )
 from app.engine.audit.gaussian_experiment import (
     Attacker,
-    error_histogram,
-    errors_by_copies,
-    simulated_copies,
+    Pool,
+    bayes_experiment,
+    expected_by_copies,
+    found_by_copies,
+    make_experiment,
 )
-from app.engine.covariance import estimate_moments, factor_of
-from app.engine.errors import EstimationError, LevelError
+from app.engine.audit.number_copies import complete_records, simulated_copies
+from app.engine.errors import EstimationError, LevelError, PolicyError
 from app.engine.gaussian_levels import Uncertainty
 from app.engine.gaussian_settings import GaussianSettings, Noise, NumberForm
+from app.engine.mechanisms import mechanism_called
 from app.engine.noise_level import on_grid
 from app.engine.progress import Silent
-from tests.engine.numbers import attributes_of, number_columns
+from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 ONE = np.array([[1.0]])
@@ -143,17 +146,22 @@ def people(rows=6000):
 
 
 TRUE = people()
-MOMENTS = estimate_moments(attributes_of(number_columns(a=TRUE[0], b=TRUE[1])))
-FACTOR = factor_of(MOMENTS.covariance)
 ORDER = [on_grid(level) for level in (0.9, 0.5, 0.7, 0.3, 1.0, 0.8, 0.6, 0.4)]
-
-
 PERFECT = Attacker()
 
 
+def pool(true=TRUE, levels=ORDER, **settings):
+    attributes = attributes_of(number_columns(a=true[0], b=true[1]))
+    chosen = GAUSSIAN.complete_settings(attributes, settings)
+    return Pool(GAUSSIAN, chosen, attributes, tuple(levels))
+
+
+EXPERIMENT = make_experiment(pool(), None, Silent())
+MOMENTS = EXPERIMENT.pool.moments
+
+
 def errors(dependence, attacker=PERFECT):
-    copies = simulated_copies(TRUE, ORDER, dependence, FACTOR, Silent())
-    return errors_by_copies(TRUE, copies, ORDER, dependence, MOMENTS, attacker)
+    return found_by_copies(EXPERIMENT, dependence, attacker)
 
 
 def test_errors_on_a_table_are_those_that_were_computed():
@@ -163,7 +171,8 @@ def test_errors_on_a_table_are_those_that_were_computed():
         for count in range(1, len(ORDER) + 1):
             wanted = overall(ORDER[:count], dependence)
             assert found[count - 1] == pytest.approx([wanted, wanted], rel=0.08)
-    assert errors(LINEAR)[1:] == pytest.approx(np.zeros((len(ORDER) - 1, 2)), abs=1e-9)
+        expected = expected_by_copies(EXPERIMENT.pool)[dependence]
+        assert found.min(axis=1) == pytest.approx(expected, rel=0.08)
 
 
 def test_on_a_ladder_the_error_falls_only_with_a_better_copy():
@@ -188,19 +197,13 @@ def test_who_learns_every_covariance_pays_for_further_copies():
     assert (many[2:] < few[2:]).all()
 
 
-def test_learned_moments_are_those_of_the_table():
-    copy = simulated_copies(TRUE, [0.5], LADDER, FACTOR, Silent())[0]
-    for noise, shown in (
-        ("proportional", copy),
-        ("separate", TRUE + np.sqrt(np.diag(MOMENTS.covariance) / 2)[:, None] * normals()),
-    ):
-        learned = learned_moments(shown, 0.5, 6000, noise)
-        assert learned.mean == pytest.approx(MOMENTS.mean, rel=0.03)
-        assert learned.covariance == pytest.approx(MOMENTS.covariance, rel=0.12)
-
-
-def normals():
-    return np.random.default_rng(3).normal(size=TRUE.shape)
+@pytest.mark.parametrize("noise", Noise)
+def test_learned_moments_are_those_of_the_table(noise):
+    asked = pool(levels=[0.5], noise=noise.value)
+    copy = make_experiment(asked, None, Silent()).copies[LADDER][0]
+    learned = learned_moments(copy, 0.5, 6000, asked.noise)
+    assert learned.mean == pytest.approx(MOMENTS.mean, rel=0.03)
+    assert learned.covariance == pytest.approx(MOMENTS.covariance, rel=0.12)
 
 
 def test_too_small_samples_are_refused():
@@ -209,27 +212,52 @@ def test_too_small_samples_are_refused():
     with pytest.raises(EstimationError, match="3 complete records are too few"):
         learned_weights(copies, [1.0, 2.0], 400)
     with pytest.raises(EstimationError, match="2 complete records"):
-        learned_moments(copies[0], 1.0, 2)
+        learned_moments(copies[0], 1.0, 2, np.eye(2))
 
 
-def test_the_ladder_copies_of_an_experiment_are_the_rungs_of_one_ladder():
-    for dependence in Dependence:
-        copies = simulated_copies(TRUE, ORDER, dependence, FACTOR, Silent())
-        noise = (copies - TRUE)[:, 0] / FACTOR[0, 0]
+def test_the_copies_of_an_experiment_hang_together_as_stated():
+    for dependence, copies in EXPERIMENT.copies.items():
+        noise = (copies - TRUE)[:, 0] / MOMENTS.spreads[0]
         found = noise @ noise.T / TRUE.shape[1]
         assert found == pytest.approx(between_copies(ORDER, dependence), abs=0.07)
 
 
-def test_a_histogram_of_errors_counts_every_record_once():
-    true = np.array([0.0, 0.0, 0.0, np.nan, 0.0])
-    guessed = np.array([0.5, -1.5, 2.5, 1.0, 99.0])
-    found = error_histogram(true, guessed, np.arange(4.0))
-    assert found.shares == pytest.approx([0.25, 0.25, 0.25])
-    assert found.cumulated == pytest.approx([0.25, 0.5, 0.75])
+def test_copies_are_rounded_and_bounded_as_releases_are():
+    asked = pool(rounding={"a": 5.0}, lowest={"a": 20.0})
+    found = make_experiment(asked, 500, Silent())
+    assert found.true.shape == (2, 500)
+    for copies in found.copies.values():
+        assert (copies[:, 0] % 5.0 == 0.0).all()
+        assert copies[:, 0].min() == 20.0
+
+
+def test_an_experiment_on_who_knows_the_distribution_finds_the_ladder_sound():
+    ordered = make_experiment(pool(levels=sorted(ORDER)), 600, Silent())
+    found = bayes_experiment(ordered, 300, Silent())
+    assert found.records == 300
+    assert found.growth[LADDER].apart < 1e-9
+    assert found.growth[INDEPENDENT].errors[-1].max() < 0.8 * found.growth[LADDER].errors[-1].min()
+    assert found.linear == pytest.approx(np.full((8, 2), 0.3 / 1.3), rel=0.1)
+
+
+def test_incomplete_records_are_left_out_of_an_experiment():
+    holes = TRUE.copy()
+    holes[1, ::3] = np.nan
+    attributes = attributes_of(number_columns(a=holes[0], b=holes[1]))
+    assert complete_records(attributes).shape == (2, 4000)
+    assert complete_records(attributes, 100).shape == (2, 100)
+
+
+def test_an_experiment_needs_a_mechanism_with_noise():
+    uniform = mechanism_called("uniform")
+    asked = Pool(uniform, {}, EXPERIMENT.pool.attributes, (0.5,))
+    with pytest.raises(PolicyError, match="Nothing is known of the noise on a, b"):
+        expected_by_copies(asked)
 
 
 def test_missing_numbers_are_left_out():
-    copies = simulated_copies(TRUE, [1.0], LADDER, FACTOR, Silent())
+    asked = pool()
+    copies = simulated_copies(GAUSSIAN, asked.attributes, asked.settings, TRUE, [1.0], Silent())
     holes = TRUE.copy()
     holes[1, ::3] = np.nan
     copies = copies + np.where(np.isnan(holes), np.nan, 0.0)

@@ -17,10 +17,11 @@ from app.engine.audit.gaussian_bayes import (
     empirical_prior,
     posterior_means,
 )
-from app.engine.audit.gaussian_experiment import simulated_copies
+from app.engine.audit.gaussian_experiment import Pool, make_experiment
 from app.engine.covariance import factor_of
 from app.engine.errors import EstimationError
 from app.engine.progress import Silent
+from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 FACTOR = np.array([[1.5, 0.0], [0.4, 0.7]])
@@ -80,17 +81,14 @@ def test_on_a_ladder_the_whole_posterior_is_that_of_the_best_copy(levels, seed):
 
 def test_on_a_table_the_ladder_holds_and_independent_noise_does_not():
     true = groups()
-    factor = factor_of(np.cov(true, bias=True))
-    levels = [1.0, 0.5, 2.0, 0.75]
+    attributes = attributes_of(number_columns(a=true[0], b=true[1]))
+    asked = Pool(
+        GAUSSIAN, GAUSSIAN.complete_settings(attributes, {}), attributes, (1.0, 0.5, 2.0, 0.75)
+    )
+    copies = make_experiment(asked, None, Silent()).copies
+    factor = factor_of(asked.noise)
     found = {
-        how: bayes_errors(
-            true,
-            simulated_copies(true, levels, how, factor, Silent()),
-            levels,
-            how,
-            factor,
-            Silent(),
-        )
+        how: bayes_errors(true, copies[how], asked.levels, how, factor, Silent())
         for how in (LADDER, INDEPENDENT)
     }
     assert found[LADDER].apart < 1e-7

@@ -1,45 +1,41 @@
-"""What a coalition learns of numbers, computed in a job from snapshots; no widgets here."""
+"""What a coalition learns of numbers, as the page shows it; computed in a job, no widgets here."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.engine.audit.gaussian_attack import (
-    Dependence,
-    errors_by_copies,
-    estimate,
-    joint_weights,
-    learned_moments,
+from app.engine.audit.form_leak import FormLeaks
+from app.engine.audit.gaussian_attack import Dependence
+from app.engine.audit.gaussian_experiment import (
+    Attacker,
+    BayesExperiment,
+    Experiment,
+    Pool,
+    bayes_experiment,
+    expected_by_copies,
+    guesses,
+    make_experiment,
 )
-from app.engine.covariance import Moments, estimate_moments
-from app.engine.errors import PolicyError
 from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import ReleaseRequest
-from app.engine.progress import Context, Part, Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Attribute, EncodedColumn
+from app.engine.mechanisms.forming import form_leaks_of, is_formed
+from app.engine.progress import Context, Part
+from app.engine.table import Attribute
 from app.plots.bayes_by_copies import BayesData
 from app.plots.error_by_copies import CopiesData
 from app.plots.error_histogram import ErrorsData
 from app.project.model import PolicyEntry
 from app.ui.panels.audit.holdings import Holding
-from app.ui.panels.audit.numbers_bayes import weigh_bayes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-Floats = npt.NDArray[np.float64]
 
 MOST_ROWS: Final = 5_000
+BAYES_ROWS: Final = 1_500
+"""Records that somebody guesses who knows the distribution: each is compared with all others."""
 SAMPLES: Final = (100, 200, 300)
 """Records per squared attribute from which an attacker learns the distribution."""
-_KEY: Final = b"the audit of numbers"
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,23 @@ class NumbersCoalition:
     attributes: tuple[Attribute, ...]
     holdings: tuple[Holding, ...]
 
+    @cached_property
+    def pool(self) -> Pool:
+        """What the engine needs to know of it."""
+        mechanism = mechanism_called(self.entry.mechanism)
+        levels = tuple(holding.level for holding in self.holdings)
+        return Pool(mechanism, self.entry.settings, self.attributes, levels)
+
     @property
-    def levels(self) -> list[float]:
-        """σ² of every copy."""
-        return [holding.level for holding in self.holdings]
+    def formed(self) -> bool:
+        """Whether released numbers are rounded or bounded, and so no ladder any more."""
+        pool = self.pool
+        return is_formed(pool.mechanism, pool.attributes, pool.settings)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members, the most trusted first."""
+        return tuple(holding.recipient for holding in self.holdings)
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,14 @@ class WeighedNumbers:
         each attribute's place, how far off single guesses are.
     bayes
         For each attribute, what is open to somebody who knows how the numbers are distributed.
+    forms
+        What rounding and bounds give away; None where there are none.
     """
 
     copies: CopiesData
     errors: Mapping[tuple[int, int], ErrorsData]
     bayes: tuple[BayesData, ...]
+    forms: FormLeaks | None
 
 
 def weigh_copies(coalition: NumbersCoalition) -> CopiesData:
@@ -94,12 +106,10 @@ def weigh_copies(coalition: NumbersCoalition) -> CopiesData:
     SfumatoError
         If nothing is known of the noise, or the numbers' spread can't be measured.
     """
-    covariance = estimate_moments(coalition.attributes).covariance
-    noise = _noise(coalition)
-    errors = errors_by_copies(coalition.levels, covariance, noise)
+    errors = expected_by_copies(coalition.pool)
     return CopiesData(
         coalition.entry.key,
-        tuple(holding.recipient for holding in coalition.holdings),
+        coalition.names,
         errors[Dependence.LADDER],
         errors[Dependence.INDEPENDENT],
         errors[Dependence.LINEAR],
@@ -120,96 +130,54 @@ def weigh_numbers(
     context
         Progress and cancelling.
     """
-    copies = weigh_copies(coalition)
-    true = _complete(coalition.attributes)
-    context.report(0.1, "Releasing copies")
-    ladder = _copies(coalition, true, apart=False)
-    context.report(0.3, "Releasing copies with noise of their own")
-    independent = _copies(coalition, true, apart=True)
-    found: dict[tuple[int, int], ErrorsData] = {}
+    copies, pool = weigh_copies(coalition), coalition.pool
+    experiment = make_experiment(pool, MOST_ROWS, Part(context, 0.0, 0.2))
+    errors: dict[tuple[int, int], ErrorsData] = {}
     for place, (samples, words) in enumerate(zip((0, *SAMPLES), knowledge_words, strict=True)):
-        context.report(0.5 + 0.05 * place, "Guessing every record")
-        off = {
-            dependence: np.abs(_guess(coalition, held, dependence, samples) - true)
-            for dependence, held in (
-                (Dependence.LADDER, ladder),
-                (Dependence.INDEPENDENT, independent),
-            )
-        }
-        for column, attribute in enumerate(coalition.attributes):
-            found[samples, column] = ErrorsData(
-                attribute.name,
-                len(coalition.holdings),
-                words,
-                float(true[column].std()),
-                off[Dependence.LADDER][column],
-                off[Dependence.INDEPENDENT][column],
-            )
-    bayes = weigh_bayes(
-        copies.names,
-        [attribute.name for attribute in coalition.attributes],
-        coalition.levels,
-        true,
-        {Dependence.LADDER: ladder, Dependence.INDEPENDENT: independent},
-        _noise(coalition),
-        Part(context, 0.7, 1.0),
+        context.report(0.2 + 0.05 * place, "Guessing every record")
+        found = _errors(experiment, samples, words)
+        errors |= {(samples, column): data for column, data in enumerate(found)}
+    bayes = bayes_experiment(experiment, BAYES_ROWS, Part(context, 0.4, 0.7))
+    forms = form_leaks_of(
+        pool.mechanism, pool.levels, pool.attributes, pool.settings, Part(context, 0.7, 1.0)
     )
-    return WeighedNumbers(copies, found, bayes)
+    return WeighedNumbers(copies, errors, _bayes(coalition, bayes), forms)
 
 
-def _noise(coalition: NumbersCoalition) -> Floats:
-    """Return the covariance of the noise at σ² = 1."""
-    mechanism = mechanism_called(coalition.entry.mechanism)
-    level = coalition.levels[0]
-    noise = mechanism.noise_covariance(level, coalition.attributes, coalition.entry.settings)
-    if noise is None:
-        raise PolicyError(
-            "Nothing is known of the noise on {entry}.",
-            "Choose a mechanism that adds noise to numbers.",
-            entry=coalition.entry.key,
+def _errors(experiment: Experiment, samples: int, words: str) -> tuple[ErrorsData, ...]:
+    """Return for each attribute how far off guesses are that were learned from so many records."""
+    attributes = experiment.pool.attributes
+    attacker = Attacker(samples * len(attributes) ** 2 if samples else None)
+    off = {
+        dependence: np.abs(guesses(experiment, dependence, attacker) - experiment.true)
+        for dependence in experiment.copies
+    }
+    return tuple(
+        ErrorsData(
+            attribute.name,
+            len(experiment.pool.levels),
+            words,
+            float(experiment.true[column].std()),
+            off[Dependence.LADDER][column],
+            off[Dependence.INDEPENDENT][column],
         )
-    return noise / level
+        for column, attribute in enumerate(attributes)
+    )
 
 
-def _complete(attributes: Sequence[Attribute]) -> Floats:
-    """Return evenly spaced records in which everything is known, shape (N, n)."""
-    whole = np.stack([a.numbers for a in attributes if a.numbers is not None])
-    known = np.flatnonzero(np.isfinite(whole).all(axis=0))
-    chosen = known[np.linspace(0, len(known) - 1, min(MOST_ROWS, len(known))).astype(np.intp)]
-    return whole[:, chosen]
-
-
-def _copies(coalition: NumbersCoalition, true: Floats, *, apart: bool) -> Floats:
-    """Return every member's copy, shape (M, N, n); `apart` with noise of its own for each.
-
-    The keys are such that everyone knows: nothing of this is released.
-    """
-    mechanism = mechanism_called(coalition.entry.mechanism)
-    copies = []
-    for place, level in enumerate(coalition.levels):
-        secret = hashlib.sha256(_KEY + (bytes([place % 256, 1]) if apart else b"")).digest()
-        columns = tuple(
-            EncodedColumn(attribute, np.ascontiguousarray(true[column]))
-            for column, attribute in enumerate(coalition.attributes)
+def _bayes(coalition: NumbersCoalition, found: BayesExperiment) -> tuple[BayesData, ...]:
+    ladder, apart = (
+        found.growth[dependence] for dependence in (Dependence.LADDER, Dependence.INDEPENDENT)
+    )
+    return tuple(
+        BayesData(
+            attribute.name,
+            coalition.names,
+            ladder.errors[:, place],
+            apart.errors[:, place],
+            found.linear[:, place],
+            ladder.apart,
+            found.records,
         )
-        ids = np.arange(true.shape[1], dtype=np.uint64)
-        settings = {k: v for k, v in coalition.entry.settings.items() if k != "adopted"}
-        request = ReleaseRequest(columns, settings, level, ids, KeyRing(secret))
-        released = mechanism.release(request, Silent())
-        series = [released[attribute.name] for attribute in coalition.attributes]
-        copies.append([s.to_numpy(dtype=np.float64, na_value=np.nan) for s in series])
-    return np.array(copies)
-
-
-def _guess(
-    coalition: NumbersCoalition, copies: Floats, dependence: Dependence, samples: int
-) -> Floats:
-    """Return the coalition's guess of every record, shape (N, n)."""
-    noise = _noise(coalition)
-    moments: Moments = estimate_moments(coalition.attributes)
-    if samples:
-        size = len(coalition.attributes)
-        stated = str(coalition.entry.settings.get("noise", "proportional"))
-        moments = learned_moments(copies[0], coalition.levels[0], samples * size**2, stated)
-    weights = joint_weights(coalition.levels, dependence, moments.covariance, noise)
-    return estimate(copies, weights, moments.mean)
+        for place, attribute in enumerate(coalition.attributes)
+    )

@@ -9,6 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.engine.audit.form_leak import FormLeaks
 from app.engine.errors import SfumatoError
 from app.engine.table import Attribute
 from app.plots.bayes_by_copies import build_bayes_by_copies
@@ -18,15 +19,20 @@ from app.project.model import PolicyEntry
 from app.ui.messages import Message
 from app.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from app.ui.panels.audit.holdings import Holding, planned, released
-from app.ui.panels.audit.numbers_bayes import bayes_sentence
 from app.ui.panels.audit.numbers_weighing import (
     SAMPLES,
     NumbersCoalition,
     WeighedNumbers,
     weigh_numbers,
 )
+from app.ui.panels.audit.numbers_wording import (
+    bayes_sentence,
+    forms_text,
+    knowledge_words,
+    numbers_sentence,
+)
 from app.ui.panels.audit.pages.base import AuditPage
-from app.ui.panels.audit.wording import coalition_sentence, tr
+from app.ui.panels.audit.wording import coalition_sentence
 from app.ui.panels.base import PanelState
 from app.ui.records import releases_of
 from app.ui.session import Session
@@ -64,6 +70,8 @@ class NumbersPage(AuditPage):
         self.errors = PlotView(session.chooser, self)
         self.bayes = PlotView(session.chooser, self)
         self.agreement = label("", "muted", wrap=True)
+        self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
+        self.forms = label("", wrap=True)
         self.pages = QStackedWidget(self)
         self.empty = self._build_empty()
         self.work = self._build_work()
@@ -72,6 +80,7 @@ class NumbersPage(AuditPage):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.pages)
+        self._tell_forms(None)
         self._connect()
         self._refresh()
 
@@ -108,6 +117,8 @@ class NumbersPage(AuditPage):
         page.column.addWidget(self.errors)
         page.column.addWidget(self.bayes)
         page.column.addWidget(self.agreement)
+        page.column.addWidget(self.forms_heading)
+        page.column.addWidget(self.forms)
         page.column.addStretch(1)
         work = QWidget(self)
         column = QVBoxLayout(work)
@@ -221,8 +232,12 @@ class NumbersPage(AuditPage):
             self.sentence.setText(coalition_sentence("", ()))
             return
         entry, attributes = entries[str(self.entry.value)]
-        self.sentence.setText(coalition_sentence(entry.key, coalition))
         asked = NumbersCoalition(entry, attributes, coalition)
+        try:
+            self.sentence.setText(numbers_sentence(asked))
+        except SfumatoError as error:
+            self._fail(error)
+            return
         if not self.isVisible() or (asked == self._shown and self._weighed is not None):
             return
         self._shown, self._weighed = asked, None
@@ -242,6 +257,7 @@ class NumbersPage(AuditPage):
         for plot in (self.copies, self.errors, self.bayes):
             plot.clear()
         self.agreement.setText("")
+        self._tell_forms(None)
         self.state_changed.emit()
 
     def _show(self, asked: NumbersCoalition, weighed: WeighedNumbers) -> None:
@@ -250,7 +266,14 @@ class NumbersPage(AuditPage):
         self._weighed = weighed
         self.copies.show_plot(partial(build_error_by_copies, weighed.copies))
         self._draw_guesses()
+        self._tell_forms(weighed.forms)
         self.state_changed.emit()
+
+    def _tell_forms(self, leaks: FormLeaks | None) -> None:
+        """Say what rounding and bounds give away, where there are any."""
+        self.forms.setText(forms_text(leaks))
+        for part in (self.forms_heading, self.forms):
+            part.setVisible(leaks is not None)
 
     def _draw_guesses(self, _chosen: object = None) -> None:
         """Show how close guesses come: linear ones, and those of who knows the distribution."""
@@ -263,18 +286,12 @@ class NumbersPage(AuditPage):
         if place < len(self._weighed.bayes):
             bayes = self._weighed.bayes[place]
             self.bayes.show_plot(partial(build_bayes_by_copies, bayes))
-            self.agreement.setText(bayes_sentence(bayes))
+            formed = self._weighed.forms is not None
+            self.agreement.setText(bayes_sentence(bayes, formed=formed))
 
     def _fail(self, error: SfumatoError) -> None:
         self._forget()
         self.tell(Message.of_error(error, topic="numbers"))
-
-
-def knowledge_words(samples: int, size: int) -> str:
-    """Return what somebody knows of the distribution, in words."""
-    if samples == 0:
-        return tr("the means and the covariance exactly")
-    return tr("what {count} released records tell", count=samples * size**2)
 
 
 PAGE = NumbersPage

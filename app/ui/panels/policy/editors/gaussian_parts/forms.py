@@ -12,7 +12,7 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
-from app.engine.gaussian_settings import offered_form
+from app.engine.gaussian_settings import FORM_SETTINGS, offered_form
 from app.engine.mechanisms.base import Settings
 from app.engine.table import Attribute
 from app.ui.panels.policy.wording import tr
@@ -21,7 +21,7 @@ from app.ui.widgets.fields import NumberField
 from app.ui.widgets.layout import ElidedLabel, label, row
 
 FIELD: Final = 88
-PARTS: Final = ("rounding", "lowest", "highest")
+PARTS: Final = FORM_SETTINGS
 Forms = Mapping[str, Mapping[str, float]]
 """For each of `PARTS`, the attributes it applies to and the number."""
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.engine.audit.form_leak import FormLeak
-from app.plots.figure import percent
+from app.engine.audit.form_leak import FormLeaks
+from app.project.form_leaks import form_leak_sentences
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import button, label, row
-from app.ui.wording import grouped
-
-NOTICED = 0.0005
-"""A smaller share of the variance drowns in what the measurement itself is off by."""
+from app.ui.wording import typeset
 
 
 class LeakCard(QWidget):
@@ -53,43 +48,12 @@ class LeakCard(QWidget):
         """Say why the change can't be in force."""
         self._show(text, accept=False)
 
-    def show_leaks(self, leaks: Sequence[FormLeak]) -> None:
-        """Say what was measured."""
-        self._show(leak_words(leaks), accept=True)
+    def show_leaks(self, leaks: FormLeaks) -> None:
+        """Say what was measured: by linear estimates, and by the strongest attack there is."""
+        told = "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
+        self._show(told, accept=True)
 
     def _show(self, text: str, *, accept: bool) -> None:
         self.text.setText(text)
         self.accept.setEnabled(accept)
         self.show()
-
-
-def leak_words(leaks: Sequence[FormLeak]) -> str:
-    """Return what was measured, for the attribute that loses most."""
-    if not leaks:
-        return tr(
-            "There are too few records to measure what this gives away. Together, recipients can"
-            " never learn more than the most trusted one would without rounding and bounds."
-        )
-    worst = max(leaks, key=lambda found: found.leak)
-    details = {
-        "name": worst.attribute,
-        "alone": percent(worst.alone, 1),
-        "together": percent(worst.together, 1),
-        "plain": percent(worst.plain, 1),
-        "leak": percent(worst.leak, 2),
-        "rows": grouped(worst.rows),
-    }
-    measured = tr(
-        "Measured on {rows} records: the best estimate from the most trusted release leaves"
-        " {alone} of the variance of {name} open, from all releases together {together};"
-        " without rounding and bounds it would be {plain}.",
-        **details,
-    )
-    if worst.leak < NOTICED:
-        return measured + " " + tr("What pooling gains can't be told from chance.")
-    gains = tr(
-        "Pooling gains {leak}. It never gains more than the most trusted release alone would"
-        " tell without rounding and bounds.",
-        **details,
-    )
-    return f"{measured} {gains}"

@@ -9,8 +9,7 @@ from typing import Any, Final
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
-from app.engine.adopted_settings import ADOPTED
-from app.engine.audit.form_leak import FormLeak, measure_form_leak
+from app.engine.audit.form_leak import FormLeaks
 from app.engine.errors import SfumatoError
 from app.engine.gaussian_levels import Uncertainty
 from app.engine.gaussian_settings import Noise
@@ -176,16 +175,7 @@ class GaussianSettingsEditor(SettingsEditor):
         self.leak.show_measuring()
         self.session.runner.run(
             tr("Measuring what rounding gives away"),
-            partial(
-                measure_form_leak,
-                MECHANISM,
-                self._attributes,
-                {
-                    "formed": without_adopted(settings),
-                    "plain": without_adopted(with_forms(settings, {})),
-                },
-                self._levels(),
-            ),
+            partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings),
             partial(self._show_leak, wanted),
             lambda error: self.leak.show_problem(" ".join(error_texts(error))),
             key=JOB,
@@ -204,8 +194,8 @@ class GaussianSettingsEditor(SettingsEditor):
                 continue  # the policy says what is wrong with this recipient's level
         return levels or [1.0]
 
-    def _show_leak(self, forms: Forms, leaks: tuple[FormLeak, ...]) -> None:
-        if forms == self._draft:
+    def _show_leak(self, forms: Forms, leaks: FormLeaks | None) -> None:
+        if forms == self._draft and leaks is not None:
             self.leak.show_leaks(leaks)
 
     def _accept(self) -> None:
@@ -224,11 +214,6 @@ class GaussianSettingsEditor(SettingsEditor):
     def _state(self, settings: dict[str, Any]) -> None:
         self.settings_stated.emit(settings)
         self.finished.emit()
-
-
-def without_adopted(settings: Settings) -> dict[str, Any]:
-    """Return settings without the releases that were made elsewhere: rounding is about ours."""
-    return {name: value for name, value in settings.items() if name != ADOPTED}
 
 
 def _published(told: bool) -> str:

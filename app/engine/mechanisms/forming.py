@@ -1,0 +1,64 @@
+"""What a mechanism offers whose released numbers can be rounded and bounded."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from app.engine.audit.form_leak import FormLeaks
+from app.engine.mechanisms.base import Mechanism, Settings
+from app.engine.progress import Context
+from app.engine.table import Attribute
+
+
+class Forming(Mechanism):
+    """A mechanism whose released numbers can be rounded and bounded: then they are no ladder."""
+
+    @abstractmethod
+    def forms(self, attributes: Sequence[Attribute], settings: Settings) -> bool:
+        """Return whether any released numbers are rounded or bounded."""
+
+    @abstractmethod
+    def form_leaks(
+        self,
+        levels: Sequence[float],
+        attributes: Sequence[Attribute],
+        settings: Settings,
+        context: Context,
+    ) -> FormLeaks | None:
+        """Measure what the looks of released numbers tell somebody who pools releases.
+
+        Parameters
+        ----------
+        levels
+            The levels of what is pooled, at least one.
+        attributes
+            The entry's attributes with their numbers.
+        settings
+            The mechanism's settings.
+        context
+            Progress and cancelling.
+
+        Returns
+        -------
+        FormLeaks or None
+            None where numbers are released as the ladder has them: then pooling tells nothing.
+        """
+
+
+def is_formed(mechanism: Mechanism, attributes: Sequence[Attribute], settings: Settings) -> bool:
+    """Return whether released numbers are not as the ladder has them."""
+    return isinstance(mechanism, Forming) and mechanism.forms(attributes, settings)
+
+
+def form_leaks_of(
+    mechanism: Mechanism,
+    levels: Sequence[float],
+    attributes: Sequence[Attribute],
+    settings: Settings,
+    context: Context,
+) -> FormLeaks | None:
+    """Return what `Forming.form_leaks` measures; None for mechanisms that form nothing."""
+    if not isinstance(mechanism, Forming):
+        return None
+    return mechanism.form_leaks(levels, attributes, settings, context)
