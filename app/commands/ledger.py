@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from app.commands.base import Command, ExitCode, add_project, open_project
 from app.commands.terminal import Terminal
 from app.commands.verify import check_chain
+from app.project.adopted_files import AdoptedFile
 from app.project.errors import LedgerTampered
-from app.project.ledger import Entry
+from app.project.ledger import Entry, EntryKind
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -32,8 +33,19 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def line_of(entry: Entry) -> str:
     """Return an entry as one line: number, time, kind and what it is about."""
     about = [entry.details.get(key) for key in ("recipient", "holder", "target", "reason")]
+    about += _adopted(entry) if entry.kind == EntryKind.ADOPTED else []
     shown = "  ".join(str(part) for part in about if part)
     return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
+
+
+def _adopted(entry: Entry) -> list[str]:
+    """Return what an adoption is of: attribute, level, place on the ladder, and file."""
+    try:
+        file = AdoptedFile.from_dict(entry.details["release"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []  # written by another version
+    place = "on the ladder" if file.rung else "beside the ladder"
+    return [f"{entry.details.get('attribute', '')} at {file.level:g}, {place}", file.file]
 
 
 COMMAND = Command("ledger", "List the ledger and check its chain.", 70, _add_arguments, _run)

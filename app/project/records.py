@@ -26,11 +26,12 @@ class ReleaseState(StrEnum):
     """It was interrupted and its files are gone; someone may have them."""
 
 
-_END_STATES: Mapping[str, ReleaseState] = {
+END_STATES: Mapping[str, ReleaseState] = {
     EntryKind.RELEASE_COMPLETED: ReleaseState.COMPLETED,
     EntryKind.RELEASE_ABANDONED: ReleaseState.ABANDONED,
     EntryKind.RELEASE_UNTRACED: ReleaseState.UNTRACED,
 }
+"""The state that each kind of entry brings a release into."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,10 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
                 found[entry.number] = _record(entry)
             except (KeyError, TypeError, ValueError, AttributeError):
                 raise tampered_at(entry.number) from None
-        elif entry.kind in _END_STATES:
+        elif entry.kind in END_STATES:
             prepared = entry.details.get("prepared")
             if prepared in found:
-                found[prepared] = replace(found[prepared], state=_END_STATES[entry.kind])
+                found[prepared] = replace(found[prepared], state=END_STATES[entry.kind])
     return tuple(found.values())
 
 

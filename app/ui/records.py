@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.engine.progress import Context
 from app.project.errors import LedgerTampered
+from app.project.ledger_events import LedgerEvent, events_in
 from app.project.records import ReleaseRecord
 from app.project.store import ProjectFile
 from app.ui.session import Session
@@ -19,6 +20,16 @@ def releases_of(session: Session) -> tuple[ReleaseRecord, ...]:
         return ()
     try:
         return session.project.releases
+    except LedgerTampered:
+        return ()
+
+
+def events_of(session: Session) -> tuple[LedgerEvent, ...]:
+    """Return everything that the ledger tells of, oldest first; nothing where `releases_of` has."""
+    if session.project is None:
+        return ()
+    try:
+        return events_in(session.project.ledger.entries)
     except LedgerTampered:
         return ()
 

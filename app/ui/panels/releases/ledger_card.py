@@ -1,4 +1,4 @@
-"""The ledger: every release, whether the record is intact, and the way to verify a file."""
+"""The ledger: all it tells of, whether the record is intact, and the way to verify a file."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QStackedWidget, QWidget
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QWidget
 
-from app.project.records import ReleaseRecord
+from app.project.ledger_events import LedgerEvent, Subject
 from app.project.verify import VerificationReport
-from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, WHEN, LedgerModel
+from app.ui.panels.releases.ledger_model import BUNDLE, DIGEST, LEVELS, WHEN, LedgerModel
 from app.ui.panels.releases.verification import VerificationView
+from app.ui.theme import Space
+from app.ui.widgets.fields import Segments
+from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import Badge, Card, EmptyState, button, row
 from app.ui.widgets.tables import TableView
 
 WIDE: Final = 780
-"""From this width on, the bundles' names are shown."""
+"""From this width on, the digests' beginnings are shown."""
+WIDEST: Final = 1000
+"""From this width on, the files' names are shown as well."""
 
 
 class LedgerCard(Card):
-    """Shows the releases made, or what a verification found."""
+    """Shows what happened to the project, or what a verification found."""
 
     folder_asked = Signal(object)
     """The folder of a release should be shown: its `Path`."""
@@ -34,16 +39,18 @@ class LedgerCard(Card):
         self.table = self._build_table()
         self.empty = EmptyState(
             "releases",
-            self.tr("No release was made yet"),
+            self.tr("Nothing is written down yet"),
             self.tr(
                 "Each release is written down here: when, to whom, at which levels, and the"
-                " digest of its files."
+                " digest of its files; and so is what was adopted, overridden or changed."
             ),
         )
+        self.nothing = EmptyState("search", self.tr("The ledger has nothing like this"), "")
+        self.nothing.add_button(button(self.tr("Show everything"), self._show_everything))
         self.report = VerificationView(self)
         self.pages = QStackedWidget(self)
         self.report.closed.connect(lambda: self.pages.setCurrentWidget(self._list))
-        for page in (self.table, self.empty, self.report):
+        for page in (self.table, self.empty, self.nothing, self.report):
             self.pages.addWidget(page)
         self._list: QWidget = self.empty
         self.pages.setCurrentWidget(self.empty)
@@ -55,28 +62,61 @@ class LedgerCard(Card):
             icon="verify",
             tip=self.tr("Choose a bundle, or drop one here"),
         )
+        self.copy = button(
+            self.tr("&Copy"),
+            self._copy,
+            icon="copy",
+            tip=self.tr("Copy the chosen lines, or all that are shown, with whole digests"),
+        )
         self.show_folder.setEnabled(False)
+        self.filters = self._build_filters()
         self.body.removeWidget(self.heading)
         head = row(self.heading)
         head.addSpacing(8)
         head.addWidget(self.intact)
         head.addStretch(1)
-        head.addWidget(self.show_folder)
-        head.addWidget(self.verify)
+        for one in (self.copy, self.show_folder, self.verify):
+            head.addWidget(one)
         self.body.addLayout(head)
+        self.body.addWidget(self.filters)
         self.body.addWidget(self.pages, 1)
-        self.setMinimumHeight(260)
+        self.setMinimumHeight(300)
+
+    def _build_filters(self) -> QWidget:
+        """Return the choice of what the events are about, beside the words to look for."""
+        self.subject = Segments(
+            (
+                (None, self.tr("All")),
+                (Subject.RELEASE, self.tr("Releases")),
+                (Subject.ADOPTION, self.tr("Adoptions")),
+                (Subject.OVERRIDE, self.tr("Overrides")),
+                (Subject.PROJECT, self.tr("Project")),
+            ),
+            self,
+        )
+        self.subject.setAccessibleName(self.tr("What the ledger's lines are about"))
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Name, level, reason, file or digest"))
+        self.search.setAccessibleName(self.tr("Look for words in the ledger"))
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.subject.chosen.connect(self._narrow)
+        self.search.textChanged.connect(self._narrow)
+        whole = QWidget(self)
+        line = row(self.subject, self.search, spacing=Space.BETWEEN)
+        line.setStretch(1, 1)
+        whole.setLayout(line)
+        return whole
 
     def _build_table(self) -> TableView:
-        table = TableView(self, row_numbers=False)
+        table = _LedgerTable(self)
         table.setModel(self.model)
         table.setProperty("framed", False)
-        table.setAccessibleName(self.tr("Releases in the ledger"))
+        table.setAccessibleName(self.tr("What the ledger tells of"))
         table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(TableView.SelectionMode.SingleSelection)
         table.setSortingEnabled(True)
         table.sortByColumn(WHEN, Qt.SortOrder.DescendingOrder)
-        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        table.setTextElideMode(Qt.TextElideMode.ElideRight)
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(BUNDLE, QHeaderView.ResizeMode.Stretch)
@@ -86,19 +126,45 @@ class LedgerCard(Card):
         return table
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the bundles' names out where there is no room for them; the tip has them."""
+        """Leave out what there is no room for; levels and reasons come first. Copies have all."""
         super().resizeEvent(event)
-        self.table.setColumnHidden(BUNDLE, self.width() < WIDE)
+        self.table.setColumnHidden(DIGEST, self.width() < WIDE)
+        self.table.setColumnHidden(BUNDLE, self.width() < WIDEST)
 
-    def show_records(self, records: Sequence[ReleaseRecord]) -> None:
-        """Show the releases of a ledger."""
+    def show_events(self, events: Sequence[LedgerEvent]) -> None:
+        """Show what a ledger tells of."""
         reading = self.pages.currentWidget() is self.report
-        self.model.show_records(records)
-        self._list = self.table if records else self.empty
-        self.show_folder.setVisible(bool(records))
-        self._allow_folder()
+        self.model.show_events(events)
+        for button_ in (self.show_folder, self.copy):
+            button_.setVisible(bool(events))
+        self._choose_list()
         if not reading:
-            self.pages.setCurrentWidget(self._list)
+            self.show_ledger()
+
+    def _narrow(self, _changed: object = None) -> None:
+        subject = self.subject.value
+        self.model.narrow(subject if isinstance(subject, Subject) else None, self.search.text())
+        self._choose_list()
+        self.show_ledger()
+
+    def _show_everything(self) -> None:
+        self.subject.set_value(None)
+        self.search.clear()
+        self._narrow()
+
+    def _choose_list(self) -> None:
+        """Show the lines, or why there are none."""
+        shown = bool(self.model.rowCount())
+        nothing = self.nothing if self.model.count() else self.empty
+        self._list = self.table if shown else nothing
+        self.copy.setEnabled(shown)
+        self._allow_folder()
+
+    def _copy(self) -> None:
+        if not self.table.copy():
+            self.table.selectAll()
+            self.table.copy()
+            self.table.clearSelection()
 
     def show_intact(self, icon: str, token: str, words: str, detail: str = "") -> None:
         """Say whether the ledger is as it was written."""
@@ -107,22 +173,42 @@ class LedgerCard(Card):
         self.intact.setVisible(bool(words))
 
     def show_ledger(self) -> None:
-        """Show the releases, and no longer what a verification found."""
+        """Show the ledger, and no longer what a verification found."""
+        self.filters.setVisible(bool(self.model.count()))
         self.pages.setCurrentWidget(self._list)
 
     def show_report(self, name: str, report: VerificationReport) -> None:
         """Show what a verification found."""
         self.report.show_report(name, report)
+        self.filters.hide()
         self.pages.setCurrentWidget(self.report)
 
-    def _chosen(self) -> ReleaseRecord | None:
+    def _chosen(self) -> Path | None:
+        """Return the bundle of the one line that is chosen."""
         rows = self.table.selectionModel().selectedRows()
-        return self.model.record(rows[0].row()) if rows else None
+        return self.model.line(rows[0].row()).bundle if len(rows) == 1 else None
 
     def _allow_folder(self, *_changes: object) -> None:
         self.show_folder.setEnabled(self._chosen() is not None)
 
     def _ask_for_folder(self) -> None:
-        record = self._chosen()
-        if record is not None:
-            self.folder_asked.emit(Path(record.target))
+        bundle = self._chosen()
+        if bundle is not None:
+            self.folder_asked.emit(bundle)
+
+
+class _LedgerTable(TableView):
+    """Lines that are copied with whole paths, digests and the entries' numbers."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, row_numbers=False)
+
+    def copy(self) -> bool:
+        """Copy the chosen lines as tab-separated text; return whether there were any."""
+        model, chosen = self.model(), self.selectionModel()
+        if not isinstance(model, LedgerModel) or not chosen.selectedRows():
+            return False
+        rows = sorted(index.row() for index in chosen.selectedRows())
+        lines = [model.copied_header(), *(model.copied(row) for row in rows)]
+        QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
+        return True

@@ -1,74 +1,55 @@
-"""The releases that the ledger tells of, newest first."""
+"""What the ledger tells of, the newest first: a line for each event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import (
-    QT_TRANSLATE_NOOP,
-    QAbstractTableModel,
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 
-from app.engine.errors import SfumatoError
-from app.engine.mechanisms import mechanism_called
-from app.project.records import ReleaseRecord, ReleaseState
+from app.project.ledger_events import LedgerEvent, Subject
+from app.ui.panels.releases.ledger_wording import Line, contradictions, line_of
 from app.ui.theme import font
 from app.ui.widgets.icons import themed_icon
-from app.ui.wording import local_time, statement_text
 
 Index = QModelIndex | QPersistentModelIndex
 STATE, WHEN, RECIPIENT, LEVELS, BUNDLE, DIGEST = range(6)
 DIGEST_SHOWN: Final = 8
 
-STATES: Final = {
-    ReleaseState.COMPLETED: ("good", "good", str(QT_TRANSLATE_NOOP("Ledger", "Released"))),
-    ReleaseState.PREPARED: ("clock", "caution", str(QT_TRANSLATE_NOOP("Ledger", "Unfinished"))),
-    ReleaseState.ABANDONED: ("remove", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Taken back"))),
-    ReleaseState.UNTRACED: ("caution", "caution", str(QT_TRANSLATE_NOOP("Ledger", "Untraced"))),
-}
-"""For each state its drawing, its colour and its word."""
-
-
-def levels_of(record: ReleaseRecord) -> str:
-    """Return a release's levels as they were stated, or a generalized table's levels."""
-    facts = record.details.get("generalization")
-    if facts is not None:
-        levels = zip(facts["quasi_identifiers"], facts["levels"], strict=True)
-        return ";  ".join(f"{name}: {level}" for name, level in levels)
-    parts = []
-    for plan in record.plans:
-        try:
-            text = statement_text(mechanism_called(plan.mechanism), plan.statement)
-        except SfumatoError:  # a mechanism of another version
-            text = plan.mechanism
-        parts.append(f"{plan.key}: {text}")
-    return ";  ".join(parts)
-
 
 class LedgerModel(QAbstractTableModel):
-    """A line for each release."""
+    """A line for each event that is asked for."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._records: list[ReleaseRecord] = []
+        self._all: list[Line] = []
+        self._lines: list[Line] = []
         self._order = (WHEN, Qt.SortOrder.DescendingOrder)
+        self._subject: Subject | None = None
+        self._words: tuple[str, ...] = ()
 
-    def show_records(self, records: Sequence[ReleaseRecord]) -> None:
-        """Show releases, in the order chosen last."""
+    def show_events(self, events: Sequence[LedgerEvent]) -> None:
+        """Show events, in the order chosen last."""
         self.beginResetModel()
-        self._records = list(records)
+        self._all = [line_of(event) for event in events]
         self._arrange()
         self.endResetModel()
 
-    def record(self, row: int) -> ReleaseRecord:
-        """Return the release of a line."""
-        return self._records[row]
+    def narrow(self, subject: Subject | None, text: str) -> None:
+        """Show events about one subject only (None for all), in which every word occurs."""
+        self.beginResetModel()
+        self._subject, self._words = subject, tuple(text.casefold().split())
+        self._arrange()
+        self.endResetModel()
+
+    def line(self, row: int) -> Line:
+        """Return what a line shows."""
+        return self._lines[row]
+
+    def count(self, subject: Subject | None = None) -> int:
+        """Return how many events there are, about a subject or about anything."""
+        return sum(subject in (None, line.event.subject) for line in self._all)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column."""
@@ -81,16 +62,20 @@ class LedgerModel(QAbstractTableModel):
 
     def _arrange(self) -> None:
         column, order = self._order
-        keys: dict[int, Callable[[ReleaseRecord], Any]] = {
-            WHEN: lambda record: record.number,
-            BUNDLE: lambda record: record.target.name,
-        }
-        key = keys.get(column, lambda record: self._text(record, column))
-        self._records.sort(key=key, reverse=order == Qt.SortOrder.DescendingOrder)
+        keys: dict[int, Callable[[Line], Any]] = {WHEN: lambda line: line.event.number}
+        key = keys.get(column, lambda line: _text(line, column).casefold())
+        self._lines = [line for line in self._all if self._is_asked_for(line)]
+        self._lines.sort(key=key, reverse=order == Qt.SortOrder.DescendingOrder)
+
+    def _is_asked_for(self, line: Line) -> bool:
+        if self._subject not in (None, line.event.subject):
+            return False
+        text = " ".join([*(_text(line, column) for column in range(6)), line.digest]).casefold()
+        return all(word in text for word in self._words)
 
     def rowCount(self, parent: Index | None = None) -> int:
-        """Return the number of releases."""
-        return 0 if parent is not None and parent.isValid() else len(self._records)
+        """Return the number of lines."""
+        return 0 if parent is not None and parent.isValid() else len(self._lines)
 
     def columnCount(self, parent: Index | None = None) -> int:
         """Return the number of columns."""
@@ -98,18 +83,41 @@ class LedgerModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what is shown of a cell."""
-        record, column = self._records[index.row()], index.column()
+        line, column = self._lines[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(record, column)
+            return _text(line, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            whole = {BUNDLE: str(record.target), DIGEST: record.digest}
-            return whole.get(column, self._text(record, column))
+            return self._tip(line, column)
         if role == Qt.ItemDataRole.DecorationRole and column == STATE:
-            icon, token, _ = STATES[record.state]
+            icon, token, _ = line.look
             return themed_icon(icon, token)
         if role == Qt.ItemDataRole.FontRole and column in (WHEN, LEVELS, DIGEST):
             return font(tabular=True)
         return None
+
+    def _tip(self, line: Line, column: int) -> str:
+        numbers = [entry.number for entry in (line.event.entry, line.event.ending) if entry]
+        entries = self.tr("Entry {number}") if len(numbers) == 1 else self.tr("Entries {number}")
+        whole = {
+            STATE: entries.format(number=", ".join(str(number) for number in numbers)),
+            BUNDLE: str(line.path or ""),
+            DIGEST: line.digest,
+        }
+        if column == LEVELS and (against := contradictions(line.event)):
+            return f"{line.what}\n{against}"
+        return whole.get(column, _text(line, column))
+
+    def copied_header(self) -> list[str]:
+        """Return the names of what `copied` returns."""
+        names = [str(self.headerData(section, Qt.Orientation.Horizontal)) for section in range(6)]
+        return [self.tr("Entry"), *names]
+
+    def copied(self, row: int) -> list[str]:
+        """Return a line as it is copied: its entry, and all it shows in full."""
+        line = self._lines[row]
+        path = str(line.path) if line.path is not None else ""
+        whole = [line.look[2], line.event.entry.recorded_at, line.who, line.what, path, line.digest]
+        return [str(line.event.number), *(text.replace("\t", " ") for text in whole)]
 
     def headerData(
         self,
@@ -121,20 +129,21 @@ class LedgerModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
             return None
         return (
-            self.tr("State"),
+            self.tr("Event"),
             self.tr("When"),
-            self.tr("To"),
-            self.tr("Levels"),
-            self.tr("Bundle"),
+            self.tr("Who"),
+            self.tr("Levels or reason"),
+            self.tr("File"),
             self.tr("Digest"),
         )[section]
 
-    def _text(self, record: ReleaseRecord, column: int) -> str:
-        return (
-            QCoreApplication.translate("Ledger", STATES[record.state][2]),
-            local_time(record.recorded_at),
-            record.recipient,
-            levels_of(record),
-            record.target.name,
-            record.digest[:DIGEST_SHOWN],
-        )[column]
+
+def _text(line: Line, column: int) -> str:
+    return (
+        line.look[2],
+        line.when,
+        line.who,
+        line.what,
+        line.path.name if line.path is not None else "",
+        line.digest[:DIGEST_SHOWN],
+    )[column]

@@ -26,7 +26,7 @@ from app.ui.panels.releases.dropping import dropped_bundle
 from app.ui.panels.releases.ledger_card import LedgerCard
 from app.ui.panels.releases.making import Made, make_all
 from app.ui.panels.releases.order_card import OrderCard
-from app.ui.records import count_entries, releases_of
+from app.ui.records import count_entries, events_of, releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, ScrollPage, button
@@ -228,7 +228,7 @@ class ReleasesPanel(Panel):
         """Show the releases and examine the chain that holds them together."""
         project = self.session.project
         self._tampering = project.tampering if project is not None else None
-        self.ledger.show_records(releases_of(self.session))
+        self.ledger.show_events(events_of(self.session))
         self.ledger.verify.setEnabled(project is not None and self.session.table is not None)
         self.ledger.show_intact("", "muted", "")
         if project is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from app.project.adopted_files import BY_KEY, AdoptedFile, Match
+from app.project.ledger import EntryKind
 from app.ui.panels.releases.panel import RELEASE_JOB, ReleasesPanel
 from app.ui.scenes import Scene, Stage
 
@@ -52,11 +54,60 @@ def _altered(stage: Stage) -> None:
     stage.settle()
 
 
+def _everything(stage: Stage) -> None:
+    """A ledger with an adoption, an override and a new edition beside the releases."""
+    stage.open_sample()
+    stage.create_project(released=True)
+    project = stage.session.project
+    assert project is not None
+    entry, source = project.document.policy[0], project.document.source
+    assert source is not None
+    earlier = AdoptedFile(
+        "/home/ada/earlier/ward-2024.csv",
+        source.digest,
+        {},
+        {entry.attributes[0]: entry.attributes[0]},
+        0.2,
+        Match(BY_KEY, "patient", "patient"),
+        holder="Cancer registry",
+        part=(9_120, 10_000),
+    )
+    adoption = {
+        "attribute": entry.key,
+        "mechanism": entry.mechanism,
+        "holder": earlier.holder,
+        "release": earlier.to_dict(),
+    }
+    reason = {
+        "reason": "The research institute returned its copy",
+        "release_id": project.releases[-1].release_id,
+        "overridden": {entry.key: f"{entry.key} was perturbed for another recipient before"},
+    }
+    edition = {"from": {"rows": 9_800}, "to": {"rows": source.rows, "path": source.path}}
+    with project.database.transaction() as connection:
+        for kind, details in (
+            (EntryKind.ADOPTED, adoption),
+            (EntryKind.OVERRIDE, reason),
+            (EntryKind.SOURCE_CHANGED, edition),
+        ):
+            project.ledger.append(connection, kind, details)
+    stage.session.ledger_changed.emit()
+    _panel(stage).form.hide()
+    stage.settle()
+
+
+def _narrowed(stage: Stage) -> None:
+    _everything(stage)
+    _panel(stage).ledger.search.setText("nobody")
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("ready", _ready),
     Scene("working", _working),
     Scene("filled", _filled),
+    Scene("ledger", _everything),
+    Scene("ledger-nothing", _narrowed),
     Scene("verified", _verified),
     Scene("error", _altered),
 )

@@ -1,0 +1,137 @@
+"""The ledger's card: everything in one order of time, narrowed and copied by a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.project.ledger import EntryKind
+from app.project.ledger_events import Subject, events_in
+from app.ui.panels.releases import PANEL
+from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from tests.project import adopting as made
+from tests.project.making import new_project
+from tests.ui.hands import click, type_into
+
+WARD = made.ward()
+
+
+def of_another_version(connection, project):
+    """Entries of every kind, and one that only a later version knows."""
+    ledger = project.ledger
+    ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, {})
+    change = {"from": {"rows": 2_500}, "to": {"rows": 3_000, "path": "/data/ward.csv"}}
+    ledger.append(connection, EntryKind.SOURCE_CHANGED, change)
+    ledger.append(connection, EntryKind.ADOPTED, {"holder": "Nobody", "release": {"level": "?"}})
+
+
+@pytest.fixture
+def card(qtbot, session, tmp_path):
+    """The card of a project that adopted a release, made one, and changed since."""
+    (path,) = made.ladder_files(tmp_path, WARD, 0.8)
+    told = made.claim(path, 0.8, holder="Old Clinic")
+    project = new_project(tmp_path, made.adopted(made.settled(), WARD, told))
+    made.released(project, WARD, tmp_path / "out", "Clinic A")
+    with project.database.transaction() as connection:
+        of_another_version(connection, project)
+    session.set_project(project)
+    panel = PANEL(session)
+    qtbot.addWidget(panel)
+    panel.resize(900, 900)
+    panel.show()
+    qtbot.waitUntil(lambda: not session.runner.jobs)
+    panel.pages.setCurrentWidget(panel.work)
+    return panel.ledger
+
+
+def column(card, number):
+    return [card.model.index(row, number).data() for row in range(card.model.rowCount())]
+
+
+def test_everything_stands_in_one_order_of_time_the_newest_first(card):
+    assert column(card, STATE) == [
+        "Adopted",
+        "New edition",
+        "Passphrase",
+        "Released",
+        "Adopted",
+        "Created",
+    ]
+    assert column(card, RECIPIENT)[3:5] == ["Clinic A", "Old Clinic"]
+    assert column(card, LEVELS)[4] == "illness: p = 0.8, on the ladder"
+    assert column(card, BUNDLE)[4] == "at-0.8.csv"
+    assert "3\u202f000 records, before 2\u202f500" in column(card, LEVELS)[1]
+
+
+def test_an_adoption_that_this_version_can_not_read_is_shown_by_its_holder(card):
+    assert column(card, RECIPIENT)[0] == "Nobody"
+    assert column(card, LEVELS)[0] == ""
+
+
+def test_lines_are_narrowed_to_what_they_are_about(qtbot, card):
+    click(card.subject.button_for(Subject.ADOPTION))
+    assert column(card, STATE) == ["Adopted", "Adopted"]
+    click(card.subject.button_for(Subject.RELEASE))
+    assert column(card, RECIPIENT) == ["Clinic A"]
+    click(card.subject.button_for(None))
+    assert card.model.rowCount() == 6
+
+
+def test_lines_are_narrowed_to_words_that_occur_in_them(qtbot, card):
+    type_into(card.search, "old ADOPTED")
+    assert column(card, RECIPIENT) == ["Old Clinic"]
+    type_into(card.search, "nowhere")
+    assert card.pages.currentWidget() is card.nothing
+    assert not card.copy.isEnabled()
+    click(card.nothing.findChild(type(card.copy)))
+    assert card.model.rowCount() == 6
+    assert card.search.text() == ""
+
+
+def test_all_that_is_shown_is_copied_with_whole_digests(qtbot, card):
+    click(card.subject.button_for(Subject.RELEASE))
+    click(card.copy)
+    header, line = QGuiApplication.clipboard().text().splitlines()
+    assert header.split("\t")[:3] == ["Entry", "Event", "When"]
+    record = card.model.line(0).event.record
+    assert line.split("\t") == [
+        str(record.number),
+        "Released",
+        record.recorded_at,
+        "Clinic A",
+        "illness: p = 0.6",
+        str(record.target),
+        record.digest,
+    ]
+
+
+def test_chosen_lines_are_copied_by_the_keys(qtbot, card):
+    card.table.selectRow(3)
+    QTest.keyClick(card.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(card.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert [line.split("\t")[1] for line in lines] == ["Event", "Released", "Adopted"]
+
+
+def test_only_the_folder_of_one_release_is_shown(qtbot, card, monkeypatch):
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: True)
+    asked = []
+    card.folder_asked.connect(asked.append)
+    card.table.selectRow(4)
+    assert not card.show_folder.isEnabled(), "an adopted file is not in a bundle's folder"
+    card.table.clearSelection()
+    card.table.selectRow(3)
+    click(card.show_folder)
+    assert [Path(path).parent.name for path in asked] == ["out"]
+
+
+def test_a_kind_that_only_a_later_version_knows_is_shown_as_it_is(tmp_path):
+    with new_project(tmp_path, made.settled()) as project:
+        (entry,) = project.ledger.entries
+    later = type(entry)(**{**vars(entry), "kind": "something new"})
+    (event,) = events_in([later])
+    assert event.subject is Subject.PROJECT
