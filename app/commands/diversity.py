@@ -10,13 +10,21 @@ from typing import Any, Final
 
 from app.commands.base import Command, ExitCode, add_project, open_project
 from app.commands.files import source_of
+from app.commands.population import (
+    add_population,
+    changes_population,
+    say_risk,
+    with_population,
+)
 from app.commands.terminal import Terminal
 from app.engine.diversity.loss import Choice, rank
+from app.engine.diversity.publication import equivalence_classes
 from app.engine.errors import DiversityError
 from app.engine.progress import Context, Part
 from app.engine.table import Table
-from app.project.generalizing import Searched, decided_in, proposed
+from app.project.generalizing import Searched, chosen_node, decided_in, proposed
 from app.project.model import Document
+from app.project.population import read_population, risks_of, told
 from app.project.searching import Found, find
 
 _SHOWN: Final = 20
@@ -31,20 +39,26 @@ def _add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help=f"list every safe choice of levels, not only the {_SHOWN} lowest minimal ones",
     )
+    add_population(parser)
     parser.add_argument("--json", action="store_true", help="the figures as JSON")
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    changes = changes_population(arguments)
     with (
-        open_project(arguments, terminal, read_only=True) as project,
+        open_project(arguments, terminal, read_only=not changes) as project,
         terminal.working() as context,
     ):
         table = source_of(project, Part(context, 0.0, 0.2))
         document = with_decision(project.document)
+        if changes:
+            document = with_population(document, arguments, Part(context, 0.2, 0.25))
+            project.save_document(document)
         is_proposed = document != project.document
-        found = find(document, table, Part(context, 0.2, 0.7))
-        candidates = _candidates(found, arguments.all, Part(context, 0.7, 1.0))
+        found = find(document, table, Part(context, 0.25, 0.7))
+        candidates = _candidates(found, arguments.all, Part(context, 0.7, 0.9))
         figures = _figures(document, table, found, candidates)
+        figures["risk"] = _risk(document, table, found, Part(context, 0.9, 1.0))
     figures["proposed"] = is_proposed
     if arguments.json:
         terminal.say(json.dumps(figures, indent=2))
@@ -82,6 +96,23 @@ def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
     result = found.searched.result
     nodes = result.safe_nodes() if every else result.minimal[:_SHOWN]
     return rank(found.prepared.coded, nodes, found.prepared.criteria, context)
+
+
+def _risk(
+    document: Document, table: Table, found: Found, context: Context
+) -> dict[str, Any] | None:
+    """Return how likely somebody is found at the levels that would be published."""
+    if found.searched is None or found.searched.best is None:
+        return None
+    prepared, decided = found.prepared, decided_in(document)
+    try:
+        node = chosen_node(document, found.searched)
+    except DiversityError:
+        return None  # publishing says why these levels can't be published
+    classes = equivalence_classes(prepared.coded, node, prepared.criteria)
+    population = read_population(document, table, prepared, context)
+    risks = risks_of(document, table, prepared, classes, population, node)
+    return told(risks, population, decided.sampling_fraction)
 
 
 def _figures(
@@ -147,6 +178,8 @@ def _print(figures: dict[str, Any], terminal: Terminal) -> None:
     )
     if figures["chosen"] is not None:
         terminal.say(f"Chosen: {_levels(figures['chosen'])}")
+    if figures["risk"] is not None:
+        say_risk(figures["risk"], terminal)
     _print_candidates(figures, terminal)
 
 

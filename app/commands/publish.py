@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.base import Command, ExitCode, add_bundle, add_project, open_project
 from app.commands.files import source_of
+from app.commands.population import add_population, changes_population, with_population
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
 from app.project.publication import publish_table
@@ -14,11 +15,15 @@ from app.project.publication import publish_table
 def _add_arguments(parser: ArgumentParser) -> None:
     add_project(parser)
     add_bundle(parser, "publish beside releases that it contradicts")
+    add_population(parser)
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal) as project, terminal.working() as context:
         table = source_of(project, Part(context, 0.0, 0.2))
+        if changes_population(arguments):
+            known = with_population(project.document, arguments, Part(context, 0.2, 0.2))
+            project.save_document(known)
         outcome = publish_table(
             project,
             table,

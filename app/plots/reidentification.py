@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from app.engine.diversity.risk import Risk, SizeShare
+from app.engine.diversity.risk import Basis, Risk, SizeShare
 from app.plots.figure import (
     HoverRegion,
     PlotFigure,
@@ -71,7 +71,12 @@ def build_reidentification(data: RiskData, style: PlotStyle) -> PlotFigure:
             after=percent(after[0]),
             before=percent(before[0]),
         ),
-        style.say("Upper bars: the table as it is. Lower bars: as it is published."),
+        " ".join(
+            [
+                style.say("Upper bars: the table as it is. Lower bars: as it is published."),
+                _basis(data.after.basis, style),
+            ]
+        ),
         pd.DataFrame({"attacker": names, "before": before, "after": after}),
         size=(420.0, 270.0),
     )
@@ -84,6 +89,15 @@ def build_reidentification(data: RiskData, style: PlotStyle) -> PlotFigure:
     axes.set_xticks(ticks, [percent(tick, 0) for tick in ticks])
     house_font(axes, style)
     return figure
+
+
+def _basis(basis: Basis, style: PlotStyle) -> str:
+    """Say what the population is, which the prosecutor does not need."""
+    return {
+        Basis.TABLE: style.say("The table counts as the whole population."),
+        Basis.COUNTED: style.say("Journalist and marketer look in the given population."),
+        Basis.SAMPLED: style.say("Journalist and marketer: estimated for the population."),
+    }[basis]
 
 
 def _risk_bars(axes: Axes, before: Floats, after: Floats, style: PlotStyle) -> None:

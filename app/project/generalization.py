@@ -182,6 +182,28 @@ class OtherTableFile:
 
 
 @dataclass(frozen=True)
+class PopulationFile:
+    """Where a list of the population is that the table's people belong to, and how it is read.
+
+    Parameters
+    ----------
+    path
+        The file, absolute.
+    digest
+        SHA-256 of the file.
+    options
+        How it is read (`app.formats.reading.ReadOptions` as plain values).
+    columns
+        Pairs: a quasi-identifier, and what its column is called there.
+    """
+
+    path: str
+    digest: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Generalization:
     """What is decided about a generalized table.
 
@@ -203,6 +225,11 @@ class Generalization:
         Candidates to compare.
     others
         The tables that other holders published about the same people.
+    population
+        A list of the population that the table's people belong to; it tells how likely they are
+        found, and changes nothing about the table.
+    sampling_fraction
+        Where there is no such list: the share of the population that is in the table.
     """
 
     sensitive: str
@@ -216,11 +243,13 @@ class Generalization:
     node: tuple[int, ...] | None = None
     pinned: tuple[tuple[int, ...], ...] = ()
     others: tuple[OtherTableFile, ...] = ()
+    population: PopulationFile | None = None
+    sampling_fraction: float | None = None
 
 
 def to_plain(generalization: Generalization) -> dict[str, Any]:
     """Return what is decided as plain JSON values."""
-    return {
+    plain = {
         "sensitive": generalization.sensitive,
         "quasi_identifiers": list(generalization.quasi_identifiers),
         "criteria": [{"kind": c.kind, **c.numbers} for c in generalization.criteria],
@@ -241,6 +270,17 @@ def to_plain(generalization: Generalization) -> dict[str, Any]:
             for other in generalization.others
         ],
     }
+    if generalization.population is not None:
+        population = generalization.population
+        plain["population"] = {
+            "path": population.path,
+            "digest": population.digest,
+            "options": dict(population.options),
+            "columns": [list(pair) for pair in population.columns],
+        }
+    if generalization.sampling_fraction is not None:
+        plain["sampling_fraction"] = generalization.sampling_fraction
+    return plain
 
 
 def from_plain(plain: Mapping[str, Any]) -> Generalization:
@@ -277,4 +317,17 @@ def from_plain(plain: Mapping[str, Any]) -> Generalization:
             )
             for other in plain.get("others", ())
         ),
+        population=_population_from(plain.get("population")),
+        sampling_fraction=plain.get("sampling_fraction"),
+    )
+
+
+def _population_from(plain: Mapping[str, Any] | None) -> PopulationFile | None:
+    if plain is None:
+        return None
+    return PopulationFile(
+        path=plain["path"],
+        digest=plain["digest"],
+        options=dict(plain.get("options", {})),
+        columns=tuple((ours, theirs) for ours, theirs in plain["columns"]),
     )

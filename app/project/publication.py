@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +32,7 @@ from app.formats.tables import format_called
 from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from app.project.generalization import Generalization, to_plain
 from app.project.generalizing import (
+    Prepared,
     Searched,
     chosen_node,
     decided_in,
@@ -40,6 +41,7 @@ from app.project.generalizing import (
     search_table,
 )
 from app.project.model import Document, Recipient, Source
+from app.project.population import read_population, risks_of, told
 from app.project.records import ReleaseRecord
 from app.project.recovery import AtStep, no_step
 from app.project.release_plan import bundle_stem, source_of
@@ -77,6 +79,8 @@ class Published:
         The table.
     check
         What an independent check of its rows found.
+    risk
+        How likely somebody is found in it (`app.project.population.told`).
     """
 
     document: Document
@@ -85,6 +89,7 @@ class Published:
     node: Node
     publication: Publication
     check: PublicationCheck
+    risk: dict[str, Any]
 
 
 def publish_table(
@@ -128,7 +133,8 @@ def publish_table(
     ReleaseError, SourceChanged
         If there is no source table, or it is another one.
     SfumatoError
-        As `app.project.generalizing.search_table` and `app.project.bundle_making.make_bundle`.
+        As `app.project.generalizing.search_table`, `app.project.population.read_population` and
+        `app.project.bundle_making.make_bundle`.
     """
     format_called(format_name)
     with taking_turns(project, context):
@@ -155,7 +161,17 @@ def _published(document: Document, table: Table, context: Context) -> Published:
             " not published.",
             "Look for labels that two classes share, and give them different names.",
         )
-    return Published(document, decided_in(document), searched, node, publication, check)
+    risk = _risk(document, table, searched.prepared, publication, Part(context, 0.8, 1.0))
+    return Published(document, decided_in(document), searched, node, publication, check, risk)
+
+
+def _risk(
+    document: Document, table: Table, prepared: Prepared, made: Publication, context: Context
+) -> dict[str, Any]:
+    """Return how likely somebody is found in a table, before and after."""
+    population = read_population(document, table, prepared, context)
+    found = risks_of(document, table, prepared, made.classes, population, made.node)
+    return told(found, population, decided_in(document).sampling_fraction)
 
 
 def _making(
@@ -230,7 +246,8 @@ def _facts(published: Published) -> dict[str, Any]:
         "levels": [int(level) for level in published.node],
         "hierarchies": hierarchies_digest(published.searched.prepared.hierarchies),
         "suppressed_rows": published.publication.classes.suppressed,
-        "decided": to_plain(decided),
+        # What is known of the population changes nothing about the table.
+        "decided": to_plain(replace(decided, population=None, sampling_fraction=None)),
     }
 
 
@@ -248,6 +265,7 @@ def _details(published: Published) -> dict[str, Any]:
         "domains": {},
         "open_columns": [str(name) for name in published.publication.frame.columns],
         "generalization": _facts(published),
+        "risk": published.risk,
     }
 
 

@@ -15,7 +15,12 @@ from app.engine.values import Value
 from app.formats.files import digest_of
 from app.formats.options import ReadOptions
 from app.formats.reading import detect_options
-from app.project.generalization import CriterionChoice, Generalization, OtherTableFile
+from app.project.generalization import (
+    CriterionChoice,
+    Generalization,
+    OtherTableFile,
+    PopulationFile,
+)
 from app.project.rules_reading import Section, suggestion
 
 
@@ -67,6 +72,8 @@ def generalization_in(
             node for each in section.sections("pinned") if (node := _node(each, names)) is not None
         ),
         others=_others(section, folder),
+        population=_population(section.section("population"), names, folder),
+        sampling_fraction=_fraction(section),
     )
     section.finish()
     return found
@@ -124,6 +131,32 @@ def _suppression(section: Section) -> float:
     return float(share)
 
 
+def _fraction(section: Section) -> float | None:
+    share = section.number("sampling_fraction")
+    if share is not None and not 0 < share <= 1:
+        raise section.error(
+            "sampling_fraction",
+            "the number is out of range.",
+            "Give the share of the population that is in the table, above 0 and at most 1.",
+        )
+    return None if share is None else float(share)
+
+
+def _population(
+    section: Section, quasi_identifiers: tuple[str, ...], folder: Path | None
+) -> PopulationFile | None:
+    """Return the population that rules name; None where they name none."""
+    if not list(section.names()):
+        return None
+    name = section.required_text("file")
+    columns = section.section("columns").plain()
+    reading = section.section("reading").plain()
+    section.finish()
+    path, options, digest = _opened(section, name, reading, folder)
+    pairs = tuple((ours, str(columns.get(ours, ours))) for ours in quasi_identifiers)
+    return PopulationFile(str(path), digest, options.to_dict(), pairs)
+
+
 def _node(levels: Section, names: tuple[str, ...]) -> Node | None:
     """Return the level of each quasi-identifier; None where none is stated."""
     stated = levels.plain()
@@ -162,6 +195,14 @@ def _other(section: Section, folder: Path | None) -> OtherTableFile:
     spelling = tuple(_spelling(each) for each in section.sections("spelling"))
     reading = section.section("reading").plain()
     section.finish()
+    path, options, digest = _opened(section, name, reading, folder)
+    return OtherTableFile(holder, str(path), digest, options.to_dict(), names, sensitive, spelling)
+
+
+def _opened(
+    section: Section, name: str, reading: dict[str, Any], folder: Path | None
+) -> tuple[Path, ReadOptions, str]:
+    """Return where a file that rules name is, how it is read, and its digest."""
     if folder is None and not Path(name).is_absolute():
         raise section.error(
             "file",
@@ -171,10 +212,9 @@ def _other(section: Section, folder: Path | None) -> OtherTableFile:
     path = (folder or Path()).absolute() / name
     try:
         options = ReadOptions.from_dict(reading) if reading else detect_options(path)
-        digest = digest_of(path, Silent())
+        return path, options, digest_of(path, Silent())
     except SfumatoError as error:
         raise section.explained("file", error) from None
-    return OtherTableFile(holder, str(path), digest, options.to_dict(), names, sensitive, spelling)
 
 
 def _spelling(section: Section) -> tuple[Value, Value]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import tomlkit
 
 from app.engine.columns import ColumnSpec, Domain, Value
-from app.project.generalization import Generalization, OtherTableFile
+from app.project.generalization import Generalization, OtherTableFile, PopulationFile
 from app.project.model import Document, PolicyEntry, Recipient
 
 FORMAT: Final = 1
@@ -141,6 +141,9 @@ def _generalization(decided: Generalization, folder: Path | None) -> Iterator[st
     if decided.node is not None:
         levels = _assignments(dict(zip(names, decided.node, strict=True)))
         yield from _section("generalization.levels", levels, True)
+    if decided.population is not None:
+        population = _population(decided.population, folder)
+        yield from _section("generalization.population", population, True)
     for other in decided.others:
         yield from _section("[generalization.others]", _other(other, folder), True)
 
@@ -154,17 +157,16 @@ def _decided(decided: Generalization) -> Iterator[str]:
     if decided.suppression:
         yield f"suppression = {_scalar(decided.suppression)}"
     yield f"suppressed = {_text(decided.suppressed.value)}"
+    if decided.sampling_fraction is not None:
+        yield f"sampling_fraction = {_scalar(decided.sampling_fraction)}"
     if decided.pinned:
         pinned = [dict(zip(names, node, strict=True)) for node in decided.pinned]
         yield f"pinned = {_value(pinned)}"
 
 
 def _other(other: OtherTableFile, folder: Path | None) -> Iterator[str]:
-    path = Path(other.path)
-    if folder is not None and path.is_relative_to(folder.absolute()):
-        path = path.relative_to(folder.absolute())
     yield f"holder = {_text(other.holder)}"
-    yield f"file = {_text(path.as_posix())}"
+    yield f"file = {_text(_place(other.path, folder))}"
     yield f"quasi_identifiers = {_value(other.quasi_identifiers)}"
     yield f"sensitive = {_text(other.sensitive)}"
     if other.spelling:
@@ -172,6 +174,21 @@ def _other(other: OtherTableFile, folder: Path | None) -> Iterator[str]:
         yield f"spelling = {_value(pairs)}"
     if other.options:
         yield f"reading = {_value(other.options)}"
+
+
+def _population(population: PopulationFile, folder: Path | None) -> Iterator[str]:
+    yield f"file = {_text(_place(population.path, folder))}"
+    yield f"columns = {_value(dict(population.columns))}"
+    if population.options:
+        yield f"reading = {_value(population.options)}"
+
+
+def _place(file: str, folder: Path | None) -> str:
+    """Return where a file is, seen from the folder of the rules where it lies inside."""
+    path = Path(file)
+    if folder is not None and path.is_relative_to(folder.absolute()):
+        path = path.relative_to(folder.absolute())
+    return path.as_posix()
 
 
 def _meant(value: Value) -> Any:

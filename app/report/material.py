@@ -128,7 +128,9 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     document = project.document
     context.report(0.0, "Reading the ledger")
     releases, entries, tampering = _ledger(project)
-    attributes = Regenerator(document, table, project.keys).attributes()
+    # A generalized table in the place of releases needs no policy.
+    instead = document.generalization is not None and not document.policy
+    attributes = {} if instead else Regenerator(document, table, project.keys).attributes()
     guarantee = guarantee_of(document, attributes)
     plans = {entry.key: _plans(guarantee, entry, releases) for entry in document.policy}
     coalitions, copies = {}, {}

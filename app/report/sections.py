@@ -20,10 +20,12 @@ from app.plots.collusion_bars import build_collusion_bars
 from app.plots.error_by_copies import build_error_by_copies
 from app.plots.figure import percent
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from app.project.guarantee import asked_instead
 from app.project.ledger import EntryKind
 from app.project.model import PolicyEntry
 from app.project.plan import EntryPlan
 from app.project.records import ReleaseRecord
+from app.report.being_found import being_found, published_promises
 from app.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report, Section
 from app.report.counts import shown_counts
 from app.report.material import ReportMaterial, ReportOptions
@@ -59,6 +61,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         _table(material, options),
         *(_entry(material, entry, options) for entry in document.policy),
         _releases(material, options),
+        *being_found(material.releases, options.internal),
         _ledger(material, options),
         _about(material),
     ]
@@ -73,6 +76,8 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
 
 
 def _promises(material: ReportMaterial) -> Section:
+    if instead := asked_instead(material.document):
+        return published_promises(instead)
     guarantee = material.guarantee
     blocks: list[Block] = [
         Paragraph(sentence, "lead" if place == 0 else "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -268,3 +270,69 @@ def test_a_table_that_changed_or_went_is_told(revenue, census):
     assert "table of Revenue is not at" in census.line.remarks
     assert census.run("others", "--remove", "Revenue") == ExitCode.OK
     assert census.publish() == ExitCode.OK
+
+
+# ----- the population
+
+
+def register(line, ages, name="register.csv"):
+    path = line.folder / name
+    pd.DataFrame({AGE: ages}).to_csv(path, index=False)
+    return path
+
+
+def test_the_risk_is_told_and_counted_in_a_population_that_the_project_remembers(revenue):
+    risk = figures(revenue)["risk"]
+    assert risk["basis"] == "table"
+    assert (risk["after"]["prosecutor"], risk["after"]["journalist"]) == (1 / 4, 1 / 4)
+    own = [60, 50, 55, 50, 48, 43, 25, 37, 57, 57, 18, 22]
+    path = register(revenue.line, [*own, *[60] * 8, *[20] * 6, "young"])
+    assert revenue.run("diversity", "--population", path) == ExitCode.OK
+    assert "anybody at all (journalist), at most: 1, then 0.25" in revenue.line.output
+    assert "Column Age: its hierarchy does not know 7 cells" in revenue.line.remarks
+    assert "first in row 21;" in revenue.line.remarks
+    assert "young" not in revenue.line.output + revenue.line.remarks
+    found = figures(revenue)["risk"]
+    assert (found["basis"], found["people"]) == ("counted", 27)
+    assert found["after"]["marketer"] == pytest.approx((8 / 16 + 4 / 4) / 12)
+    assert revenue.document().generalization.population.path == str(path)
+    assert revenue.run("diversity", "--no-population") == ExitCode.OK
+    assert "Nothing is known of the population" in revenue.line.output
+
+
+def test_a_publication_keeps_the_risk_and_the_report_tells_it(revenue):
+    assert revenue.publish("--sampling-fraction", "0.1") == ExitCode.OK, revenue.line.remarks
+    assert revenue.document().generalization.sampling_fraction == 0.1
+    out = revenue.line.folder / "report.html"
+    assert revenue.run("report", "--out", out) == ExitCode.OK, revenue.line.remarks
+    text = out.read_text(encoding="utf-8")
+    assert "The risk of being found" in text
+    assert "a sample of 10 % of the population" in text
+    assert line_of(text, "Prosecutor") == ["100 %", "25 %"]
+    assert revenue.run("report", "--for", "outside", "--out", out) == ExitCode.OK
+    assert line_of(out.read_text(encoding="utf-8"), "Prosecutor") == ["25 %"]
+
+
+def line_of(page, name):
+    """The numbers beside a name in a table of a page."""
+    row = next(row for row in re.findall(r"<tr>.*?</tr>", page, re.S) if name in row)
+    cells = [html.unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)]
+    return [re.sub(r"\s", " ", cell) for cell in cells[1:]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--sampling-fraction", "1.5"), "The sampling fraction is 1.5."),
+        (("--population", "table.csv"), "The population has no column Age."),
+        (("--population", "nowhere.csv"), "There is no file"),
+    ],
+)
+def test_a_population_that_does_not_fit_is_refused(revenue, arguments, said):
+    option, value = arguments
+    if option == "--population":
+        (revenue.line.folder / "table.csv").write_text("years,sex\n1,f\n", encoding="utf-8")
+        value = revenue.line.folder / value
+    assert revenue.run("diversity", option, value) == ExitCode.EXPECTED_ERROR
+    assert said in revenue.line.remarks
+    assert revenue.document().generalization.population is None

@@ -2,24 +2,38 @@
 
 A *prosecutor* knows that a certain person is in the table; a *journalist* does not, and wants to
 show that anybody can be found; a *marketer* wants to find as many as possible (El Emam and Dankar,
-JAMIA 2008). Each is measured before and after, from the sizes of the equivalence classes.
+JAMIA 2008). Each is measured before and after, from the sizes of the equivalence classes: f records
+of the table, and F people of the population that the table's people belong to. F is counted in a
+population file, or estimated from the share of the population that is in the table.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.lattice import Node
+from app.engine.diversity.population import expected_shares
+from app.engine.diversity.publication import EquivalenceClasses, Suppressed
 from app.engine.errors import DiversityError
 
 SIZE_STEPS: Final = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where the bars of the class sizes begin."""
+
+
+class Basis(StrEnum):
+    """What is known of the population that the table's people belong to."""
+
+    TABLE = "table"
+    """Nothing: the table counts as all of it."""
+    COUNTED = "counted"
+    """Its people, counted in each class."""
+    SAMPLED = "sampled"
+    """The share of it that is in the table; its classes are estimated."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +65,21 @@ class Risk:
     smallest, average
         Class sizes.
     prosecutor
-        The highest chance of picking the right record: 1 over the smallest class.
+        The highest chance of picking the right record: 1 over the smallest class, max 1/f.
     journalist
         The same where the attacker looks for people of a population: 1 over the smallest class of
-        the population that has somebody in the table.
+        the population that has somebody in the table, max 1/F.
     marketer
-        The share of the records that are expected to be found.
+        The share of the records that are expected to be found: the mean of 1/F over the records.
     uniques
         How many records are alone in their class.
     population_uniques
-        How many of these are alone in the population as well.
+        How many of these are alone in the population as well; where classes are estimated, how
+        many of them are expected to be.
     sizes
         How the records are spread over class sizes.
-    population_known
-        Whether a population was given; if not, the table counts as all of it.
+    basis
+        What is known of the population.
     """
 
     records: int
@@ -75,9 +90,9 @@ class Risk:
     journalist: float
     marketer: float
     uniques: int
-    population_uniques: int
+    population_uniques: float
     sizes: tuple[SizeShare, ...]
-    population_known: bool
+    basis: Basis
 
     def above(self, threshold: float) -> float:
         """Return the share of the records in bars whose every class has a higher risk."""
@@ -86,31 +101,40 @@ class Risk:
 
 
 def risk_of_sizes(
-    sizes: npt.NDArray[np.int64], population: npt.NDArray[np.int64] | None = None
+    sizes: npt.NDArray[np.int64],
+    people: npt.NDArray[np.int64] | None = None,
+    fraction: float | None = None,
 ) -> Risk:
     """Measure the risk of a table.
 
     Parameters
     ----------
     sizes
-        The number of records in each class, shape (C,), all at least 1.
-    population
-        The number of people of the population in each class, shape (C,); at least `sizes`.
+        The number of records in each class, f, shape (C,), all at least 1.
+    people
+        The number of people of the population in each class, F, shape (C,); at least `sizes`.
+    fraction
+        Where `people` is not known, the share of the population that is in the table; 1/F is
+        estimated then (`app.engine.diversity.population.expected_shares`).
 
     Raises
     ------
     DiversityError
-        If there is no class, or a class has more records than the population has people.
+        If there is no class, a class has more records than the population has people, or the
+        fraction is out of range.
     """
     if not len(sizes):
         raise DiversityError("The table has no records.", "Choose a table with records.")
-    people = sizes if population is None else population
-    if (people < sizes).any():
-        raise DiversityError(
-            "In {classes} classes the population has fewer people than the table has records.",
-            "Choose a population that the table's people belong to.",
-            classes=int((people < sizes).sum()),
-        )
+    alone = sizes == 1
+    if people is not None:
+        _check_people(sizes, people)
+        basis, shares, alone_there = Basis.COUNTED, 1 / people, float((alone & (people == 1)).sum())
+    elif fraction is not None:
+        basis, shares = Basis.SAMPLED, expected_shares(sizes, fraction)
+        # Nobody else is in the class with the chance that all others would be in the sample.
+        alone_there = float(alone.sum()) * fraction
+    else:
+        basis, shares, alone_there = Basis.TABLE, 1 / sizes, float(alone.sum())
     records = int(sizes.sum())
     return Risk(
         records,
@@ -118,13 +142,60 @@ def risk_of_sizes(
         int(sizes.min()),
         records / len(sizes),
         1 / int(sizes.min()),
-        1 / int(people.min()),
-        float((sizes / people).sum()) / records,
-        int((sizes == 1).sum()),
-        int(((sizes == 1) & (people == 1)).sum()),
+        float(shares.max()),
+        float((sizes * shares).sum()) / records,
+        int(alone.sum()),
+        alone_there,
         size_shares(sizes),
-        population is not None,
+        basis,
     )
+
+
+def _check_people(sizes: npt.NDArray[np.int64], people: npt.NDArray[np.int64]) -> None:
+    """Refuse a population that the table's people can't belong to."""
+    lacking = int((people < sizes).sum())
+    if lacking:
+        raise DiversityError(
+            "In {lacking} of {classes} classes the population has fewer people than the table has"
+            " records, so the table's people don't all belong to it.",
+            "Choose a population that they belong to, and whose columns are spelled as here.",
+            lacking=lacking,
+            classes=len(sizes),
+        )
+
+
+def risk_of_classes(
+    classes: EquivalenceClasses,
+    suppressed: Suppressed,
+    people: npt.NDArray[np.int64] | None = None,
+    fraction: float | None = None,
+) -> Risk:
+    """Measure the risk of a published table.
+
+    Parameters
+    ----------
+    classes
+        The classes of its node.
+    suppressed
+        What becomes of the records that stand out. Starred ones are one class, and may be
+        anybody of the classes that they were in.
+    people
+        The number of people of the population in each class, shape (C,).
+    fraction
+        Where `people` is not known, the share of the population that is in the table.
+
+    Raises
+    ------
+    DiversityError
+        As `risk_of_sizes`.
+    """
+    starred = suppressed is Suppressed.STARRED and not classes.kept.all()
+
+    def shown(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        kept = counts[classes.kept]
+        return np.append(kept, counts[~classes.kept].sum()) if starred else kept
+
+    return risk_of_sizes(shown(classes.sizes), None if people is None else shown(people), fraction)
 
 
 def risk_of_frame(frame: pd.DataFrame, quasi_identifiers: list[str]) -> Risk:
@@ -133,40 +204,6 @@ def risk_of_frame(frame: pd.DataFrame, quasi_identifiers: list[str]) -> Risk:
         return risk_of_sizes(np.array([len(frame)]) if len(frame) else np.zeros(0, np.int64))
     groups = frame.groupby(quasi_identifiers, observed=True, sort=False, dropna=False)
     return risk_of_sizes(groups.size().to_numpy().astype(np.int64))
-
-
-def population_sizes(
-    table: CodedTable, population: CodedTable, node: Node
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Count each class of a table in the table and in a population.
-
-    Parameters
-    ----------
-    table, population
-        Encoded by the same hierarchies.
-    node
-        The level of each quasi-identifier.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Records and people of each class that has a record, each of shape (C,).
-    """
-    if table.names != population.names:
-        raise DiversityError(
-            "The population has other quasi-identifiers than the table.",
-            "Choose a population with the same columns.",
-        )
-    counted = []
-    for each in (table, population):
-        columns = {
-            quasi.name: quasi.levels[level][quasi.codes]
-            for quasi, level in zip(each.quasi_identifiers, node, strict=True)
-        }
-        counted.append(pd.DataFrame(columns).groupby(list(each.names), sort=True).size())
-    own, people = counted
-    people = people.reindex(own.index, fill_value=0)
-    return own.to_numpy().astype(np.int64), people.to_numpy().astype(np.int64)
 
 
 def size_shares(sizes: npt.NDArray[np.int64]) -> tuple[SizeShare, ...]:

@@ -1,20 +1,17 @@
+import math
+
 import numpy as np
-import pandas as pd
 import pytest
 
 from app.engine.diversity.coded import CodedTable
 from app.engine.diversity.criteria import DistinctDiversity, KAnonymity
 from app.engine.diversity.loss import choose, loss_of, rank
-from app.engine.diversity.risk import (
-    population_sizes,
-    risk_of_frame,
-    risk_of_sizes,
-    size_shares,
-)
+from app.engine.diversity.publication import Suppressed, equivalence_classes
+from app.engine.diversity.risk import Basis, risk_of_classes, risk_of_sizes, size_shares
 from app.engine.diversity.search import search
 from app.engine.errors import DiversityError
 from app.engine.progress import Silent
-from tests.engine.diversity.tables import quasi, source_frame, values_of
+from tests.engine.diversity.tables import quasi, values_of
 
 
 def table():
@@ -80,7 +77,7 @@ def test_the_three_attackers_by_hand():
     assert (known.uniques, known.population_uniques) == (1, 1)
     alone = risk_of_sizes(sizes)
     assert (alone.journalist, alone.marketer) == (1, 3 / 8)
-    assert not alone.population_known
+    assert (known.basis, alone.basis) == (Basis.COUNTED, Basis.TABLE)
     assert alone.above(0.3) == pytest.approx(3 / 8)
     assert (alone.smallest, alone.average) == (1, 8 / 3)
 
@@ -91,33 +88,56 @@ def test_class_sizes_are_spread_over_bars():
     assert filled == {(1, 1): (2, 2), (3, 4): (1, 4), (20, 49): (1, 30), (1000, None): (1, 2000)}
 
 
+def test_the_journalist_finds_nobody_more_easily_than_in_the_smallest_class_there():
+    # The smallest class of the table is not the one that is smallest in the population.
+    risk = risk_of_sizes(np.array([2, 3]), np.array([50, 10]))
+    assert (risk.prosecutor, risk.journalist) == (1 / 2, 1 / 10)
+    assert risk.marketer == pytest.approx((2 / 50 + 3 / 10) / 5)
+
+
+def test_in_a_sample_the_chances_are_expected_ones():
+    risk = risk_of_sizes(np.array([1, 2, 2]), fraction=0.5)
+    one, two = math.log(2), 1 - math.log(2)
+    assert risk.prosecutor == 1
+    assert risk.journalist == pytest.approx(one)
+    assert risk.marketer == pytest.approx((one + 4 * two) / 5)
+    assert (risk.uniques, risk.population_uniques) == (1, 0.5)
+    assert risk.basis is Basis.SAMPLED
+
+
 def test_generalizing_lowers_the_risk():
-    before = risk_of_frame(source_frame(table()), ["a", "b"])
-    after = risk_of_frame(source_frame(table()), ["a"])
+    before, after = (
+        risk_of_classes(equivalence_classes(table(), node), Suppressed.DROPPED)
+        for node in ((0, 0), (0, 1))
+    )
     assert (before.prosecutor, after.prosecutor) == (1, 0.5)
     assert (before.uniques, after.uniques) == (8, 0)
-    assert risk_of_frame(source_frame(table()), []).prosecutor == 1 / 8
 
 
-def test_a_class_is_counted_in_the_population_that_the_table_comes_from():
-    population = CodedTable(
-        tuple(quasi(q.name, np.tile(q.codes, 3), *q.levels[1:]) for q in table().quasi_identifiers),
-        np.zeros(24, int),
-        values_of(2),
-    )
-    sizes, people = population_sizes(table(), population, (1, 1))
-    assert sizes.tolist() == [4, 4]
-    assert people.tolist() == [12, 12]
-    assert risk_of_sizes(sizes, people).journalist == pytest.approx(1 / 12)
+def outlier():
+    """Three records alike, and one alone."""
+    q = quasi("a", [0, 0, 0, 1], [0, 0])
+    return CodedTable((q,), np.array([0, 1, 0, 1]), values_of(2))
+
+
+def test_records_left_out_are_not_found_and_starred_ones_are_a_class():
+    classes = equivalence_classes(outlier(), (0,), [KAnonymity(2)])
+    people = np.array([30, 7])
+    dropped = risk_of_classes(classes, Suppressed.DROPPED, people)
+    assert (dropped.records, dropped.prosecutor, dropped.journalist) == (3, 1 / 3, 1 / 30)
+    starred = risk_of_classes(classes, Suppressed.STARRED, people)
+    assert (starred.records, starred.classes) == (4, 2)
+    assert (starred.prosecutor, starred.journalist) == (1, 1 / 7)
+    assert starred.marketer == pytest.approx((3 / 30 + 1 / 7) / 4)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: risk_of_sizes(np.zeros(0, int)), "no records"),
-        (lambda: risk_of_sizes(np.array([2]), np.array([1])), "fewer people"),
-        (lambda: population_sizes(table(), table().only(["a"]), (0, 0)), "other quasi-identifiers"),
-        (lambda: risk_of_frame(pd.DataFrame({"a": []}), []), "no records"),
+        (lambda: risk_of_sizes(np.array([2, 3]), np.array([1, 3])), "In 1 of 2 classes"),
+        (lambda: risk_of_sizes(np.array([2]), fraction=0.0), "sampling fraction is 0"),
+        (lambda: risk_of_sizes(np.array([2]), fraction=1.5), "sampling fraction is 1.5"),
     ],
 )
 def test_a_population_that_does_not_fit_is_refused(call, said):

@@ -8,10 +8,12 @@ from typing import Final
 import pandas as pd
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from app.engine.diversity.risk import Basis
 from app.engine.errors import SfumatoError
 from app.plots.reidentification import RiskData, build_class_sizes, build_reidentification
 from app.ui.messages import error_texts
 from app.ui.panels.policy.generalized.computing import View
+from app.ui.panels.policy.generalized.population_card import PopulationCard
 from app.ui.panels.policy.generalized.wording import tr
 from app.ui.session import Session
 from app.ui.theme import Space
@@ -72,6 +74,8 @@ class BeforeAfterPage(ScrollPage):
         plots.add(self.risk)
         plots.add(self.sizes)
         self.column.addWidget(plots)
+        self.population = PopulationCard(session, self)
+        self.column.addWidget(self.population)
         self.statistics = TableView(self, row_numbers=False)
         self.statistics.setProperty("framed", False)
         self.statistics.setAccessibleName(tr("Statistics"))
@@ -91,6 +95,7 @@ class BeforeAfterPage(ScrollPage):
     def show_view(self, view: View | None, error: SfumatoError | None) -> None:
         """Show a table, or why there is none."""
         self._view = view
+        self.population.show_view(view)
         if view is None:
             for table in (self.before, self.after, self.statistics):
                 table.setModel(None)
@@ -141,6 +146,9 @@ def statistics(view: View) -> pd.DataFrame:
         (tr("Average class"), number(before.average, 4), number(after.average, 4)),
         (tr("People who are unique"), grouped(before.uniques), grouped(after.uniques)),
     ]
+    if after.basis is not Basis.TABLE:
+        was, now = (number(risk.population_uniques, 4) for risk in (before, after))
+        rows.append((tr("Unique in the population too"), was, now))
     rows += [
         (tr("Different values of {name}", name=name), grouped(old), grouped(new))
         for name, (old, new) in view.distinct.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,13 @@ from app.engine.diversity.publication import (
     Suppressed,
     equivalence_classes,
 )
-from app.engine.diversity.risk import Risk, risk_of_frame
-from app.engine.progress import Context
+from app.engine.diversity.risk import Risk
+from app.engine.errors import SfumatoError
+from app.engine.progress import Context, Part
 from app.engine.table import Table
 from app.project.generalizing import Prepared, Searched, decided_in, published_table
 from app.project.model import Document
+from app.project.population import PopulationFound, read_population, risks_of
 
 CHEAP_CELLS = 1_500_000
 """Up to so many public cells are searched without being asked: it takes a moment."""
@@ -60,6 +62,10 @@ class View:
         The order of the rows that puts classes together.
     risks
         The risk of being found, before and after.
+    population
+        The population that it was measured in; None where none is known.
+    population_problem
+        Why it could not be measured by what is known of the population.
     distinct
         For each public column its different values, before and after.
     """
@@ -70,6 +76,8 @@ class View:
     after: pd.DataFrame = field(repr=False)
     grouped: npt.NDArray[np.int64] = field(repr=False)
     risks: tuple[Risk, Risk]
+    population: PopulationFound | None
+    population_problem: SfumatoError | None
     distinct: Mapping[str, tuple[int, int]]
 
     @property
@@ -99,9 +107,23 @@ def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[M
 
 
 def look(
-    document: Document, table: Table, searched: Searched, node: Node, context: Context
+    document: Document,
+    table: Table,
+    searched: Searched,
+    node: Node,
+    known: PopulationFound | None,
+    context: Context,
 ) -> View:
     """Make the published table of a node, check it, and measure the risk before and after.
+
+    Parameters
+    ----------
+    document, table, searched, node
+        What is published, and from what.
+    known
+        A population that was read before by the same hierarchies.
+    context
+        Progress and cancelling.
 
     Raises
     ------
@@ -118,16 +140,43 @@ def look(
     if publication.suppressed is Suppressed.DROPPED and len(after) < len(before):
         after = after.reindex(before.index)
     kept = publication.frame
-    context.report(0.8, "Measuring the risk")
+    context.report(0.7, "Measuring the risk")
+    risks, population, problem = _risks(document, table, searched, publication, known, context)
     return View(
         publication,
         check,
         before.reset_index(drop=True),
         after.reset_index(drop=True),
         np.argsort(publication.classes.of_row, kind="stable").astype(np.int64),
-        (risk_of_frame(before, names), risk_of_frame(kept, names)),
+        risks,
+        population,
+        problem,
         {
             name: (int(before[name].nunique(dropna=False)), int(kept[name].nunique(dropna=False)))
             for name in names
         },
     )
+
+
+def _risks(
+    document: Document,
+    table: Table,
+    searched: Searched,
+    publication: Publication,
+    known: PopulationFound | None,
+    context: Context,
+) -> tuple[tuple[Risk, Risk], PopulationFound | None, SfumatoError | None]:
+    """Measure the risk; where the population can't be used, without it, and say why."""
+    prepared, made = searched.prepared, (publication.classes, publication.node)
+    decided = decided_in(document)
+    try:
+        population = known
+        if known is None or known.file != decided.population:
+            population = read_population(document, table, prepared, Part(context, 0.7, 0.9))
+        risks = risks_of(document, table, prepared, made[0], population, made[1])
+        return risks, population, None
+    except SfumatoError as problem:
+        alone = replace(decided, population=None, sampling_fraction=None)
+        document = replace(document, generalization=alone)
+        risks = risks_of(document, table, prepared, made[0], None, made[1])
+        return risks, None, problem.with_traceback(None)

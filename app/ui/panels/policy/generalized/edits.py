@@ -12,6 +12,7 @@ from app.project.generalization import (
     CriterionChoice,
     Generalization,
     OtherTableFile,
+    PopulationFile,
 )
 from app.project.generalizing import decided_in, proposed
 from app.project.model import Document
@@ -80,6 +81,13 @@ def without_other(document: Document, holder: str) -> Document:
     """Take another holder's table away."""
     others = tuple(o for o in decided_in(document).others if o.holder != holder)
     return changed(document, others=others)
+
+
+def with_population(
+    document: Document, file: PopulationFile | None, fraction: float | None = None
+) -> Document:
+    """Say what is known of the population: a list of it, or how much of it is in the table."""
+    return changed(document, population=file, sampling_fraction=fraction)
 
 
 def usable(document: Document) -> tuple[str, ...]:

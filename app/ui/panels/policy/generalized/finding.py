@@ -224,10 +224,12 @@ class Finding(QObject):
         decided = document.generalization
         if searched is None or table is None or decided is None:
             return
-        wanted = (self._asked, node, decided.suppressed, document.columns)
+        known = (decided.population, decided.sampling_fraction)
+        wanted = (self._asked, node, decided.suppressed, document.columns, known)
         if wanted == self._viewed:
             return
         self._viewed = wanted
+        population = self.view.population if self.view is not None else None
         self.view = self.view_error = None
         self.looked.emit()
         if node is None:
@@ -235,7 +237,7 @@ class Finding(QObject):
             return
         self._session.runner.run(
             tr("Making the generalized table"),
-            partial(look, document, table, searched, node),
+            partial(look, document, table, searched, node, population),
             partial(self._show_view, wanted),
             partial(self._refuse_view, wanted),
             key=LOOK,
