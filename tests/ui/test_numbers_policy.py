@@ -79,8 +79,19 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(filled):
     rows = filled.page.recipients.model.rows
     assert [row.level for row in rows] == ["σ² = 0.25", "σ² = 1", "σ² = 4"]
     assert [round(row.trust, 2) for row in rows] == [0.8, 0.5, 0.2]
+    assert [row.figure for row in rows] == ["20\u202f%", "50\u202f%", "80\u202f%"]
+    head = filled.page.recipients.model.headerData
+    assert head(2, Qt.Orientation.Horizontal) == "Left open"
+    assert "variance" in head(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
     assert filled.state() is PanelState.DONE
     assert filled.page.ladder.isVisible()
+
+
+def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
+    tile = editor_of(filled)._terms.tile("half_width")
+    assert tile.sentence == "Uncertainty of age"
+    tick(filled.page.together.boxes["income"])
+    assert editor_of(filled)._terms.tile("half_width").sentence == "Uncertainty"
 
 
 def test_ticking_an_attribute_protects_both_together(apart):

@@ -179,7 +179,7 @@ def test_a_level_that_can_t_be_met_needs_attention(filled):
     wrong = Recipient("Wrong", {"disease": {"rho1": 0.5, "rho2": 0.2}})
     filled.session.edit("x", replace(document, recipients=(wrong,)))
     assert filled.state() is PanelState.ATTENTION
-    assert filled.page.recipients.model.rows[0].odds == "not valid"
+    assert filled.page.recipients.model.rows[0].figure == "not valid"
     assert "ρ1 smaller than ρ2" in editor_of(filled).problem
 
 

@@ -21,7 +21,7 @@ from app.ui.theme import font, themes
 from app.ui.widgets.tables import TableView
 
 Index = QModelIndex | QPersistentModelIndex
-NAME, LEVEL, ODDS = range(3)
+NAME, LEVEL, FIGURE = range(3)
 DOT: Final = 10
 
 
@@ -35,17 +35,20 @@ class Row:
         As in the document.
     level
         The level for the attribute in sight, in its usual notation.
-    odds
-        The odds factor, as text.
+    figure
+        What the level comes to, as text: the odds factor, or the share left open of numbers.
     trust
         From 0 to 1; None where the level is not sound.
+    numbers
+        Whether the figure is that of numbers.
     """
 
     name: str
     level: str
-    odds: str
+    figure: str
     trust: float | None
     note: str
+    numbers: bool = False
 
 
 class RecipientsModel(QAbstractTableModel):
@@ -70,12 +73,17 @@ class RecipientsModel(QAbstractTableModel):
         if same:
             self._rows = rows
             if rows:
-                end = self.index(len(rows) - 1, ODDS)
+                end = self.index(len(rows) - 1, FIGURE)
                 self.dataChanged.emit(self.index(0, 0), end)
         else:
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, FIGURE, FIGURE)
+
+    @property
+    def _numbers(self) -> bool:
+        return any(row.numbers for row in self._rows)
 
     def rowCount(self, parent: Index | None = None) -> int:
         """Return the number of recipients."""
@@ -88,17 +96,17 @@ class RecipientsModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what is shown of a cell."""
         row, column = self._rows[index.row()], index.column()
-        text = (row.name, row.level, row.odds)[column]
+        text = (row.name, row.level, row.figure)[column]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return text
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{text}\n{row.note}".strip() if column == NAME else text
         if role == Qt.ItemDataRole.DecorationRole and column == NAME:
             return _dot(row.trust)
-        if role == Qt.ItemDataRole.FontRole and column in (LEVEL, ODDS):
+        if role == Qt.ItemDataRole.FontRole and column in (LEVEL, FIGURE):
             return font(tabular=True)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column == ODDS else Qt.AlignmentFlag.AlignLeft
+            side = Qt.AlignmentFlag.AlignRight if column == FIGURE else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
 
@@ -112,15 +120,19 @@ class RecipientsModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section == ODDS else Qt.AlignmentFlag.AlignLeft
+            side = Qt.AlignmentFlag.AlignRight if section == FIGURE else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ToolTipRole and section == ODDS:
+        if role == Qt.ItemDataRole.ToolTipRole and section == FIGURE:
+            if self._numbers:
+                return self.tr(
+                    "The share of the numbers' variance that the best linear estimate leaves open"
+                )
             return self.tr("How far a release can multiply anyone's odds on a value, at most (γ)")
         if role == Qt.ItemDataRole.DisplayRole:
             return (
                 self.tr("Recipient"),
                 self.tr("Level"),
-                self.tr("Odds ×"),
+                self.tr("Left open") if self._numbers else self.tr("Odds ×"),
             )[section]
         return None
 
@@ -180,7 +192,7 @@ class RecipientsTable(TableView):
         header = self.horizontalHeader()
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVEL, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(ODDS, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(FIGURE, QHeaderView.ResizeMode.ResizeToContents)
         self.selectionModel().currentRowChanged.connect(self._tell)
         themes().changed.connect(self.viewport().update)
 

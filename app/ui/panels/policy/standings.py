@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.base import Mechanism
 from app.engine.table import Attribute
+from app.plots.figure import percent
 from app.plots.trust_ladder import Rung
 from app.project.model import PolicyEntry, Recipient
 from app.ui.panels.policy.recipients import Row
@@ -58,12 +61,30 @@ def _standing(
     try:
         level = mechanism.level(statement, attributes, entry.settings)
         trust = mechanism.trust(level)
-        matrix = mechanism.matrix(level, attributes, entry.settings)
+        figure, detail, numbers = _figure(mechanism, level, entry, attributes)
     except SfumatoError:
         row = Row(recipient.name, text, tr("not valid"), None, recipient.note)
         return Standing(row, None, stated=True)
-    factor = number(matrix.gamma) if matrix is not None else ""
-    detail = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
-    row = Row(recipient.name, text, factor or "–", trust, recipient.note)
-    rung = Rung(recipient.name, trust, text, detail if factor else "")
-    return Standing(row, rung, stated=True)
+    row = Row(recipient.name, text, figure or "–", trust, recipient.note, numbers)
+    return Standing(row, Rung(recipient.name, trust, text, detail), stated=True)
+
+
+_LEFT_OPEN: Final = "D"
+"""What promises on numbers call the share of the variance that an estimate leaves open."""
+
+
+def _figure(
+    mechanism: Mechanism, level: float, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> tuple[str, str, bool]:
+    """Return what a level comes to as a figure and as a sentence, and whether it is of numbers."""
+    matrix = mechanism.matrix(level, attributes, entry.settings)
+    if matrix is not None:
+        factor = number(matrix.gamma)
+        told = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
+        return factor, told, False
+    facts = mechanism.promise(level, attributes, entry.settings).facts
+    for fact in facts:
+        if fact.symbol == _LEFT_OPEN:
+            share = percent(fact.value)
+            return share, tr("Leaves {share} of the numbers' variance open", share=share), True
+    return "", "", False

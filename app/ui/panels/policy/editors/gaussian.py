@@ -10,10 +10,10 @@ import numpy as np
 
 from app.engine.errors import SfumatoError
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.mechanisms.base import Statement
+from app.engine.mechanisms.base import Settings, Statement
 from app.engine.mechanisms.gaussian import MECHANISM
 from app.plots.figure import percent
-from app.ui.panels.policy.editors.base import LevelEditor
+from app.ui.panels.policy.editors.base import Attributes, LevelEditor
 from app.ui.panels.policy.editors.cards import Preset
 from app.ui.panels.policy.editors.gaussian_parts.settings import GaussianSettingsEditor
 from app.ui.panels.policy.editors.gaussian_parts.wording import listed, units
@@ -64,6 +64,14 @@ class GaussianEditor(LevelEditor):
             return {}
         most = float(Uncertainty(settings).half_widths_without()[0])
         return {"half_width": (most / 100, most * 0.99)}
+
+    def show_level(self, statement: Statement, attributes: Attributes, settings: Settings) -> None:
+        """Show a level; of several attributes, say whose unit the width is in."""
+        super().show_level(statement, attributes, settings)
+        words = tr("Uncertainty")
+        if len(attributes) > 1:
+            words = tr("Uncertainty of {name}", name=attributes[0].name)
+        self._terms.tile("half_width").show_sentence(words)
 
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
         """Return the statement for a place on the ladder, in the term that `like` uses."""
