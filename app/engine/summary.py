@@ -1,7 +1,8 @@
 """What one column looks like: how many values, which, and how they are distributed.
 
 A summary is made from one sort of a numeric column, or one hash lookup a row of any other, so
-that ten million rows take about a second.
+that ten million rows take about a second. Beside the sorted copy nothing is as long as the column:
+what follows from it is found block by block.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _DAY = 86_400_000_000
 """Microseconds of a day."""
+
+_BLOCK = 1 << 20
+"""How many rows are looked at together."""
 
 _LENGTH_SAMPLE = 10_000
 """How many distinct texts the mean length is taken from."""
@@ -150,9 +154,8 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
 def _count_positions(positions: npt.NDArray[np.integer], size: int) -> npt.NDArray[np.int64]:
     """Return how often each position 0 .. size − 1 occurs, shape (size,)."""
     counts = np.zeros(size + 1, dtype=np.int64)
-    block = 1 << 20
-    for start in range(0, len(positions), block):
-        shifted = positions[start : start + block].astype(np.int64) + 1
+    for start in range(0, len(positions), _BLOCK):
+        shifted = positions[start : start + _BLOCK].astype(np.int64) + 1
         counts += np.bincount(shifted, minlength=size + 1)
     return counts[1:]
 
@@ -173,38 +176,70 @@ def _type_of(values: pd.Index) -> tuple[str, float | None]:
 
 
 def _of_numbers(series: pd.Series) -> ColumnProfile:
-    known = series.dropna()
     integer = pd.api.types.is_integer_dtype(series.dtype)
-    numbers = np.sort(known.to_numpy() if integer else known.to_numpy(dtype=np.float64))
-    values, counts = _runs(numbers)
-    order = np.argsort(-counts, kind="stable")[:MOST_TOP]
-    summary = _summary_of_sorted(numbers, values)
+    if integer:
+        numbers = np.sort(series.dropna().to_numpy())
+    else:
+        numbers = np.sort(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        numbers = numbers[: np.searchsorted(numbers, np.nan)]  # what is missing comes last
+    runs = _runs_of(numbers)
+    summary = _summary_of_sorted(numbers)
     whole = summary is not None and summary.whole
     shares = () if summary is None else _shares_of(summary.counts)
     return ColumnProfile(
         name=str(series.name),
         type_name="whole number" if integer or whole else "number",
         count=len(series),
-        missing=len(series) - len(known),
-        distinct=len(values),
-        top=tuple(ValueCount(plain(values[i]), int(counts[i])) for i in order),
+        missing=len(series) - len(numbers),
+        distinct=runs.distinct,
+        top=tuple(
+            ValueCount(plain(value), int(count))
+            for value, count in zip(runs.values, runs.counts, strict=True)
+        ),
         numbers=summary,
         distribution=shares,
     )
 
 
-def _runs(
-    numbers: npt.NDArray[np.generic],
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
-    """Return the distinct values of a sorted array and how often each occurs."""
-    if len(numbers) == 0:
-        return numbers, np.zeros(0, dtype=np.int64)
-    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
-    return numbers[starts], np.diff(np.append(starts, len(numbers)))
+@dataclass(frozen=True)
+class _Runs:
+    """The runs of equal values in a sorted array, t ≤ `MOST_TOP` of them by themselves.
+
+    Parameters
+    ----------
+    distinct
+        How many there are.
+    values, counts
+        The longest runs' values and lengths, shapes (t,), longest first; of equally long ones
+        those of the smallest values.
+    """
+
+    distinct: int
+    values: npt.NDArray[np.generic]
+    counts: npt.NDArray[np.int64]
+
+
+def _runs_of(numbers: npt.NDArray[np.generic]) -> _Runs:
+    """Return what there is to say of a sorted array's runs; block by block, to spare memory."""
+    size, distinct = len(numbers), 0
+    starts = lengths = np.zeros(0, dtype=np.int64)
+    open_run = np.zeros(min(size, 1), dtype=np.int64)  # the start of the run at a block's end
+    for start in range(0, size, _BLOCK):
+        end = min(start + _BLOCK, size)
+        first = max(start, 1)
+        begun = first + np.flatnonzero(numbers[first:end] != numbers[first - 1 : end - 1])
+        bounds = np.concatenate((open_run, begun, [size] if end == size else []))
+        bounds = bounds.astype(np.int64)
+        distinct += len(bounds) - 1
+        starts = np.concatenate((starts, bounds[:-1]))
+        lengths = np.concatenate((lengths, np.diff(bounds)))
+        longest = np.argsort(-lengths, kind="stable")[:MOST_TOP]
+        starts, lengths, open_run = starts[longest], lengths[longest], bounds[-1:]
+    return _Runs(distinct, numbers[starts], lengths)
 
 
 def _summary_of_sorted(
-    numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64], values: npt.NDArray[np.generic]
+    numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64],
 ) -> NumberSummary | None:
     if len(numbers) == 0:
         return None
@@ -219,7 +254,6 @@ def _summary_of_sorted(
     below = np.searchsorted(finite, edges[1:-1], side="left")
     counts = np.diff(np.concatenate(([0], below, [len(finite)])))
     places = (np.array(QUANTILES) * (len(numbers) - 1)).round().astype(np.intp)
-    distinct = values.astype(np.float64)
     return NumberSummary(
         minimum=float(numbers[0]),
         maximum=float(numbers[-1]),
@@ -227,8 +261,13 @@ def _summary_of_sorted(
         quantiles=tuple(float(numbers[place]) for place in places),
         edges=tuple(edges.tolist()),
         counts=tuple(counts.tolist()),
-        whole=bool(np.isfinite(distinct).all() and (distinct == np.floor(distinct)).all()),
+        whole=len(finite) == len(numbers) and _are_whole(finite),
     )
+
+
+def _are_whole(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> bool:
+    blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))
+    return numbers.dtype.kind in "iu" or all(bool((b == np.floor(b)).all()) for b in blocks)
 
 
 def _mean(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> float:
@@ -254,21 +293,25 @@ def _shares_of(counts: tuple[int, ...]) -> tuple[float, ...]:
 
 
 def _of_dates(series: pd.Series) -> ColumnProfile:
-    known = series.dropna()
-    moments = np.sort(known.to_numpy(dtype="datetime64[us]").astype(np.int64))
-    values, counts = _runs(moments)
-    order = np.argsort(-counts, kind="stable")[:MOST_TOP]
-    summary = _summary_of_sorted(moments, values)
-    whole_days = bool((values.astype(np.int64) % _DAY == 0).all())
+    dates = np.sort(series.to_numpy(dtype="datetime64[us]"))
+    # What is missing comes last.
+    moments = dates[: np.searchsorted(dates, np.datetime64("NaT"))].view(np.int64)
+    runs = _runs_of(moments)
+    summary = _summary_of_sorted(moments)
+    days = (moments[start : start + _BLOCK] for start in range(0, len(moments), _BLOCK))
+    whole_days = all(bool((block % _DAY == 0).all()) for block in days)
     return ColumnProfile(
         name=str(series.name),
         type_name="date" if whole_days else "date and time",
         count=len(series),
-        missing=len(series) - len(known),
-        distinct=len(values),
-        top=tuple(ValueCount(_date(values[place]), int(counts[place])) for place in order),
-        earliest=_date(values[0]) if len(values) else None,
-        latest=_date(values[-1]) if len(values) else None,
+        missing=len(series) - len(moments),
+        distinct=runs.distinct,
+        top=tuple(
+            ValueCount(_date(value), int(count))
+            for value, count in zip(runs.values, runs.counts, strict=True)
+        ),
+        earliest=_date(moments[0]) if len(moments) else None,
+        latest=_date(moments[-1]) if len(moments) else None,
         distribution=() if summary is None else _shares_of(summary.counts),
     )
 
