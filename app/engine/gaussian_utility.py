@@ -26,6 +26,9 @@ from app.engine.estimate import Target
 
 Floats = npt.NDArray[np.float64]
 
+_SINGULAR: Final = 1e-10
+"""Predictors whose correlations have a smaller eigenvalue follow from one another."""
+
 _STEP: Final = 1e-4
 """By how much of its spread a moment is moved to see how a quantile follows."""
 
@@ -111,8 +114,8 @@ def estimate_regression(
     outcome
         The place of the attribute that is explained.
     predictors
-        The places of those that explain it; columns that were not perturbed can stand among the
-        released ones with noise 0.
+        The places of those that explain it. Columns that were not perturbed stand among the
+        released ones with noise 0: only what the noise adds is taken off (errors in variables).
 
     Returns
     -------
@@ -122,8 +125,8 @@ def estimate_regression(
     Raises
     ------
     EstimationError
-        If there are too few records for so much noise: the corrected covariance of the
-        predictors has no inverse with positive variances.
+        If some predictors determine the others, or there are too few records for so much noise:
+        the corrected covariance of the predictors has no inverse with positive variances.
     """
     chosen = [*predictors, outcome]
     told = released[chosen]
@@ -136,12 +139,7 @@ def estimate_regression(
     hidden = noise[np.ix_(chosen, chosen)]
     spread = centred @ centred.T / (rows - 1) - hidden
     within, across = spread[:-1, :-1], spread[:-1, -1]
-    if np.linalg.eigvalsh(within)[0] <= 1e-12 * np.diagonal(centred @ centred.T)[:-1].max() / rows:
-        raise EstimationError(
-            "There is too much noise for a regression on {rows} records.",
-            "Take fewer predictors, or more records.",
-            rows=rows,
-        )
+    _check_tellable(centred[:-1], within)
     slopes = np.linalg.solve(within, across)
     intercept = means[-1] - slopes @ means[:-1]
     # Each record's part in the equations that the slopes solve (Fuller 1987, theorem 2.2.1).
@@ -244,6 +242,38 @@ def _bent(moments: Floats, hidden: float, scores: Floats) -> Floats:
     increasing[order] = np.sort(bent)
     quantiles: Floats = first + math.sqrt(variance) * increasing
     return quantiles
+
+
+def _check_tellable(centred: Floats, within: Floats) -> None:
+    """Raise `EstimationError` unless predictors can be told apart, whatever their units.
+
+    Parameters
+    ----------
+    centred
+        The released predictors less their means, shape (p, n).
+    within
+        Their covariance with the noise taken off, shape (p, p).
+    """
+    rows = centred.shape[1]
+    shown = centred @ centred.T / (rows - 1)
+    spreads = np.sqrt(np.diagonal(shown))
+    if not spreads.all() or _least(shown, spreads) <= _SINGULAR:
+        raise EstimationError(
+            "Some of the predictors are the same everywhere or follow from the others.",
+            "Leave them out.",
+        )
+    if _least(within, spreads) <= _SINGULAR:
+        raise EstimationError(
+            "There is too much noise for a regression on {rows} records.",
+            "Take fewer predictors, or more records.",
+            rows=rows,
+        )
+
+
+def _least(covariance: Floats, spreads: Floats) -> float:
+    """Return the least eigenvalue of a covariance in units of some spreads."""
+    scaled = covariance / spreads / spreads[:, np.newaxis]
+    return float(np.linalg.eigvalsh(scaled)[0])
 
 
 def _counts(released: Floats) -> npt.NDArray[np.int64]:

@@ -83,6 +83,50 @@ def test_a_column_without_noise_can_explain_one_with_it():
     assert found.values == pytest.approx([0.0, 2.0], abs=4.5 * found.errors.max())
 
 
+def test_noisy_and_exact_predictors_together_are_corrected_where_there_is_noise():
+    """A noisy outcome on a noisy predictor with correlated noise, and on two exact ones."""
+    draw, rows = np.random.default_rng(31), 1500
+    hidden = np.zeros((4, 4))
+    hidden[:2, :2] = 0.8 * np.array([[2.0, 0.9], [0.9, 1.0]])
+    root = np.linalg.cholesky(hidden[:2, :2])
+    slopes, found = np.array([0.7, -1.5, 0.002]), []
+    for _ in range(TIMES):
+        exact = np.vstack([draw.gamma(4.0, 0.5, rows), 900.0 * draw.normal(size=rows)])
+        noisy = 0.8 * exact[0] - 0.001 * exact[1] + draw.normal(size=rows)
+        outcome = 3.0 + slopes @ np.vstack([noisy, exact]) + 0.5 * draw.normal(size=rows)
+        shown = np.vstack([outcome, noisy]) + root @ draw.normal(size=(2, rows))
+        found.append(estimate_regression(np.vstack([shown, exact]), hidden, 0, [1, 2, 3]))
+    values = np.array([one.values for one in found])
+    errors = np.array([one.errors for one in found])
+    truth = np.array([3.0, *slopes])
+    off = np.abs(np.median(values, axis=0) - truth) / values.std(axis=0)
+    assert off.max() < 0.3
+    ratio = np.median(errors, axis=0) / values.std(axis=0)
+    assert ratio == pytest.approx(np.ones(4), rel=0.2)
+    covered = np.abs(values - truth) < 1.96 * errors
+    assert covered.mean(axis=0) == pytest.approx(np.full(4, 0.95), abs=0.04)
+
+
+def test_predictors_in_wildly_different_units_can_be_told_apart():
+    """A share between 0 and 1 beside an income in cents."""
+    draw = np.random.default_rng(32)
+    share, cents = draw.random(3000), 1e7 * draw.normal(size=3000)
+    outcome = 5.0 * share + 2e-7 * cents + draw.normal(size=3000)
+    hidden = np.zeros((3, 3))
+    hidden[2, 2] = 1e13
+    shown = np.vstack([outcome, share, cents + 1e13**0.5 * draw.normal(size=3000)])
+    found = estimate_regression(shown, hidden, 0, [1, 2])
+    assert (np.abs(found.values - [0.0, 5.0, 2e-7]) < 4.5 * found.errors).all()
+
+
+def test_predictors_that_follow_from_one_another_are_named_as_the_reason():
+    draw = np.random.default_rng(33)
+    x, y = draw.normal(size=(2, 400))
+    for other in (3.0 * x + 2.0, np.full(400, 7.0)):
+        with pytest.raises(EstimationError, match="follow from the others"):
+            estimate_regression(np.vstack([y, x, other]), np.diag([1.0, 0, 0]), 0, [1, 2])
+
+
 def test_quantiles_of_a_skewed_attribute_are_found_below_the_noise():
     law = stats.gamma(16.0, scale=0.25)
     draw = np.random.default_rng(9)
