@@ -23,14 +23,17 @@ def _words(text: str) -> frozenset[str]:
 _NAMES_A_PERSON: Final = _words(
     "surname firstname lastname forename fullname maidenname email mail phone telephone mobile"
     " fax address street iban ssn passport nhs mrn username login signature photo vorname"
-    " nachname telefon adresse strasse prenom"
+    " nachname familienname geburtsname rufname telefon telefonnummer handynummer adresse anschrift"
+    " strasse straße versichertennummer sozialversicherungsnummer steuernummer prenom prénom"
+    " courriel"
 )
 _OF_A_PERSON: Final = _words(
     "name first last given family middle full maiden patient person customer client employee"
     " member student user pupil resident subject participant"
 )
 _NUMBERS_RECORDS: Final = _words(
-    "id ids identifier uuid guid number no nr num key index row record case serial"
+    "id ids identifier uuid guid number no nr num key index row record case serial nummer kennung"
+    " patientennummer fallnummer laufnummer personalnummer kundennummer aktenzeichen numéro"
 )
 _KNOWABLE: Final = _words(
     "age sex gender birth birthday birthdate born dob yob year zip zipcode postcode postal plz"
@@ -38,6 +41,10 @@ _KNOWABLE: Final = _words(
     " ethnicity ethnic nationality citizenship native marital civil education school degree"
     " occupation job profession workclass employer employment industry language height weight"
     " children household date admission discharge visit"
+    " alter geschlecht geburtsdatum geburtsjahr geburtstag geburtsort postleitzahl wohnort ort"
+    " stadt gemeinde landkreis kreis bundesland staatsangehörigkeit nationalität"
+    " familienstand beruf branche schulabschluss bildung größe körpergröße gewicht kinder haushalt"
+    " datum aufnahmedatum entlassungsdatum sexe naissance commune département profession métier"
 )
 _PRIVATE: Final = _words(
     "diagnosis diagnoses disease illness condition disorder icd symptom medication drug"
@@ -45,8 +52,12 @@ _PRIVATE: Final = _words(
     " income wage wages pay earnings debt wealth savings credit benefit benefits religion belief"
     " faith political party vote union sexual sexuality orientation crime offence offense"
     " conviction sentence arrest race ethnicity ethnic cost costs"
+    " diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung befund symptome"
+    " medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn einkommen"
+    " verdienst schulden vermögen kosten konfession partei gewerkschaft straftat verurteilung"
+    " maladie traitement salaire revenu coût"
 )
-_CODES: Final = _words("zip zipcode postcode postal plz code icd")
+_CODES: Final = _words("zip zipcode postcode postal plz postleitzahl code icd")
 
 _FEW_NUMBERS = 12
 """Whole numbers with no more distinct values are taken for codes."""
@@ -135,7 +146,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
         ),
         (
             text and profile.distinct > 0.9 * profile.present,
-            "Almost every record has another text, so the text tells whose record it is.",
+            "Almost every record has a text of its own, so the text tells whose record it is.",
         ),
         (
             text and mostly_different and _long(profile),
@@ -143,7 +154,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
         ),
         (
             whole and profile.is_unique,
-            "Every record has another whole number, so it tells whose record it is.",
+            "Every record has a whole number of its own, so it tells whose record it is.",
         ),
     )
     return next((reason for applies, reason in signs if applies), "")

@@ -185,6 +185,8 @@ def test_profiling_reports_each_column_and_stops_when_asked():
         ("phone number", cycled(["1", "2"])),
         ("patient_id", range(1000, 1000 + ROWS)),
         ("record_number", numbered("25-")),
+        ("Patientennummer", numbered("25-")),
+        ("Straße", cycled(["a", "b"])),
         ("remark", numbered("text that nobody else has")),
         ("notes", cycled([f"{place} " + "long " * 20 for place in range(120)])),
         ("x", np.random.default_rng(1).permutation(10**6)[:ROWS]),
@@ -201,6 +203,8 @@ def test_columns_that_name_a_person_are_proposed_to_be_dropped(name, values):
     [
         ("age", cycled(range(18, 90)), Kind.NUMERIC),
         ("sex", cycled(["f", "m"]), Kind.CATEGORICAL),
+        ("Größe", np.random.default_rng(2).random(ROWS), Kind.NUMERIC),
+        ("Postleitzahl", cycled(range(1000, 1090)), Kind.CATEGORICAL),
         ("post code", cycled(range(1000, 1090)), Kind.CATEGORICAL),
         ("hospital_id", cycled(["H1", "H2", "H3"]), Kind.CATEGORICAL),
         ("ward", cycled(["A", "B"]), Kind.CATEGORICAL),
@@ -228,7 +232,10 @@ def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
     assert proposal(name, values).spec.role is Role.INSENSITIVE
 
 
-@pytest.mark.parametrize("name", ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost"])
+@pytest.mark.parametrize(
+    "name",
+    ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost", "Diagnose", "Kosten_EUR"],
+)
 def test_private_columns_are_pointed_out_and_never_made_sensitive(name):
     found = proposal(name, cycled(["a", "b", "c"]))
     assert found.may_be_sensitive

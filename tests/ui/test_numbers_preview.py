@@ -18,11 +18,11 @@ from app.project.released import released_columns
 from app.ui.panels.base import PanelState
 from app.ui.panels.preview import PANEL
 from app.ui.panels.preview.number_record import linear_estimate, record_data
-from app.ui.panels.preview.number_recovery import quantiles_of, regressions_of
+from app.ui.panels.preview.number_recovery import columns_beside, quantiles_of, regressions_of
 from app.ui.panels.preview.numbers import NumberPreview
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import choose
-from tests.ui.payroll import KEY, open_payroll, payroll_table, protected
+from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected
 
 
 @pytest.fixture
@@ -183,6 +183,8 @@ def test_going_to_categories_and_back_keeps_the_kind_of_page(qtbot, panel):
     choose(panel.attribute, KEY)
     wait_for_jobs(qtbot, panel.session)
     assert panel.tabs.currentWidget() is panel.estimates
+    bar = panel.tabs.tabBar()
+    assert bar.tabRect(panel.tabs.indexOf(panel.numbers)).left() >= 0, "tabs are out of sight"
 
 
 def test_the_best_linear_estimate_is_the_paper_s():
@@ -231,6 +233,56 @@ def test_one_attribute_has_quantiles_but_depends_on_nothing(qtbot, panel):
     assert panel.estimates.quantiles.isVisible()
     assert not panel.estimates.regression.isVisible()
     assert not panel.estimates.regression_note.isVisible()
+
+
+def test_columns_that_are_released_as_they_are_can_explain_numbers_too(qtbot, filled):
+    filled.tabs.setCurrentWidget(filled.estimates)
+    page = filled.estimates
+    assert list(page.beside.boxes) == ["hours"]
+    page.beside.boxes["hours"].click()
+    wait_for_jobs(qtbot, filled.session)
+    recovery = filled._preview.recovery
+    data = recovery.regression(0, ("hours",), Silent())
+    assert [row.at for row in data.estimates[1:]] == ["income", "hours"]
+    for row in data.estimates:
+        assert abs(row.estimated - row.true) < 4.5 * row.error
+    frame = payroll_table().frame
+    exact = np.column_stack([np.ones(600), frame[["income", "hours"]]])
+    wanted = np.linalg.lstsq(exact, frame["age"].to_numpy(float))[0]
+    assert [row.true for row in data.estimates] == pytest.approx(wanted, rel=1e-6)
+    assert page.regression.isVisible()
+    assert "enter as they are" in page.regression_note.text()
+    page.beside.boxes["hours"].click()
+    assert "enter as they are" not in page.regression_note.text()
+
+
+def test_a_single_attribute_depends_on_what_is_released_beside_it(qtbot, panel):
+    open_payroll(panel.session, protected((("age",), ("income",))))
+    wait_for_jobs(qtbot, panel.session)
+    panel.tabs.setCurrentWidget(panel.estimates)
+    panel.estimates.beside.boxes["hours"].click()
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.estimates.regression.isVisible()
+    assert "hours" in panel.estimates.regression.figure.headline
+
+
+def test_a_column_that_explains_nothing_says_why(qtbot, panel):
+    table = Table(payroll_table().frame.assign(hours=40.0))
+    open_payroll(panel.session, protected(), table)
+    wait_for_jobs(qtbot, panel.session)
+    panel.tabs.setCurrentWidget(panel.estimates)
+    panel.estimates.beside.boxes["hours"].click()
+    wait_for_jobs(qtbot, panel.session)
+    assert not panel.estimates.regression.isVisible()
+    assert "same everywhere" in panel.estimates.regression_note.text()
+
+
+def test_keys_and_columns_that_are_dropped_explain_nothing():
+    document = payroll_document()
+    assert [spec.name for spec in columns_beside(document, ("age",))] == ["hours"]
+    assert columns_beside(replace(document, record_key="hours"), ("age",)) == ()
+    dropped = replace(document.column("hours"), role=Role.IDENTIFYING)
+    assert columns_beside(document.with_column(dropped), ("age",)) == ()
 
 
 def test_what_noise_hides_is_told_instead(filled):

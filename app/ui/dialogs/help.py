@@ -48,7 +48,7 @@ class HelpDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Sfumato Help"))
+        self.setWindowTitle(self.tr("Help – Sfumato"))
         self.resize(920, 680)
         self.pages = help_pages()
         self.list = QListWidget(self)

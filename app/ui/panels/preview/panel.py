@@ -267,13 +267,16 @@ class PreviewPanel(Panel):
         """Show these pages and no others; of another kind, the page with the same title."""
         title = self.tabs.tabText(self.tabs.currentIndex())
         places = [self.tabs.indexOf(page) for page in shown]
-        for place in places:
-            self.tabs.setTabVisible(place, True)
+        # Never more than one tab too many: a row that is too long scrolls, and stays scrolled.
+        for place in range(self.tabs.count()):
+            if place != self.tabs.currentIndex():
+                self.tabs.setTabVisible(place, place in places)
         if self.tabs.currentIndex() not in places:
             alike = (place for place in places if self.tabs.tabText(place) == title)
+            before = self.tabs.currentIndex()
             self.tabs.setCurrentIndex(next(alike, places[0]))
-        for place in range(self.tabs.count()):
-            self.tabs.setTabVisible(place, place in places)
+            self.tabs.setTabVisible(before, False)
+        self.tabs.setTabVisible(self.tabs.currentIndex(), True)
 
     def _show_categories(
         self, question: Question, final: bool, preview: Preview

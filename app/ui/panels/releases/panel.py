@@ -19,13 +19,14 @@ from app.project.standing import exposed_columns
 from app.project.store import ProjectFile
 from app.project.verify import VerificationReport, verify_bundle
 from app.ui.drops import DropHint
-from app.ui.messages import Action, MessageKind, error_texts
+from app.ui.messages import MessageKind, error_texts
 from app.ui.panels.base import Panel, PanelState
 from app.ui.panels.releases.candidates import candidates_of
 from app.ui.panels.releases.dropping import dropped_bundle
 from app.ui.panels.releases.ledger_card import LedgerCard
 from app.ui.panels.releases.making import Made, make_all
 from app.ui.panels.releases.order_card import OrderCard
+from app.ui.panels.releases.telling import tell_made
 from app.ui.records import count_entries, events_of, releases_of
 from app.ui.session import Session
 from app.ui.theme import Space
@@ -277,7 +278,7 @@ class ReleasesPanel(Panel):
         project, table = session.project, session.table
         if order is None or project is None or table is None or self._job is not None:
             return
-        self.messages.clear("release")
+        self.messages.clear()  # what became of an earlier order would contradict this one
         self._job = session.runner.run(
             self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
             partial(make_all, project, table, order),
@@ -300,26 +301,7 @@ class ReleasesPanel(Panel):
         self.session.ledger_changed.emit()
 
     def _tell_made(self, made: Made) -> None:
-        for refusal in reversed(made.refusals):
-            what, remedy = error_texts(refusal.error)
-            self.tell(
-                MessageKind.DANGER,
-                self.tr("No release for {name}: {what}").format(name=refusal.recipient, what=what),
-                remedy,
-                topic=f"refused {refusal.recipient}",
-            )
-        if made.outcomes:
-            folder = made.outcomes[0].path.parent
-            words = self.tr("{count} releases are in {folder}.")
-            if len(made.outcomes) == 1:
-                words = self.tr("The release is in {folder}.")
-            self.tell(
-                MessageKind.GOOD,
-                words.format(count=len(made.outcomes), folder=folder),
-                self.tr("Hand each recipient only the bundle with their name."),
-                Action(self.tr("Show folder"), partial(self._show_folder, made.outcomes[0].path)),
-                topic="release",
-            )
+        tell_made(self, made, self._show_folder)
 
     def _show_folder(self, target: Path) -> None:
         if not target.exists():

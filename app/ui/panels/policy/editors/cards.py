@@ -12,9 +12,8 @@ from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEve
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from app.engine.mechanisms.base import LevelTerm, Statement
-from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space, TextSize, font, themes
-from app.ui.wording import term_text
+from app.ui.wording import spoken, term_text
 
 PADDING: Final = 10
 NARROWEST: Final = 72
@@ -106,7 +105,8 @@ class ChoiceCard(QAbstractButton):
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
         inside = self.rect().adjusted(PADDING, PADDING, -PADDING, -PADDING)
-        face = font(strong=True, tabular=True)
+        counts = any(letter.isdigit() for letter in self.text())
+        face = font(strong=True, tabular=counts)  # figures of one width widen hyphens too
         painter.setFont(face)
         painter.setPen(QColor(style.text if self.isEnabled() else theme.disabled))
         metrics = QFontMetrics(face)
@@ -194,8 +194,8 @@ class TermTiles(QWidget):
         line.setSpacing(Space.INSIDE)
         for term in terms:
             tile = ChoiceCard("–", self)
-            tile.show_sentence(tr(term.title))
-            tile.setToolTip(tr(term.explanation))
+            tile.show_sentence(spoken(term.title))
+            tile.setToolTip(spoken(term.explanation))
             tile.clicked.connect(partial(self._choose, term.name))
             self._tiles[term.name] = tile
             line.addWidget(tile)
@@ -230,7 +230,7 @@ class TermTiles(QWidget):
     def _show(self, term: LevelTerm, text: str) -> None:
         tile = self._tiles[term.name]
         tile.setText(text)
-        tile.setAccessibleName(f"{tr(term.title)}: {text}")
+        tile.setAccessibleName(f"{spoken(term.title)}: {text}")
 
     def _choose(self, name: str, _checked: bool = False) -> None:
         before = self._value

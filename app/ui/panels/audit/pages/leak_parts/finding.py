@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.project.leak import LeakReport
 from app.ui.theme import Space
@@ -108,6 +108,8 @@ class FindingCard(Card):
         self.table.setModel(self._model)
         self.table.setSortingEnabled(False)
         self.table.fit_columns()
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         rows = min(len(frame), ROWS_IN_SIGHT)
         self.table.setFixedHeight((rows + 1) * Space.FIELD + 16)
         self.table.show()

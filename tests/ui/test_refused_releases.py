@@ -1,0 +1,52 @@
+"""What the Releases panel says of releases that were refused, and for how long."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.ui.messages import MessageKind
+from app.ui.panels.releases import PANEL
+from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import click
+
+
+@pytest.fixture
+def released(qtbot, session, tmp_path):
+    """The panel of a project that has released to all of its three recipients."""
+    panel = PANEL(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    open_clinic(session, protected())
+    save_clinic(session, tmp_path)
+    wait_for_jobs(qtbot, session)
+    release(qtbot, panel)
+    return panel
+
+
+def release(qtbot, panel):
+    qtbot.mouseClick(panel.primary, Qt.MouseButton.LeftButton)
+    wait_for_jobs(qtbot, panel.session)
+
+
+def refusals(panel):
+    return [message for message in panel.messages.messages if message.kind is MessageKind.DANGER]
+
+
+def test_many_refusals_are_one_message_that_names_everybody(qtbot, released):
+    release(qtbot, released)
+    (refusal,) = refusals(released)
+    assert refusal.text == "No release for Clinic A, Institute, Public."
+    assert refusal.remedy.startswith("No release for Clinic A: ")
+    assert "never overwrites" in refusal.remedy
+    assert "Choose another folder" in refusal.remedy
+
+
+def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
+    release(qtbot, released)
+    assert refusals(released)
+    click(released.form.format.button_for("sav"))
+    release(qtbot, released)
+    assert refusals(released) == []
+    (message,) = released.messages.messages
+    assert message.text.startswith("3 releases are in")
