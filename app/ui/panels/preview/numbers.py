@@ -18,7 +18,12 @@ from app.plots.number_estimates import EstimatesData
 from app.plots.number_scatter import ScatterData
 from app.project.plan import EntryPlan, plan_entry
 from app.ui.panels.preview.number_record import independent_values
-from app.ui.panels.preview.number_recovery import quantiles_of, regressions_of
+from app.ui.panels.preview.number_recovery import (
+    Recovery,
+    columns_beside,
+    quantiles_of,
+    regressions_of,
+)
 from app.ui.panels.preview.number_utility import estimates_of
 from app.ui.panels.preview.released import (
     Positions,
@@ -78,6 +83,8 @@ class NumberPreview:
     quantiles, regressions
         For each attribute, what the recipient recovers of its distribution and of how it depends
         on the others; None where there is too much noise or nothing to depend on.
+    recovery
+        What other regressions are estimated from; None where nothing is known of the noise.
     """
 
     sample: NumberSample
@@ -88,6 +95,7 @@ class NumberPreview:
     estimates: EstimatesData | None
     quantiles: tuple[EstimatesData | None, ...]
     regressions: tuple[EstimatesData | None, ...]
+    recovery: Recovery | None = None
 
 
 def compute_numbers(question: Question, context: Context) -> NumberPreview:
@@ -214,16 +222,21 @@ def _correlation(pair: Floats) -> float:
 def _estimates(
     question: Question, plan: EntryPlan, true: Floats, released: Floats
 ) -> tuple[
-    EstimatesData | None, tuple[EstimatesData | None, ...], tuple[EstimatesData | None, ...]
+    EstimatesData | None,
+    tuple[EstimatesData | None, ...],
+    tuple[EstimatesData | None, ...],
+    Recovery | None,
 ]:
     """Return moments, quantiles and regressions as the recipient estimates them."""
     mechanism = mechanism_called(plan.mechanism)
     noise = mechanism.noise_covariance(plan.level, question.attributes, plan.settings)
     if noise is None:
-        return None, (), ()
+        return None, (), (), None
     names = question.entry.attributes
+    beside = columns_beside(question.document, names)
     return (
         estimates_of(question.recipient, names, true, released, noise),
         quantiles_of(question.recipient, names, true, released, noise),
         regressions_of(question.recipient, names, true, released, noise),
+        Recovery(question.recipient, names, true, released, noise, question.table, beside),
     )
