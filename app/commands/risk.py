@@ -15,11 +15,12 @@ from app.engine.audit.group_risk import (
     GroupRisk,
     RiskLimits,
     group_risk,
-    remedies,
 )
+from app.engine.audit.remedies import Remedy
 from app.engine.progress import Context, Part
 from app.engine.reconstruction_privacy import Rule
-from app.project.attacker import attacked, coarser, exposure
+from app.project.attacker import attacked, exposure
+from app.project.remedies import examined_remedies
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -79,23 +80,10 @@ def _examine(
         risk = group_risk(known.grouped, shown.matrix, limits, Part(part, 0.0, 0.5), shown.trials)
         entry = {"recipient": name, "level": shown.level, **_figures(risk)}
         if arguments.remedies:
-            changes = remedies(
-                known.grouped,
-                coarser(document, table, asked.knows),
-                shown.matrix,
-                limits,
-                Part(part, 0.5, 1.0),
+            found_remedies = examined_remedies(
+                document, table, asked.entry, known, shown, limits, Part(part, 0.5, 1.0)
             )
-            entry["remedies"] = [
-                {
-                    "column": change.attribute,
-                    "bins": change.bins,
-                    "groups": change.total.all_groups,
-                    "violating_groups": change.total.groups,
-                    "violating_records": change.total.records,
-                }
-                for change in changes
-            ]
+            entry["remedies"] = [_remedy(each) for each in found_remedies]
         found.append(entry)
     return {
         "attribute": asked.column.attribute.name,
@@ -107,6 +95,28 @@ def _examine(
         "records": known.grouped.records,
         "recipients": found,
     }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    change, total = remedy.change, remedy.total
+    return {
+        "column": change.attribute,
+        "bins": change.bins,
+        "level": change.level,
+        "classes": change.classes,
+        "groups": total.all_groups,
+        "violating_groups": total.groups,
+        "violating_records": total.records,
+    }
+
+
+def _remedy_words(remedy: dict[str, Any]) -> str:
+    column = remedy["column"]
+    if remedy["level"] is not None:
+        return f"{column} at level {remedy['level']}, {remedy['classes']} classes"
+    if remedy["bins"] is not None:
+        return f"{column} in {remedy['bins']} bins"
+    return f"without {column}"
 
 
 def _figures(risk: GroupRisk) -> dict[str, Any]:
@@ -138,14 +148,9 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
             f" {each['highest_confidence']:.1%}"
         )
         for change in each.get("remedies", ()):
-            words = (
-                f"without {change['column']}"
-                if change["bins"] is None
-                else f"{change['column']} in {change['bins']} bins"
-            )
             terminal.say(
-                f"  {words}: {change['violating_groups']:,} of {change['groups']:,} groups,"
-                f" {change['violating_records']:,} records"
+                f"  {_remedy_words(change)}: {change['violating_groups']:,} of"
+                f" {change['groups']:,} groups, {change['violating_records']:,} records"
             )
 
 

@@ -352,7 +352,8 @@ def _largest_sample(
 ) -> int:
     """Return the largest sample of endlessly many records that passes; 0 where none does."""
     asked = (retention, size_of_domain, share, epsilon, delta)
-    top = int(min(largest_possible(*asked), largest_by_chernoff(*asked), _LARGEST_SAMPLE))
+    possible = min(float(largest_possible(*asked)), float(largest_by_chernoff(*asked)))
+    top = min(int(possible), _LARGEST_SAMPLE)
     while top > 0:
         step = 1 + top // _FINENESS
         samples = np.arange(top, max(0, top - _SIZES_AT_ONCE * step), -step)

@@ -28,11 +28,14 @@ class RemedyRow:
     column
         The column.
     bins
-        In how many bins it would be released; None where it would be dropped.
+        In how many bins it would be released; None where in none.
     groups, violating
         How many groups there would be, and how many of them would violate.
     records
         The share of records in violating groups.
+    level, classes
+        At which level of its hierarchy it would be released, and in how many classes; None where
+        at none. Without bins and a level it would be dropped.
     """
 
     column: str
@@ -40,6 +43,8 @@ class RemedyRow:
     groups: int
     violating: int
     records: float
+    level: int | None = None
+    classes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,13 @@ def headline(data: RemedyData, style: PlotStyle) -> str:
 
 
 def _name(row: RemedyRow, style: PlotStyle) -> str:
+    if row.level is not None:
+        return style.say(
+            "With {column} at level {level}, {classes} classes",
+            column=row.column,
+            level=row.level,
+            classes=row.classes,
+        )
     if row.bins is None:
         return style.say("Without {column}", column=row.column)
     return style.say("With {column} in {bins} bins", column=row.column, bins=row.bins)

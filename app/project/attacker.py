@@ -14,9 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from app.engine.audit.grouped_values import GroupedValues, Integers, grouped_values
-from app.engine.binning_suggestion import suggest_binning
-from app.engine.columns import Binning, Codes, Kind, Role
-from app.engine.errors import DomainError, PolicyError
+from app.engine.columns import Codes, Role
+from app.engine.errors import PolicyError
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
 from app.engine.micro_groups import MicroGroups, largest_counts, value_counts
@@ -31,9 +30,6 @@ from app.project.released import Material, record_ids_of, regenerate
 
 if TYPE_CHECKING:
     from app.engine.randomness import KeyRing
-
-FEW_BINS = 10
-"""Into how many bins a numeric column is put to see what that would save."""
 
 
 @dataclass(frozen=True)
@@ -287,17 +283,3 @@ def released_values(
     codes = domain.encode(released[name], name)
     context.report(1.0, "Released values are counted")
     return value_counts(known.groups, codes, domain.size)
-
-
-def coarser(document: Document, table: Table, names: Sequence[str]) -> list[tuple[str, Binning]]:
-    """Return bins that numeric columns without any could be released in."""
-    found = []
-    for name in names:
-        spec = document.column(name)
-        if spec.kind is not Kind.NUMERIC or spec.binning is not None:
-            continue
-        try:
-            found.append((name, suggest_binning(table.column(name), FEW_BINS)))
-        except DomainError:
-            continue  # the column holds no two different numbers
-    return found

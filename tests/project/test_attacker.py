@@ -9,6 +9,7 @@ import pytest
 from app.engine.audit.group_risk import RiskLimits, group_risk
 from app.engine.columns import Binning, ColumnSpec, Kind, Role
 from app.engine.errors import EstimationError, PolicyError
+from app.engine.hierarchy import Intervals, Taxonomy
 from app.engine.mechanisms import mechanism_called
 from app.engine.micro_groups import value_counts
 from app.engine.progress import Silent
@@ -16,7 +17,6 @@ from app.engine.randomness import KeyRing
 from app.engine.table import Table
 from app.project.attacker import (
     attacked,
-    coarser,
     exposure,
     joined_draws,
     public_names,
@@ -26,6 +26,7 @@ from app.project.attacker import (
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.query_desk import answer_pool, open_desk
 from app.project.released import material_of, released_columns
+from app.project.remedies import examined_remedies, possible_changes
 
 KEYS = KeyRing(bytes(range(32)))
 
@@ -102,10 +103,11 @@ def test_bins_are_known_as_their_labels() -> None:
         material.document, material.table, material.encoded["illness"], ("town", "age"), Silent()
     )
     assert known.grouped.groups == 6
-    assert coarser(material.document, material.table, ("town", "age")) == []
-    [(name, bins)] = coarser(document(), crowd(), ("town", "age"))
-    assert name == "age"
-    assert len(bins.names) > 2
+    changes = possible_changes(material.document, material.table, known)
+    assert [(each.attribute, each.bins) for each in changes] == [("town", None), ("age", None)]
+    changes = possible_changes(document(), crowd(), known)
+    assert [each.attribute for each in changes] == ["town", "age", "age"]
+    assert (changes[2].bins or 0) > 2
 
 
 @pytest.mark.parametrize("mechanism", ["uniform", "reconstruction"])
@@ -157,6 +159,44 @@ def test_whoever_knows_less_joins_groups_and_their_draws() -> None:
     assert shown.trials.counts.sum() <= how.samples.sum() + 3
     same = joined_draws(column.groups, column.groups, how.samples)
     assert np.array_equal(same, how.samples)
+
+
+def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
+    table = crowd()
+    towns = Taxonomy(
+        rows=(("Ayton", "South", "*"), ("Beeford", "North", "*"), ("Ceton", "North", "*"))
+    )
+    whole = document().with_hierarchy("town", towns).with_hierarchy("age", Intervals(width=5))
+    material = material_of(whole, table)
+    column = material.encoded["illness"]
+    known = attacked(material.document, table, column, ("town", "age"), Silent())
+    changes = possible_changes(material.document, table, known)
+    levels = [(each.attribute, each.level, each.classes) for each in changes if each.level]
+    assert ("town", 1, 2) in levels
+    assert ("age", 1, 4) in levels
+    assert not [each for each in changes if each.bins]
+    shown = exposure(whole, whole.policy[0], known, whole.recipients[0])
+    found = examined_remedies(
+        whole, table, whole.policy[0], known, shown, RiskLimits(0.3, 0.17), Silent()
+    )
+    by_change = {(each.change.attribute, each.change.level): each.total for each in found}
+    assert by_change["town", 1].all_groups < known.grouped.groups
+    assert by_change["age", 1].all_groups == 12
+
+
+def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:
+    table = crowd()
+    material = material_of(document("reconstruction"), table)
+    whole = material.document
+    known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
+    for recipient in whole.recipients:
+        shown = exposure(whole, whole.policy[0], known, recipient)
+        found = examined_remedies(
+            whole, table, whole.policy[0], known, shown, RiskLimits(0.3, 0.17), Silent()
+        )
+        # Groups that merge are larger, but of these no more records are drawn than is safe.
+        assert len(found) == 3
+        assert all(remedy.total.groups == 0 for remedy in found)
 
 
 def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:

@@ -8,8 +8,7 @@ of an error above ε, on either side, is below δ for a value that occurs in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,10 +16,8 @@ import numpy.typing as npt
 
 from app.engine.audit.estimate_tails import EstimateTails, estimate_tails, retention_of
 from app.engine.audit.grouped_values import Floats, GroupedValues, Integers
-from app.engine.columns import Binning
 from app.engine.errors import PolicyError
 from app.engine.matrix import PerturbationMatrix
-from app.engine.micro_groups import PublicAttribute
 from app.engine.progress import Context, Part, Silent
 from app.engine.reconstruction_law import Trials
 from app.engine.reconstruction_privacy import (
@@ -258,98 +255,3 @@ def _tails_of_cells(
         limits.epsilon,
         trials.draw,
     )
-
-
-# ----- what causes it
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """What changes when recipients see less of one public attribute.
-
-    Parameters
-    ----------
-    attribute
-        The public attribute.
-    bins
-        In how many bins it would be released; None where it would be dropped.
-    total
-        The groups and records that violate then.
-    """
-
-    attribute: str
-    bins: int | None
-    total: Violations
-
-
-def without_attribute(
-    grouped: GroupedValues,
-    name: str,
-    matrix: PerturbationMatrix,
-    limits: RiskLimits,
-    context: Context,
-) -> Remedy:
-    """Return what violates when recipients don't see a public attribute."""
-    kept = tuple(each for each in grouped.attributes if each.name != name)
-    merged = grouped.merged(kept)
-    return Remedy(name, None, group_risk(merged, matrix, limits, context).total)
-
-
-def with_bins(
-    grouped: GroupedValues,
-    name: str,
-    binning: Binning,
-    matrix: PerturbationMatrix,
-    limits: RiskLimits,
-    context: Context,
-) -> Remedy:
-    """Return what violates when recipients see a numeric attribute in bins."""
-    attributes = tuple(
-        binned(each, binning) if each.name == name else each for each in grouped.attributes
-    )
-    merged = grouped.merged(attributes)
-    bins = len(binning.names)
-    return Remedy(name, bins, group_risk(merged, matrix, limits, context).total)
-
-
-def binned(attribute: PublicAttribute, binning: Binning) -> PublicAttribute:
-    """Return a numeric attribute with bins in the place of its values; missing stays missing."""
-    labels = binning.apply(attribute.values.to_series(name=attribute.name))
-    # One more place for missing, which is the last code of both.
-    codes = np.append(labels.cat.codes.to_numpy(), len(labels.cat.categories))
-    return replace(
-        attribute,
-        values=labels.cat.categories,
-        codes=codes[attribute.codes].astype(np.int64),
-    )
-
-
-def remedies(
-    grouped: GroupedValues,
-    binnings: Sequence[tuple[str, Binning]],
-    matrix: PerturbationMatrix,
-    limits: RiskLimits,
-    context: Context,
-) -> tuple[Remedy, ...]:
-    """Return what dropping each attribute, and putting some in bins, would change.
-
-    Parameters
-    ----------
-    grouped
-        The groups with their true values.
-    binnings
-        Numeric attributes with bins that they could be released in.
-    matrix, limits
-        As for `group_risk`.
-    context
-        Progress and cancelling.
-    """
-    found: list[Remedy] = []
-    steps = len(grouped.names) + len(binnings)
-    for name in grouped.names:
-        part = Part(context, len(found) / steps, (len(found) + 1) / steps)
-        found.append(without_attribute(grouped, name, matrix, limits, part))
-    for name, binning in binnings:
-        part = Part(context, len(found) / steps, (len(found) + 1) / steps)
-        found.append(with_bins(grouped, name, binning, matrix, limits, part))
-    return tuple(found)

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.group_risk import RiskLimits, group_risk, remedies
+from app.engine.audit.group_risk import RiskLimits, group_risk
 from app.engine.audit.group_view import by_subtraction, group_view
 from app.engine.audit.grouped_values import GroupedValues, grouped_values
+from app.engine.audit.remedies import in_bins, left_out, level_by_level, remedies
 from app.engine.audit.risk_curves import Parameter, Setting, risk_curves
-from app.engine.columns import Binning
+from app.engine.columns import Binning, ColumnSpec, Kind
 from app.engine.errors import EstimationError, LevelError, PolicyError
+from app.engine.hierarchy import Intervals, hierarchy_of
 from app.engine.micro_groups import MicroGroups, micro_groups
 from app.engine.progress import Silent
 from app.engine.reconstruction_law import Trials
@@ -123,12 +125,9 @@ def test_remedies_are_what_grouping_afresh_finds() -> None:
     frame, _, codes = table()
     binning = Binning((0.0, 5.0, 20.0, 60.0))
     matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=Rule.SIMPLIFIED)
-    found = remedies(grouped(), [("age", binning)], matrix, limits, Silent())
-    assert [(each.attribute, each.bins) for each in found] == [
-        ("sex", None),
-        ("age", None),
-        ("age", 3),
-    ]
+    changes = [left_out("sex"), left_out("age"), in_bins("age", binning)]
+    found = remedies(grouped(), changes, matrix, limits, Silent())
+    assert [each.change.bins for each in found] == [None, None, 3]
     changed = (frame[["age"]], frame[["sex"]], frame.assign(age=binning.apply(frame["age"])))
     for remedy, columns in zip(found, changed, strict=True):
         groups = micro_groups(columns, list(columns.columns), Silent())
@@ -136,10 +135,31 @@ def test_remedies_are_what_grouping_afresh_finds() -> None:
         assert remedy.total == risk.total
 
 
+def test_every_level_of_a_hierarchy_is_a_remedy_of_its_own() -> None:
+    frame, _, codes = table()
+    frame["age"] = frame["age"].astype("Int64").mask(frame["age"] == 3)
+    spec = ColumnSpec("age", kind=Kind.NUMERIC)
+    recipe = Intervals(width=5, growth=3)
+    hierarchy = hierarchy_of(recipe, spec, frame["age"])
+    whole = grouped_values(micro_groups(frame, PUBLIC, Silent()), codes, 6)
+    matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=Rule.SIMPLIFIED)
+    changes = level_by_level("age", hierarchy)
+    found = remedies(whole, changes, matrix, limits, Silent())
+    assert len(found) >= 2
+    for remedy in found:
+        level = remedy.change.level
+        assert level is not None
+        assert remedy.change.classes == hierarchy.classes(level)
+        coarse = frame.assign(age=hierarchy.generalize(frame["age"], level))
+        groups = micro_groups(coarse, PUBLIC, Silent())
+        risk = group_risk(grouped_values(groups, codes, 6), matrix, limits, Silent())
+        assert remedy.total == risk.total
+
+
 def test_dropping_the_last_attribute_leaves_one_group() -> None:
     frame, _, codes = table()
     whole = grouped_values(micro_groups(frame, ["sex"], Silent()), codes, 6)
-    found = remedies(whole, [], uniform_matrix(0.6, 6), RiskLimits(), Silent())
+    found = remedies(whole, [left_out("sex")], uniform_matrix(0.6, 6), RiskLimits(), Silent())
     assert found[0].total.all_groups == 1
 
 

@@ -10,8 +10,9 @@ import pandas as pd
 from scipy import sparse
 
 from app.engine.audit.estimate_tails import retention_of
-from app.engine.audit.group_risk import GroupRisk, Remedy, RiskLimits, group_risk, remedies
+from app.engine.audit.group_risk import GroupRisk, RiskLimits, group_risk
 from app.engine.audit.group_view import GroupView, group_view
+from app.engine.audit.remedies import Remedy
 from app.engine.audit.risk_curves import CurvePoint, Setting, risk_curves
 from app.engine.errors import EstimationError
 from app.engine.progress import Context, Part
@@ -21,10 +22,10 @@ from app.project.attacker import (
     Attacked,
     Exposure,
     attacked,
-    coarser,
     exposure,
     released_values,
 )
+from app.project.remedies import examined_remedies
 from app.ui.panels.audit.groups.page import Subject
 
 MOST_LISTED = 1_000
@@ -47,7 +48,7 @@ class RiskAnswer:
     risk
         What violates.
     remedies
-        What dropping or binning public columns would change.
+        What releasing less of public columns would change.
     listed
         The groups in the list, the riskiest first.
     released
@@ -85,12 +86,8 @@ def answer_risk(
     recipient = document.recipient(subject.recipient)
     shown = exposure(document, subject.entry, known, recipient)
     risk = group_risk(known.grouped, shown.matrix, limits, Part(context, 0.2, 0.4), shown.trials)
-    fixes = remedies(
-        known.grouped,
-        coarser(document, table, subject.knowledge),
-        shown.matrix,
-        limits,
-        Part(context, 0.4, 0.8),
+    fixes = examined_remedies(
+        document, table, subject.entry, known, shown, limits, Part(context, 0.4, 0.8)
     )
     released = None
     if shown.trust > 0.0:

@@ -270,11 +270,13 @@ def remedy_data(answer: RiskAnswer) -> RemedyData:
     """Return what changes to public columns would do, as it is drawn."""
     rows = tuple(
         RemedyRow(
-            remedy.attribute,
-            remedy.bins,
+            remedy.change.attribute,
+            remedy.change.bins,
             remedy.total.all_groups,
             remedy.total.groups,
             remedy.total.record_share,
+            remedy.change.level,
+            remedy.change.classes,
         )
         for remedy in answer.remedies
     )
