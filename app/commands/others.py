@@ -35,7 +35,12 @@ _MISSING: Final = "(missing)"
 def _add_arguments(parser: ArgumentParser) -> None:
     add_project(parser)
     change = parser.add_mutually_exclusive_group()
-    change.add_argument("--add", type=Path, metavar="FILE", help="a table that was published")
+    change.add_argument(
+        "--add",
+        type=Path,
+        metavar="FILE",
+        help="a table that was published: a file, or a data package (a folder or a zip file)",
+    )
     change.add_argument("--remove", metavar="NAME", help="leave a holder's table out again")
     parser.add_argument(
         "--holder", metavar="NAME", help="with --add: who published it (usual: the file's name)"
@@ -129,7 +134,7 @@ def _look(
     arguments: Namespace, document: Document, domain: Domain, context: Context
 ) -> LookAtOther:
     opened = open_other(arguments.add.absolute(), Part(context, 0.0, 0.2))
-    holder = arguments.holder or opened.path.stem
+    holder = arguments.holder or opened.name
     sensitive = _sensitive(opened, arguments.sensitive, decided_in(document).sensitive, holder)
     names = _quasi_identifiers(opened, arguments.quasi, sensitive)
     stated = OtherTableFile(holder, str(opened.path), "", {}, names, sensitive)
@@ -145,8 +150,7 @@ def _look(
 
 def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) -> str:
     """Return the other table's sensitive column."""
-    alike = {name.casefold(): name for name in opened.columns}
-    found = stated if stated is not None else alike.get(ours.casefold())
+    found = stated if stated is not None else opened.proposed_sensitive(ours)
     if found not in opened.columns:
         raise DiversityError(
             "The table of {holder} has no column {column}.",
@@ -162,7 +166,7 @@ def _quasi_identifiers(
     opened: OpenedOther, stated: Sequence[str] | None, sensitive: str
 ) -> tuple[str, ...]:
     if stated is None:
-        return tuple(n for n in opened.columns if n != sensitive and n not in opened.unique)
+        return tuple(name for name in opened.columns if opened.is_public(name, sensitive))
     found: list[str] = []
     for text in stated:
         # A column's name may hold a comma itself.

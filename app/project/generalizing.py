@@ -27,6 +27,7 @@ from app.engine.hierarchy import Hierarchy, ground_series, hierarchy_of
 from app.engine.progress import Context, Part
 from app.engine.table import Table, encode_column
 from app.engine.values import Value
+from app.formats.packages import table_file
 from app.formats.reading import ReadOptions, digest_of, read_table
 from app.project.errors import SourceChanged, SourceMissing
 from app.project.generalization import Generalization, OtherTableFile
@@ -279,7 +280,8 @@ def read_other(other: OtherTableFile, context: Context) -> OtherTable:
             holder=other.holder,
         )
     options = ReadOptions.from_dict(dict(other.options))
-    frame = read_table(path, options, Part(context, 0.2, 1.0)).frame
+    with table_file(path) as file:
+        frame = read_table(file, options, Part(context, 0.2, 1.0)).frame
     return OtherTable(
         other.holder, frame, other.quasi_identifiers, other.sensitive, dict(other.spelling)
     )

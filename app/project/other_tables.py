@@ -15,7 +15,9 @@ from app.engine.diversity.others import (
 from app.engine.errors import SfumatoError
 from app.engine.progress import Context, Part
 from app.engine.values import Value
+from app.formats.datapackage import DATAPACKAGE_NAME
 from app.formats.options import ReadOptions
+from app.formats.packages import PackagedTable, is_package, package_at, table_file
 from app.formats.reading import detect_options, digest_of, preview, read_table
 from app.project.generalization import OtherTableFile
 
@@ -25,13 +27,47 @@ MOST_UNKNOWN = 60
 
 @dataclass(frozen=True)
 class OpenedOther:
-    """A file that was looked into: how it is read, its columns, and which is sensitive."""
+    """A file that was looked into.
+
+    Parameters
+    ----------
+    path
+        The data file, or the zip file that it is packed in.
+    options
+        How it is read.
+    columns
+        Its columns' names.
+    rows_seen
+        How many rows were looked at.
+    unique
+        The columns whose values were all different there, as a key's are.
+    name
+        What it was called: the file, or the package's folder.
+    sensitive, public
+        What the table itself states, where another custodian published it with Sfumato: its
+        sensitive column (else empty) and its public ones (else None).
+    """
 
     path: Path
     options: ReadOptions
     columns: tuple[str, ...]
     rows_seen: int
     unique: frozenset[str]
+    name: str
+    sensitive: str = ""
+    public: tuple[str, ...] | None = None
+
+    def proposed_sensitive(self, ours: str) -> str | None:
+        """Return the column that holds our sensitive attribute, as far as can be told."""
+        alike = {name.casefold(): name for name in self.columns}
+        stated = self.sensitive if self.sensitive in self.columns else None
+        return alike.get(ours.casefold(), stated)
+
+    def is_public(self, column: str, sensitive: str | None) -> bool:
+        """Return whether people may be known by a column, as far as can be told."""
+        if column == sensitive:
+            return False
+        return column in self.public if self.public is not None else column not in self.unique
 
 
 @dataclass(frozen=True)
@@ -58,16 +94,33 @@ class LookAtOther:
 
 
 def open_other(path: Path, context: Context) -> OpenedOther:
-    """Look into a file."""
+    """Look into a file, or into a data package: its folder, its description or a zip file.
+
+    Raises
+    ------
+    FileError
+        If it can't be read, or the package has not exactly one table.
+    """
     context.report(0.0, "Looking into the file")
-    options = detect_options(path)
-    seen = preview(path, options)
+    name = path.parent.name if path.name == DATAPACKAGE_NAME else path.stem
+    packed = package_at(path) if is_package(path) else PackagedTable(path, detect_options(path))
+    with table_file(packed.path) as file:
+        seen = preview(file, packed.options)
     unique = frozenset(
         name
         for name in seen.columns
         if seen.rows > 20 and seen.column(name).nunique(dropna=False) == seen.rows
     )
-    return OpenedOther(path, options, tuple(seen.columns), seen.rows, unique)
+    return OpenedOther(
+        packed.path.absolute(),
+        packed.options,
+        tuple(seen.columns),
+        seen.rows,
+        unique,
+        name,
+        packed.sensitive,
+        packed.public,
+    )
 
 
 def look_at_other(
@@ -75,7 +128,8 @@ def look_at_other(
 ) -> LookAtOther:
     """Read the whole table, and its classes by our values."""
     digest = digest_of(opened.path, Part(context, 0.0, 0.2))
-    frame = read_table(opened.path, opened.options, Part(context, 0.2, 0.8)).frame
+    with table_file(opened.path) as data:
+        frame = read_table(data, opened.options, Part(context, 0.2, 0.8)).frame
     given = dict(stated.spelling)
     bare = OtherTable(stated.holder, frame, stated.quasi_identifiers, stated.sensitive)
     file = replace(stated, path=str(opened.path), digest=digest, options=opened.options.to_dict())

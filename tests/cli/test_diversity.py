@@ -336,3 +336,20 @@ def test_a_population_that_does_not_fit_is_refused(revenue, arguments, said):
     assert revenue.run("diversity", option, value) == ExitCode.EXPECTED_ERROR
     assert said in revenue.line.remarks
     assert revenue.document().generalization.population is None
+
+
+# ----- bundles of others
+
+
+@pytest.mark.parametrize("packed", [(), ("--zip",)])
+def test_a_bundle_is_taken_as_it_was_published(revenue, census, packed):
+    assert revenue.publish(*packed) == ExitCode.OK, revenue.line.remarks
+    [bundle] = revenue.out.iterdir()
+    code = census.run("others", "--add", bundle, "--holder", "Revenue")
+    assert code == ExitCode.OK, census.line.remarks
+    assert "Revenue: 2 classes by Age, own l = 2" in census.line.output
+    [other] = census.document().generalization.others
+    assert other.quasi_identifiers == (AGE,)
+    assert other.path == str(bundle if packed else bundle / "data.csv")
+    assert figures(census)["best"]["levels"] == {ZIP: 2}
+    assert census.publish() == ExitCode.OK, census.line.remarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
@@ -266,6 +267,27 @@ def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     assert shown.isVisible()
     click(page.others.rows["registry"].remove)
     assert panel.session.document.generalization.others == ()
+
+
+def test_a_bundle_is_added_with_what_it_states_of_itself(qtbot, panel, tmp_path):
+    searched(qtbot, panel)
+    package = tmp_path / "registry bundle"
+    package.mkdir()
+    write_other(package)
+    facts = {"sensitive": "ward", "levels": {"sex": {"level": 0, "highest": 1}}}
+    described = {
+        "resources": [{"name": "data", "path": "registry.csv", "format": "csv"}],
+        "sfumato": {"generalized": facts},
+    }
+    (package / "datapackage.json").write_text(json.dumps(described), encoding="utf-8")
+    dialog = page_of(panel).others.open_dialog()
+    panel.session.chooser.chosen_folder = package
+    click(dialog.package)
+    settle(qtbot, panel.session)
+    click(dialog.submit)
+    [other] = panel.session.document.generalization.others
+    assert (other.holder, other.quasi_identifiers) == ("registry bundle", ("sex",))
+    assert other.path == str(package / "registry.csv")
 
 
 def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):

@@ -84,6 +84,11 @@ class OtherDialog(Dialog):
     def _build_fields(self) -> None:
         self.path = ElidedLabel(tr("No file is chosen yet."), "muted", Qt.TextElideMode.ElideMiddle)
         self.choose = button(tr("Choose &file…"), self._choose, icon="folder")
+        self.package = button(
+            tr("Choose fol&der…"),
+            self._choose_folder,
+            tip=tr("A bundle made by Sfumato, or another data package with its datapackage.json"),
+        )
         self.holder = QLineEdit(self)
         self.holder.setPlaceholderText(tr("Who published it"))
         self.holder.setAccessibleName(tr("Holder"))
@@ -103,7 +108,7 @@ class OtherDialog(Dialog):
         form.setVerticalSpacing(Space.INSIDE)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        line = row(self.path, self.choose)
+        line = row(self.path, self.choose, self.package)
         line.setStretch(0, 1)
         form.addRow(tr("File"), line)
         form.addRow(tr("Holder"), self.holder)
@@ -131,14 +136,20 @@ class OtherDialog(Dialog):
     def _choose(self) -> None:
         source = self._session.document.source
         folder = Path(source.path).parent if source is not None else None
+        packages = tr("Data packages ({patterns})", patterns="*.zip datapackage.json")
         path = self._session.chooser.open_file(
-            tr("Choose the other holder's table"), table_filters(), folder
+            tr("Choose the other holder's table"), f"{table_filters()};;{packages}", folder
         )
         if path is not None:
             self.open_file(path)
 
+    def _choose_folder(self) -> None:
+        path = self._session.chooser.folder(tr("Choose the other holder's bundle"))
+        if path is not None:
+            self.open_file(path)
+
     def open_file(self, path: Path) -> None:
-        """Look into a file."""
+        """Look into a file or a data package."""
         self._wait(tr("Reading {name}…", name=path.name))
         self._session.runner.run(
             tr("Reading {name}", name=path.name),
@@ -152,9 +163,8 @@ class OtherDialog(Dialog):
         self._opened = opened
         self.path.setText(str(opened.path))
         if not self.holder.text().strip():
-            self.holder.setText(opened.path.stem)
-        names = {name.casefold(): name for name in opened.columns}
-        guess = names.get(self._sensitive_name.casefold(), opened.columns[-1])
+            self.holder.setText(opened.name)
+        guess = opened.proposed_sensitive(self._sensitive_name) or opened.columns[-1]
         self.sensitive.set_choices([(name, name) for name in opened.columns])
         self.sensitive.set_value(guess)
         with QSignalBlocker(self.columns):
@@ -163,7 +173,7 @@ class OtherDialog(Dialog):
                 item = QListWidgetItem(name, self.columns)
                 item.setSizeHint(QSize(0, COLUMN_HEIGHT))
                 item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
-                public = name != guess and name not in opened.unique
+                public = opened.is_public(name, guess)
                 item.setCheckState(Qt.CheckState.Checked if public else Qt.CheckState.Unchecked)
         self._forget_meanings()
         self._read()
