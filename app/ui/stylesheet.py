@@ -93,6 +93,15 @@ QToolButton[look="segment"]:checked {
   background: $selected; border-color: $accent; color: $text; font-weight: 600;
 }
 QToolButton[look="segment"]:focus { border: 2px solid $accent; padding: 0 9px; }
+QToolButton[look="tab"] {
+  border: none; border-bottom: 2px solid transparent; border-radius: 0; color: $text;
+  background: transparent; padding: 0; min-height: 30px;
+}
+QToolButton[look="tab"]:hover { border-bottom-color: $line; }
+QToolButton[look="tab"]:checked {
+  border-bottom-color: $accent; font-weight: 600;
+}
+QToolButton[look="tab"]:focus { border: 2px solid $accent; border-radius: 6px; min-height: 28px; }
 QCheckBox, QRadioButton { spacing: 8px; min-height: 24px; background: transparent; }
 QCheckBox:disabled, QRadioButton:disabled { color: $disabled; }
 QCheckBox::indicator, QRadioButton::indicator, QTableView::indicator, QListView::indicator {

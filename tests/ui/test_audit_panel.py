@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.engine.progress import Silent
 from app.project.release import make_release
 from app.ui.panels.audit import PANEL
 from app.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
 from app.ui.panels.audit.pages import all_pages
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.panels.audit.wording import listed
 from app.ui.panels.base import PanelState
+from app.ui.theme import Space
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import click
 from tests.ui.payroll import open_payroll
 from tests.ui.payroll import protected as protected_payroll
 
@@ -195,10 +199,10 @@ def test_nothing_is_weighed_while_nobody_looks(qtbot, panel, filled):
     assert panel.state() is PanelState.DONE
 
 
-def test_pages_are_found_and_one_page_needs_no_tabs(panel):
+def test_pages_are_found_in_their_order(panel):
     assert all(issubclass(found, AuditPage) for found in all_pages())
     assert [found.order for found in all_pages()] == sorted(found.order for found in all_pages())
-    assert panel.tabs.tabBar().isVisible() == (len(all_pages()) > 1)
+    assert tuple(type(page) for page in panel.pages) == all_pages()
 
 
 def test_many_names_are_counted():
@@ -211,8 +215,7 @@ def test_many_names_are_counted():
 
 
 def tabs(panel):
-    bar = panel.tabs
-    return [bar.tabText(place) for place in range(bar.count()) if bar.isTabVisible(place)]
+    return [page.translated_title() for page in panel.questions.offered]
 
 
 def test_what_one_page_found_stays_found_while_another_is_looked_at(qtbot, panel, filled):
@@ -227,14 +230,55 @@ def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel):
     open_payroll(panel.session, protected_payroll())
     wait_for_jobs(qtbot, panel.session)
     assert "Numbers" in tabs(panel)
-    panel.tabs.setCurrentWidget(next(page for page in panel.pages if page.title == "Numbers"))
+    click(panel.questions.tab_of(next(p for p in panel.pages if p.title == "Numbers")))
+    assert panel.current.title == "Numbers"
     panel.session.undo()
     assert "Numbers" not in tabs(panel)
-    assert panel.tabs.currentWidget().title in tabs(panel)
+    assert panel.current.title in tabs(panel)
 
 
-def test_all_tabs_of_categories_fit_beside_the_guarantee_card(qtbot, panel, filled):
-    panel.resize(860, 700)
-    bar = panel.tabs.tabBar()
-    last = max(place for place in range(bar.count()) if bar.isTabVisible(place))
-    assert bar.tabRect(last).right() <= bar.width()
+def test_all_questions_are_in_sight_in_the_smallest_window(panel):
+    """704 pixels are what the guarantee card leaves of 1100."""
+    panel.resize(704 + 2 * Space.AROUND, 620)
+    for page in panel.pages:
+        panel.questions.offer(page, True)
+    QApplication.processEvents()
+    for page in panel.pages:
+        tab = panel.questions.tab_of(page)
+        assert tab.isVisible()
+        right = tab.mapTo(panel, tab.rect().bottomRight()).x()
+        assert right <= panel.width() - Space.AROUND
+        assert tab.fontMetrics().horizontalAdvance(tab.text()) <= tab.width()
+
+
+def test_the_arrow_keys_move_through_all_questions(panel, filled):
+    offered = panel.questions.offered
+    tab = panel.questions.tab_of(offered[0])
+    tab.setFocus()
+    seen = [panel.current]
+    for _ in range(len(offered)):
+        QTest.keyClick(QApplication.focusWidget() or tab, Qt.Key.Key_Right)
+        seen.append(panel.current)
+    assert seen == [*offered, offered[-1]]
+    QTest.keyClick(panel.questions.tab_of(panel.current), Qt.Key.Key_Home)
+    assert panel.current is offered[0]
+
+
+def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
+    policies = {
+        panel.questions.tab_of(page).focusPolicy() & Qt.FocusPolicy.TabFocus
+        for page in panel.questions.offered
+        if page is not panel.current
+    }
+    assert policies == {Qt.FocusPolicy.NoFocus}
+    assert panel.questions.tab_of(panel.current).focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_a_theme_without_any_question_is_left_out(panel):
+    groups = [page for page in panel.pages if page.theme is Theme.GROUPS]
+    caption = panel.questions.tab_of(groups[0]).parentWidget()
+    for page in groups:
+        panel.questions.offer(page, False)
+    assert caption.isHidden()
+    panel.questions.offer(groups[0], True)
+    assert not caption.isHidden()

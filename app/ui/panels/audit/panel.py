@@ -1,16 +1,18 @@
-"""The Audit panel: its pages, side by side as tabs once there are several."""
+"""The Audit panel: the questions that can be asked, and the page that answers one of them."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QTabWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.ui.panels.audit.pages import all_pages
 from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.questions import Questions
 from app.ui.panels.base import Panel, PanelState
 from app.ui.session import Session
+from app.ui.widgets.layout import Rule, column
 
 
 class AuditPanel(Panel):
@@ -28,16 +30,18 @@ class AuditPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self.tabs = QTabWidget(self)
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setDrawBase(False)
-        self.tabs.setTabBarAutoHide(True)
-        self.pages: tuple[AuditPage, ...] = tuple(page(session, self) for page in all_pages())
+        self.stack = QStackedWidget(self)
+        self.pages: tuple[AuditPage, ...] = tuple(page(session, self.stack) for page in all_pages())
         for page in self.pages:
             page.told.connect(self.messages.show_message)
             page.state_changed.connect(self.state_changed)
-            self.tabs.addTab(page, page.translated_title())
-        self.body.addWidget(self.tabs, 1)
+            self.stack.addWidget(page)
+        self.questions = Questions(self.pages, self)
+        self.questions.chosen.connect(self._show)
+        head = column(self.questions, Rule(), spacing=0)
+        self.body.addLayout(head)
+        self.body.addWidget(self.stack, 1)
+        self._show(self.pages[0])
         for signal in (session.document_changed, session.table_changed, session.attribute_changed):
             signal.connect(self._offer_pages)
         self._offer_pages()
@@ -45,8 +49,17 @@ class AuditPanel(Panel):
     def show_page(self, kind: type[AuditPage]) -> AuditPage:
         """Bring a page into sight and return it."""
         page = next(page for page in self.pages if isinstance(page, kind))
-        self.tabs.setCurrentWidget(page)
+        self._show(page)
         return page
+
+    @property
+    def current(self) -> AuditPage:
+        """The page in sight."""
+        return self.pages[self.stack.currentIndex()]
+
+    def _show(self, page: AuditPage) -> None:
+        self.questions.show_current(page)
+        self.stack.setCurrentWidget(page)
 
     def state(self) -> PanelState:
         """Return attention if any page needs it, else how far the furthest page is.
@@ -60,5 +73,7 @@ class AuditPanel(Panel):
 
     def _offer_pages(self, _changed: object = None) -> None:
         """Leave out the tabs of pages that have nothing to work on."""
-        for place, page in enumerate(self.pages):
-            self.tabs.setTabVisible(place, page.has_material())
+        for page in self.pages:
+            self.questions.offer(page, page.has_material())
+        if not self.current.has_material():
+            self._show(self.questions.offered[0])

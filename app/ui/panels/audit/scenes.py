@@ -72,11 +72,21 @@ def _numbers(stage: Stage) -> None:
     stage.settle()
 
 
+def _every_question(stage: Stage) -> None:
+    """All tabs in sight, as with numbers and other holders' tables."""
+    _released(stage)
+    panel = _panel(stage)
+    for page in panel.pages:
+        panel.questions.offer(page, True)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("planned", _planned),
     Scene("filled", _released),
     Scene("nobody", _nobody),
+    Scene("every-question", _every_question),
     *COALITION_SCENES,
     *EXPERIMENT_SCENES,
     Scene("numbers", _numbers),

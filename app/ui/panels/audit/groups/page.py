@@ -18,7 +18,7 @@ from app.project.attacker import public_names, usual_knowledge
 from app.project.model import Document, PolicyEntry
 from app.ui.messages import error_texts
 from app.ui.panels.audit.groups.question_bar import QuestionBar
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.panels.base import PanelState
 from app.ui.session import Session
 from app.ui.theme import Space
@@ -62,6 +62,7 @@ class GroupsPage(AuditPage):
         The owner.
     """
 
+    theme: ClassVar[Theme] = Theme.GROUPS
     job: ClassVar[str]
     """The key of the page's job."""
     working: ClassVar[str]

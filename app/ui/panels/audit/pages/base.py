@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.ui.messages import Message
 from app.ui.panels.base import PanelState
 from app.ui.session import Session
+
+
+class Theme(StrEnum):
+    """What questions of the audit are about; the values are marked for translation."""
+
+    RECIPIENTS = str(QT_TRANSLATE_NOOP("Audit", "Recipients"))
+    """What those who hold releases learn, alone and together."""
+    GROUPS = str(QT_TRANSLATE_NOOP("Audit", "Groups"))
+    """What small groups of records give away, also beside other holders' tables."""
+    EVIDENCE = str(QT_TRANSLATE_NOOP("Audit", "Evidence"))
+    """What can be shown to somebody else: whose file leaked, experiments, the report."""
 
 
 class AuditPage(QWidget):
@@ -25,6 +37,8 @@ class AuditPage(QWidget):
 
     title: ClassVar[str]
     """The page's name, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
+    theme: ClassVar[Theme] = Theme.RECIPIENTS
+    """What its question is about."""
     order: ClassVar[int]
     """Its place among the pages."""
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from app.engine.errors import SfumatoError
 from app.project.beside_others import Beside, beside_others
 from app.ui.messages import error_texts
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.panels.audit.pages.diversity_parts.person_card import PersonCard
 from app.ui.panels.audit.pages.diversity_parts.wording import (
     breaches_frame,
@@ -40,6 +40,7 @@ class DiversityPage(AuditPage):
     """Which combinations of classes narrow a value too far, and whose table is the cause."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Other holders"))
+    theme: ClassVar[Theme] = Theme.GROUPS
     order: ClassVar[int] = 60
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:

@@ -21,7 +21,7 @@ from app.project.experiments import (
     table_of,
 )
 from app.ui.messages import Message
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.panels.audit.pages.experiment_parts.settings import ExperimentSettings
 from app.ui.panels.base import PanelState
 from app.ui.session import Session
@@ -41,6 +41,7 @@ class ExperimentsPage(AuditPage):
     """Runs the experiments of the paper on multi-level releases and compares."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Experiments"))
+    theme: ClassVar[Theme] = Theme.EVIDENCE
     order: ClassVar[int] = 90
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:

@@ -20,7 +20,7 @@ from app.project.model import Document
 from app.project.store import ProjectFile
 from app.ui.choosers import table_filters
 from app.ui.messages import Message, error_texts
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.panels.audit.pages.leak_parts.finding import FindingCard
 from app.ui.panels.audit.pages.leak_parts.spacing import SpacingCard
 from app.ui.panels.base import PanelState
@@ -35,6 +35,7 @@ class LeakPage(AuditPage):
     """Traces found files to recipients."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Leaks"))
+    theme: ClassVar[Theme] = Theme.EVIDENCE
     order: ClassVar[int] = 80
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
