@@ -167,6 +167,8 @@ def rung_at(level: float) -> Rung:
     # In units of expected events, from the cell's lower end up to the level.
     height = _DIGITS.add(logarithm, _DIGITS.multiply(cell_length(), Decimal(cell)))
     place = _rounded_down(_DIGITS.divide(height, cell_length()))
+    # Shares of the words that mean one event and two: whatever rounding took from the words of
+    # one number went to those of the next, so shares of the exact numbers could add up to more.
     one, two = count_thresholds()[:2]
     second = one + (two - one) * place // WORD
-    return Rung(cell, place=place, single=_rounded_down(height, 3), second=second)
+    return Rung(cell, place=place, single=one * place // WORD, second=second)
