@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from typing import Final
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-
 from app.plots.figure import DOTS_PER_INCH, PlotFigure
 
 RATIO: Final = 2.0
@@ -25,7 +23,6 @@ def exported(figure: PlotFigure, kind: str, size: tuple[float, float] | None = N
     size
         Width and height in pixels at a device pixel ratio of 1; the figure's own where None.
     """
-    FigureCanvasAgg(figure)
     figure.margin = MARGIN
     if size is not None:
         figure.set_size_inches(size[0] / DOTS_PER_INCH, size[1] / DOTS_PER_INCH)

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -116,6 +119,7 @@ class PlotFigure(Figure):
             dpi=DOTS_PER_INCH,
             facecolor=style.background,
         )
+        FigureCanvasAgg(self)  # texts are measured by the canvas that will draw them
         self.style = style
         self.headline = headline
         self.subtitle = subtitle
@@ -129,6 +133,30 @@ class PlotFigure(Figure):
             _Block(self, subtitle, style.small, style.muted, style),
         )
         self.set_layout_engine(HeadlineLayout())
+
+    def fit(self, size: tuple[float, float], ratio: float = 1.0) -> None:
+        """Take a size and lay everything out for it; drawing then need not.
+
+        Parameters
+        ----------
+        size
+            Width and height in pixels at a device pixel ratio of 1.
+        ratio
+            The device pixel ratio.
+        """
+        self.set_dpi(DOTS_PER_INCH * ratio)
+        self.set_size_inches(size[0] / DOTS_PER_INCH, size[1] / DOTS_PER_INCH)
+        engine = self.get_layout_engine()
+        if engine is not None and self.axes:
+            engine.execute(self)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """Draw, and return red, green, blue and alpha of every pixel, shape (rows, columns, 4)."""
+        canvas = self.canvas
+        if not isinstance(canvas, FigureCanvasAgg):
+            canvas = FigureCanvasAgg(self)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        return np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
 
     def region_at(self, x: float, y: float) -> HoverRegion | None:
         """Return the region at a point in display coordinates (pixels, from below left)."""
@@ -152,15 +180,25 @@ class PlotFigure(Figure):
 
 
 class HeadlineLayout(ConstrainedLayoutEngine):
-    """Wraps the headline to the figure's width and lays the axes out below it."""
+    """Wraps the headline to the figure's width and lays the axes out below it.
+
+    Layout takes about as long as drawing, so it is done once for each size: a figure does not
+    change once it is built.
+    """
 
     def __init__(self) -> None:
         super().__init__(w_pad=0.0, h_pad=0.0, wspace=0.04, hspace=0.04)
+        self._done: tuple[object, ...] | None = None
 
     def execute(self, fig: Figure) -> None:
         """Place the headline and the subtitle, then the axes in the space left."""
         if not isinstance(fig, PlotFigure):
             raise TypeError("HeadlineLayout lays out a PlotFigure")
+        # Each kind of canvas measures texts in its own way.
+        wanted = (*fig.get_size_inches(), fig.dpi, fig.margin, fig.corner, type(fig.canvas))
+        if wanted == self._done:
+            return
+        self._done = wanted
         width, height = fig.get_size_inches() * DOTS_PER_INCH
         edge = fig.margin
         taken = edge

@@ -102,7 +102,7 @@ def fill(document: QTextDocument, report: Report, pictures: Sequence[Drawn], wid
     report
         The report.
     pictures
-        Its plots as PNG, in order.
+        Its plots as images, in order.
     width
         The widest that a plot may be, in pixels.
     """
@@ -116,9 +116,7 @@ def fill(document: QTextDocument, report: Report, pictures: Sequence[Drawn], wid
         drawn = pictures[place]
         name = f"plot-{place}"
         document.addResource(
-            QTextDocument.ResourceType.ImageResource,
-            QUrl(name),
-            QImage.fromData(drawn.content),
+            QTextDocument.ResourceType.ImageResource, QUrl(name), drawn.image or QImage()
         )
         shown = min(width, drawn.width)
         height = drawn.height * shown / drawn.width

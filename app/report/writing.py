@@ -14,12 +14,12 @@ from app.report.drawing import Drawn
 from app.report.html import to_html
 from app.report.pdf import write_pdf
 
-PICTURES_OF: Final = {".html": "svg", ".pdf": "png"}
+PICTURES_OF: Final = {".html": "svg", ".pdf": "image"}
 """Which kind of picture each ending of a report's file needs."""
 
 
 def picture_kind(path: Path) -> str:
-    """Return the kind of picture that a report's file needs: ``svg`` or ``png``.
+    """Return the kind of picture that a report's file needs: ``svg`` or ``image``.
 
     Raises
     ------

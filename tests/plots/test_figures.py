@@ -189,3 +189,21 @@ def test_percentages_have_the_digits_they_deserve(share, text):
 def test_long_names_end_in_an_ellipsis():
     assert shorten("a" * 10, 10) == "a" * 10
     assert shorten("a bc" + "d" * 10, 3) == "a…"
+
+
+def test_a_figure_is_laid_out_once_for_a_size(monkeypatch):
+    laid_out = []
+    lay_out = figures.ConstrainedLayoutEngine.execute
+
+    def noted(engine, fig):
+        laid_out.append(tuple(fig.get_size_inches()))
+        lay_out(engine, fig)
+
+    monkeypatch.setattr(figures.ConstrainedLayoutEngine, "execute", noted)
+    figure = build_trust_ladder(data.ladder(), STYLES["light"])
+    canvas = FigureCanvasAgg(figure)
+    for size in ((600.0, 400.0), (500.0, 300.0)):
+        figure.fit(size)
+        canvas.draw()
+        canvas.draw()
+    assert laid_out == [(6.0, 4.0), (5.0, 3.0)]

@@ -134,7 +134,7 @@ def test_the_same_material_gives_the_same_page(material):
 def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
     report = compose(material, INTERNAL)
     path = tmp_path / "report.pdf"
-    write_report(report, [draw(picture, "png") for picture in report.pictures], path)
+    write_report(report, [draw(picture, "image") for picture in report.pictures], path)
     content = path.read_bytes()
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")

@@ -40,6 +40,7 @@ def view(qtbot, themed, chooser):
     made.resize(600, 360)
     made.show()
     made.show_plot(partial(build_collusion_bars, data.collusion()))
+    qtbot.waitUntil(lambda: made.settled)
     return made
 
 

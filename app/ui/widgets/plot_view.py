@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
@@ -39,21 +36,23 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from app.plots.export import exported
-from app.plots.figure import DOTS_PER_INCH, HoverRegion, PlotFigure
+from app.plots.figure import HoverRegion, PlotFigure
 from app.plots.fonts import register_fonts
 from app.plots.style import PlotStyle
 from app.ui.choosers import FileChooser, PlatformChooser
 from app.ui.messages import Message
 from app.ui.theme import themes
+from app.ui.turns import Steps, turns
 from app.ui.widgets.icons import themed_icon
 from resources import resource_path
 
 Build = Callable[[PlotStyle], PlotFigure]
 """Makes the figure in a style: a plot's ``build_…`` with its data bound."""
 
-REDRAW_MILLISECONDS: Final = 40
-BREATH_SECONDS: Final = 0.012
-"""Between the drawing of two plots the window answers whatever else has come up."""
+PAUSE_MILLISECONDS: Final = 40
+"""A window that is being resized is drawn once it has kept its size for so long."""
+SMALLEST: Final = 40
+"""Pixels; there is no plot in less."""
 CORNER: Final = 36
 
 
@@ -74,8 +73,6 @@ class PlotView(QWidget):
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
 
-    _next_turn: ClassVar[float] = 0.0
-
     def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
@@ -84,6 +81,7 @@ class PlotView(QWidget):
         self._stale = False
         self._figure: PlotFigure | None = None
         self._drawn: PlotFigure | None = None
+        self._drawn_for: tuple[int, int, float] | None = None
         self._image: QImage | None = None
         self._region: HoverRegion | None = None
         self._preferred_height = 0
@@ -91,13 +89,10 @@ class PlotView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(280)
-        self._redraw = QTimer(self)
-        self._redraw.setSingleShot(True)
-        self._redraw.timeout.connect(self._draw_in_turn)
-        # Each plot takes a turn of its own, however many change at once and how often.
-        self._catch_up = QTimer(self)
-        self._catch_up.setSingleShot(True)
-        self._catch_up.timeout.connect(self._rebuild_in_turn)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MILLISECONDS)
+        self._pause.timeout.connect(self._ask_for_turns)
         self._more = QToolButton(self)
         self._more.setIcon(themed_icon("more"))
         self._more.setToolTip(self.tr("Save or copy this plot"))
@@ -121,6 +116,7 @@ class PlotView(QWidget):
         """Show nothing."""
         self._build = self._figure = self._drawn = self._image = self._region = None
         self._stale = False
+        turns().leave(self)
         self._more.hide()
         self.setAccessibleName("")
         self.update()
@@ -137,54 +133,53 @@ class PlotView(QWidget):
     @property
     def settled(self) -> bool:
         """Whether it is drawn as it is now."""
-        return not (self._stale or self._catch_up.isActive() or self._redraw.isActive())
+        return self._is_fresh() and not self._pause.isActive()
 
     def draw_now(self) -> None:
         """Draw at once what is in sight, at the present size: for a picture of the window."""
-        if self._in_sight() and not self.settled:
-            if self._stale:
-                self._rebuild()
-            self._render()
+        for _ in self._drawing():
+            pass
 
     def _refresh(self) -> None:
         self._stale = True
-        if self._in_sight():
-            self._catch_up.start(0)
+        self._ask_for_turns()
+
+    def _ask_for_turns(self) -> None:
+        """Ask for turns to draw in, where there is something to draw and somebody to see it."""
+        if self._in_sight() and not self._is_fresh():
+            turns().ask(self, self._drawing())
+
+    def _drawing(self) -> Steps:
+        """Build, lay out and draw: steps of about the same length."""
+        if self._stale and self._in_sight():
+            self._rebuild()
+            yield  # now the page's layout gives it its height
+        if not self._is_fresh() and self._in_sight():
+            self._lay_out()
+            yield
+        if not self._is_fresh() and self._in_sight():
+            self._render()
 
     def _in_sight(self) -> bool:
         """Whether a part of it can be seen: a plot further down a page can wait."""
         return self.isVisible() and not self.visibleRegion().isEmpty()
 
-    def _rebuild_in_turn(self) -> None:
-        if self._has_turn(self._catch_up):
-            self._rebuild()
-            if self._figure is not None:
-                self._redraw.start(0)  # once the layout has given it its height
-            self._end_turn()
+    def _is_fresh(self) -> bool:
+        """Whether it is drawn from what it shows now, for the place it has now."""
+        if self._stale or self._figure is None or min(self.width(), self.height()) < SMALLEST:
+            return not self._stale
+        return self._drawn is self._figure and self._drawn_for == self._room()
 
-    def _draw_in_turn(self) -> None:
-        if self._has_turn(self._redraw):
-            self._render()
-            self._end_turn()
-
-    def _has_turn(self, timer: QTimer) -> bool:  # otherwise it asks again after a breath
-        wait = PlotView._next_turn - time.monotonic()
-        if wait > 0.0:
-            timer.start(math.ceil(1000 * wait))
-        return wait <= 0.0
-
-    def _end_turn(self) -> None:
-        PlotView._next_turn = time.monotonic() + BREATH_SECONDS
+    def _room(self) -> tuple[int, int, float]:
+        return self.width(), self.height(), self.devicePixelRatioF()
 
     def _rebuild(self) -> None:
         self._stale = False
-        self._catch_up.stop()
         if self._build is None:
             return
         figure = self._build(_style())
         figure.corner = CORNER
-        self._figure, self._region = figure, None
-        FigureCanvasAgg(figure)
+        self._figure = figure
         self.setAccessibleName(figure.headline)
         self.setAccessibleDescription(figure.subtitle)
         self._preferred_height = round(figure.preferred_height)
@@ -199,32 +194,33 @@ class PlotView(QWidget):
 
     # ----- drawing
 
+    def _lay_out(self) -> None:
+        width, height, ratio = self._room()
+        if self._figure is not None and min(width, height) >= SMALLEST:
+            self._figure.fit((width, height), ratio)
+
     def _render(self) -> None:
         """Draw the figure into an image of the widget's size, at the screen's resolution."""
-        self._redraw.stop()
         figure = self._figure
-        if figure is None or self.width() < 40 or self.height() < 40:
+        width, height, ratio = self._room()
+        if figure is None or min(width, height) < SMALLEST:
             return
-        ratio = self.devicePixelRatioF()
-        canvas = figure.canvas
-        if not isinstance(canvas, FigureCanvasAgg):
-            canvas = FigureCanvasAgg(figure)
-        figure.set_dpi(DOTS_PER_INCH * ratio)
-        figure.set_size_inches(self.width() / DOTS_PER_INCH, self.height() / DOTS_PER_INCH)
-        canvas.draw()  # type: ignore[no-untyped-call]
-        pixels = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
-        height, width = pixels.shape[:2]
-        image = QImage(pixels, width, height, QImage.Format.Format_RGBA8888).copy()
+        # What fails to be drawn is not tried again before something changes.
+        self._drawn, self._drawn_for, self._region = figure, (width, height, ratio), None
+        self._lay_out()
+        pixels = figure.pixels()
+        rows, columns = pixels.shape[:2]
+        image = QImage(pixels.data, columns, rows, QImage.Format.Format_RGBA8888).copy()
         image.setDevicePixelRatio(ratio)
-        self._image, self._drawn = image, figure
+        self._image = image
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Show the drawn image, the value under the pointer and the focus ring."""
         del event
-        if self._stale and self._build is not None:
-            self._catch_up.start(0)  # it has just come into sight
-        if self._image is None or self._figure is None:
+        if not self._pause.isActive() and not turns().waits(self):
+            self._ask_for_turns()  # it has just come into sight
+        if self._image is None:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -249,21 +245,20 @@ class PlotView(QWidget):
         super().showEvent(event)
         if self._stale:
             self._image = None  # what it showed before is not true any more
-            if self._in_sight():
-                self._catch_up.start(0)
+            self._ask_for_turns()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again once the size has settled."""
         super().resizeEvent(event)
         self._more.move(self.width() - self._more.sizeHint().width(), 0)
-        fresh = self._drawn is not self._figure
-        self._redraw.start(0 if fresh else REDRAW_MILLISECONDS)
+        if self._drawn is self._figure:
+            self._pause.start()  # else it takes the size that it has by its turn
 
     def changeEvent(self, event: QEvent) -> None:
         """Draw again on a screen of another resolution."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._redraw.start(REDRAW_MILLISECONDS)
+            self._pause.start()
 
     # ----- values
 
@@ -287,10 +282,10 @@ class PlotView(QWidget):
             Qt.Key.Key_Left: -1,
         }
         step = steps.get(Qt.Key(event.key()))
-        if step is None or self._figure is None or not self._figure.hover:
+        if step is None or self._drawn is None or not self._drawn.hover:
             super().keyPressEvent(event)
             return
-        regions = self._figure.hover
+        regions = self._drawn.hover
         start = regions.index(self._region) if self._region in regions else -1 if step > 0 else 0
         region = regions[(start + step) % len(regions)]
         place = self.mapToGlobal(self._area_of(region).center().toPoint())
@@ -302,10 +297,10 @@ class PlotView(QWidget):
         return region.text if region is not None else ""
 
     def _region_at(self, position: QPointF) -> HoverRegion | None:
-        if self._figure is None or self._image is None:
+        if self._drawn is None or self._image is None:
             return None
         ratio = self._image.devicePixelRatio()
-        return self._figure.region_at(
+        return self._drawn.region_at(
             position.x() * ratio, self._image.height() - position.y() * ratio
         )
 

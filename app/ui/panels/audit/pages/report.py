@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QTimer, QUrl
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
 from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTextBrowser, QVBoxLayout, QWidget
 
@@ -15,15 +15,16 @@ from app.engine.errors import SfumatoError
 from app.engine.progress import Context
 from app.project.clock import utc_now
 from app.report.blocks import Report
-from app.report.drawing import Drawn, draw
+from app.report.drawing import Drawn, drawing
 from app.report.material import USUAL_THRESHOLD, Audience, ReportMaterial, ReportOptions, collect
 from app.report.pdf import fill
 from app.report.sections import compose
 from app.report.writing import picture_kind, write_report
 from app.ui.messages import Action, Message, MessageKind
-from app.ui.panels.audit.pages.base import AuditPage, Theme
+from app.ui.panels.audit.pages.base import AuditPage
 from app.ui.session import Session
 from app.ui.theme import Space
+from app.ui.turns import Steps, turns
 from app.ui.widgets.fields import NumberField, Segments
 from app.ui.widgets.layout import EmptyState, button, label
 
@@ -36,14 +37,12 @@ class ReportPage(AuditPage):
     """Shows the report as it will be written, and writes it."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Report"))
-    theme: ClassVar[Theme] = Theme.EVIDENCE
     order: ClassVar[int] = 90
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._material: ReportMaterial | None = None
         self._stale = True
-        self._turns = 0
         self.audience = Segments(
             [
                 (Audience.INTERNAL, self.tr("For your house")),
@@ -170,7 +169,7 @@ class ReportPage(AuditPage):
         if self._material is None:
             return
         report = compose(self._material, self.options)
-        self._draw(report, "png", partial(self._show, report))
+        self._draw(report, "image", partial(self._show, report))
 
     def _show(self, report: Report, pictures: list[Drawn]) -> None:
         place = self.view.verticalScrollBar().value()
@@ -185,28 +184,18 @@ class ReportPage(AuditPage):
         self.pdf.setEnabled(ready)
         self.html.setEnabled(ready)
 
-    # ----- drawing, one plot a turn: the window has to go on answering
+    # ----- drawing in turns: the window has to go on answering
 
     def _draw(self, report: Report, kind: str, then: Callable[[list[Drawn]], None]) -> None:
-        self._turns += 1
         self._enable(False)
-        self._draw_next(report, kind, [], then, self._turns)
+        turns().ask(self, self._drawing(report, kind, then))
 
-    def _draw_next(
-        self,
-        report: Report,
-        kind: str,
-        drawn: list[Drawn],
-        then: Callable[[list[Drawn]], None],
-        turn: int,
-    ) -> None:
-        if turn != self._turns:
-            return  # something else is being drawn by now
-        if len(drawn) == len(report.pictures):
-            then(drawn)
-            return
-        more = [*drawn, draw(report.pictures[len(drawn)], kind)]
-        QTimer.singleShot(0, self, lambda: self._draw_next(report, kind, more, then, turn))
+    def _drawing(self, report: Report, kind: str, then: Callable[[list[Drawn]], None]) -> Steps:
+        drawn: list[Drawn] = []
+        for picture in report.pictures:
+            drawn.append((yield from drawing(picture, kind)))
+            yield
+        then(drawn)
 
     # ----- writing
 
