@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.gaussian_utility import estimate_covariance, estimate_means, estimate_quantiles
+from app.engine.gaussian_utility import (
+    estimate_covariance,
+    estimate_means,
+    estimate_quantiles,
+    estimate_regression,
+)
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.bundle import write_bundle
@@ -22,9 +27,13 @@ from tests.formats.test_bundle_readme import run_python
 PEOPLE = people()
 ATTRIBUTES = attributes_of(PEOPLE)
 LEVEL = 0.5
+HOURS = 30.0 + np.arange(len(PEOPLE[0].values)) * 13 % 17
+"""A column that goes with nothing and is released as it is."""
 MORE = """
-outcome = regression(data, "income", ["age"])
-print(pd.DataFrame({"value": [*outcome, *quantiles(data, "income", [0.1, 0.5, 0.9])]}))
+outcome = regression(data, "income", ["age", "hours"])
+print(outcome.to_string(index=False))
+print('----')
+print(pd.DataFrame({"value": quantiles(data, "income", [0.1, 0.5, 0.9])}).to_string(index=False))
 print('----')
 print(covariance(data).to_string(index=False))
 """
@@ -37,8 +46,11 @@ def bundle(folder, format_name="csv", more=False, **changes):
     columns = released(PEOPLE, settings, LEVEL).columns
     contents = replace(
         case().contents,
-        table=Table(pd.DataFrame(columns)),
-        columns=tuple(ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC) for name in names),
+        table=Table(pd.DataFrame({**columns, "hours": HOURS})),
+        columns=(
+            *(ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC) for name in names),
+            ColumnSpec("hours", Role.INSENSITIVE, Kind.NUMERIC),
+        ),
         perturbations=(
             Perturbation(
                 tuple(names),
@@ -80,17 +92,24 @@ def test_the_python_code_gives_the_engines_means_and_spreads(tmp_path, format_na
 )
 def test_the_python_code_corrects_regressions_covariances_and_quantiles(tmp_path, changes):
     shown, noise = bundle(tmp_path, more=True, **changes)
-    asked, spread = run_python(tmp_path)
+    outcome, asked, spread = run_python(tmp_path)
     true = np.array([column.values for column in PEOPLE])
     known = ~np.isnan(true).any(axis=0)
-    slope, intercept = np.polyfit(*true[:, known], 1)
-    wanted = [intercept, slope, *np.nanquantile(true[1], [0.1, 0.5, 0.9])]
-    assert asked["value"].to_numpy() == pytest.approx(wanted, rel=0.12)
+    exact = np.column_stack([np.ones(known.sum()), true[0, known], HOURS[known]])
+    wanted = np.linalg.lstsq(exact, true[1, known])[0]
+    assert (np.abs(outcome["estimate"] - wanted) < 4.5 * outcome["standard_error"]).all()
+    deciles = np.nanquantile(true[1], [0.1, 0.5, 0.9])
+    assert asked["value"].to_numpy() == pytest.approx(deciles, rel=0.12)
     told = estimate_covariance(shown, noise).values
     if changes.get("publish_covariance", True):
         assert spread.to_numpy() == pytest.approx(told, rel=1e-4)
         quantile = estimate_quantiles(shown[1], noise[1, 1], [0.1, 0.5, 0.9]).values
-        assert asked["value"][2:].to_numpy() == pytest.approx(quantile, rel=1e-4)
+        assert asked["value"].to_numpy() == pytest.approx(quantile, rel=1e-4)
+        hidden = np.zeros((3, 3))
+        hidden[:2, :2] = noise
+        found = estimate_regression(np.vstack([shown, HOURS]), hidden, 1, [0, 2])
+        assert outcome["estimate"].to_numpy() == pytest.approx(found.values, rel=1e-3)
+        assert outcome["standard_error"].to_numpy() == pytest.approx(found.errors, rel=1e-3)
     else:
         assert spread.to_numpy() == pytest.approx(told, rel=0.1)
 
