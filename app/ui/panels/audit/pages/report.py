@@ -21,7 +21,7 @@ from app.report.pdf import fill
 from app.report.sections import compose
 from app.report.writing import picture_kind, write_report
 from app.ui.messages import Action, Message, MessageKind
-from app.ui.panels.audit.pages.base import AuditPage
+from app.ui.panels.audit.pages.base import AuditPage, Theme
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.turns import Steps, turns
@@ -37,6 +37,7 @@ class ReportPage(AuditPage):
     """Shows the report as it will be written, and writes it."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Report"))
+    theme: ClassVar[Theme] = Theme.EVIDENCE
     order: ClassVar[int] = 90
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
