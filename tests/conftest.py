@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 if find_spec("PySide6") is not None:
     from PySide6.QtCore import QCoreApplication, QEvent
@@ -24,6 +25,10 @@ if find_spec("PySide6") is not None:
 HAS_QT = find_spec("PySide6") is not None
 KEYS = os.environ.get("SFUMATO_TEST_KEYS", "1")
 """Names the secrets that tests draw: another name, other secrets (see `Draws`)."""
+
+# A property is tried on the same examples each time, and on others where the keys are others.
+settings.register_profile("repeatable", derandomize=KEYS == "1", deadline=None)
+settings.load_profile("repeatable")
 
 _home = pytest.StashKey[tempfile.TemporaryDirectory]()
 
