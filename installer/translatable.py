@@ -188,6 +188,11 @@ class _Module:
                 said = True
             case ast.Call() if _called(above)[:1].isupper() and word:
                 said = _called(above) not in _NOT_SHOWN
+            case (
+                ast.Assign(targets=[ast.Name(id="title")])
+                | ast.AnnAssign(target=ast.Name(id="title"))
+            ):
+                said = True
             case ast.keyword(arg=name) | ast.Assign(targets=[ast.Name(id=name)]):
                 said = name in _SAYING and word
             case _:

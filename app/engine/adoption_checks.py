@@ -31,6 +31,7 @@ from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import SECRET_BYTES, AttributeKey, record_ids_by_position
 from app.engine.retention_matrix import uniform_matrix
 from app.engine.values import count_codes
+from app.engine.wording import Sentence
 
 Flags = npt.NDArray[np.bool_]
 
@@ -42,7 +43,10 @@ where a file is believed to belong to the table."""
 
 _SMALLEST: Final = 1e-99
 
-_ALARM: Final = f"A sound release fails this less than once in {1 / FALSE_ALARM:,.0f} times."
+_ALARM: Final = Sentence(
+    "A sound release fails this less than once in {times:,.0f} times.",
+    times=1 / FALSE_ALARM,
+)
 
 
 @dataclass(frozen=True)
@@ -158,16 +162,26 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
     retention = np.full(size, level)
     kept = examine_kept(true, shown, retention)
     spread = examine_spread(true, shown, retention)
-    finding = (
-        f"{kept.kept:,} of {kept.records:,} records ({kept.kept / max(kept.records, 1):.2%}) show"
-        f" their true value; at {level:.6g}, {kept.expected_share:.2%} are expected (chance"
-        f" {_shown(kept.chance)}). {_ALARM}"
+    finding = Sentence(
+        "{kept:,} of {records:,} records ({kept_2:.2%}) show their true value; at "
+        "{level:.6g}, {expected_share:.2%} are expected (chance {shown}). {alarm}",
+        kept=kept.kept,
+        records=kept.records,
+        kept_2=kept.kept / max(kept.records, 1),
+        level=level,
+        expected_share=kept.expected_share,
+        shown=_shown(kept.chance),
+        alarm=_ALARM,
     )
     spreading = "There are too few records to examine how replaced values spread."
     if spread.freedom:
-        spreading = (
-            f"Values spread over the domain with chi-square {spread.statistic:,.1f}; about"
-            f" {spread.freedom:,} is expected (chance {_shown(spread.chance)}). {_ALARM}"
+        spreading = Sentence(
+            "Values spread over the domain with chi-square {statistic:,.1f}; about "
+            "{freedom:,} is expected (chance {shown}). {alarm}",
+            statistic=spread.statistic,
+            freedom=spread.freedom,
+            shown=_shown(spread.chance),
+            alarm=_ALARM,
         )
     return (
         Check("Level", kept.holds, finding),
@@ -237,7 +251,11 @@ def damage_of(
 
 def _shown(chance: float) -> str:
     """Return a chance to two digits; what floats can hardly tell from 0 as a bound."""
-    return f"{chance:.2g}" if chance >= _SMALLEST else f"below {_SMALLEST:g}"
+    return (
+        f"{chance:.2g}"
+        if chance >= _SMALLEST
+        else Sentence("below {smallest:g}", smallest=_SMALLEST)
+    )
 
 
 def _retention(share: float, size: int) -> float:
@@ -269,9 +287,14 @@ def _check_homogeneous(kept: Flags, truthful: Flags) -> Check:
     return Check(
         title,
         chance >= FALSE_ALARM,
-        f"The less trusted file keeps {share[0]:.2%} of the true and {share[1]:.2%} of the replaced"
-        f" values of the more trusted one (chance {_shown(chance)}); on a ladder it can't tell them"
-        " apart.",
+        Sentence(
+            "The less trusted file keeps {share:.2%} of the true and {share_2:.2%} of "
+            "the replaced values of the more trusted one (chance {shown}); on a ladder "
+            "it can't tell them apart.",
+            share=share[0],
+            share_2=share[1],
+            shown=_shown(chance),
+        ),
     )
 
 
@@ -288,10 +311,17 @@ def _check_returns(returned: Flags, size: int) -> Check:
     return Check(
         title,
         chance >= FALSE_ALARM,
-        f"Where both files show different values and the more trusted one a replaced value, the"
-        f" less trusted one shows the true value in {count:,} of {records:,} records"
-        f" ({count / records:.2%}); on a ladder, {expected:.2%} are expected (chance"
-        f" {_shown(chance)}).",
+        Sentence(
+            "Where both files show different values and the more trusted one a "
+            "replaced value, the less trusted one shows the true value in {count:,} of "
+            "{records:,} records ({count_2:.2%}); on a ladder, {expected:.2%} are "
+            "expected (chance {shown}).",
+            count=count,
+            records=records,
+            count_2=count / records,
+            expected=expected,
+            shown=_shown(chance),
+        ),
     )
 
 

@@ -7,6 +7,8 @@ hold cell values: the values of the table are the secret.
 
 from __future__ import annotations
 
+from app.engine.wording import Sentence, joined
+
 
 class Cancelled(Exception):
     """Raised by a progress context once the person asked to stop; it is not a failure."""
@@ -40,6 +42,12 @@ class SfumatoError(Exception):
     def remedy(self) -> str:
         """What to do, filled in; empty where nothing can be done."""
         return self.remedy_template.format(**self.details)
+
+    @property
+    def sentence(self) -> Sentence:
+        """What happened and what to do, for a text that says it among others."""
+        parts = (self.what_template, self.remedy_template)
+        return joined(*(Sentence(part, **self.details) for part in parts))
 
     def __str__(self) -> str:
         return f"{self.what} {self.remedy}".strip()

@@ -20,6 +20,7 @@ from app.engine.gaussian_law import (
 from app.engine.gaussian_settings import GaussianSettings, NumberForm, rounded
 from app.engine.goodness import FALSE_ALARM
 from app.engine.mechanisms.base import Check
+from app.engine.wording import Sentence
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -28,7 +29,10 @@ _CELL_LIMIT: Final = 1e-9
 """Far out, cells that expect ten records have a heavier tail than chi-square, see
 `app.engine.goodness`."""
 
-_ALARM: Final = f"A sound release fails this less than once in {1 / FALSE_ALARM:,.0f} times."
+_ALARM: Final = Sentence(
+    "A sound release fails this less than once in {times:,.0f} times.",
+    times=1 / FALSE_ALARM,
+)
 
 _FINE_STEP: Final = 0.5
 """Roundings up to so many standard deviations of the noise leave products of noises alone."""
@@ -176,9 +180,13 @@ def _worst(
     """Return one check for all attributes: the least believable one decides."""
     place = int(np.argmin(chances))
     chance = min(1.0, chances[place] * len(chances))
-    finding = (
-        f"The least usual is the noise of {noises[place].name}: noise {what} has a chance of"
-        f" {chance:.2g} at most. {_ALARM}"
+    finding = Sentence(
+        "The least usual is the noise of {name}: noise {what} has a chance of "
+        "{chance:.2g} at most. {alarm}",
+        name=noises[place].name,
+        what=what,
+        chance=chance,
+        alarm=_ALARM,
     )
     return Check(title, chance >= limit, finding)
 
@@ -206,10 +214,17 @@ def _check_products(
     place = int(np.argmin(chances))
     chance = min(1.0, chances[place] * len(chances))
     one, other = pairs[place]
-    which = names[one] if one == other else f"{names[other]} and {names[one]}"
-    finding = (
-        f"The least usual is the noise of {which}: a variance or covariance as far off has a"
-        f" chance of {chance:.2g} at most. {_ALARM}"
+    which = (
+        names[one]
+        if one == other
+        else Sentence("{names} and {names_2}", names=names[other], names_2=names[one])
+    )
+    finding = Sentence(
+        "The least usual is the noise of {which}: a variance or covariance as far "
+        "off has a chance of {chance:.2g} at most. {alarm}",
+        which=which,
+        chance=chance,
+        alarm=_ALARM,
     )
     return (Check("Covariance of the noise", chance >= FALSE_ALARM, finding),)
 
@@ -235,7 +250,14 @@ def _product_chance(
 def _check_rows(expected: int, lengths: Sequence[int], whose: str) -> Check:
     found = next((length for length in lengths if length != expected), expected)
     return Check(
-        "Number of records", expected == found, f"{found:,} records; {whose} has {expected:,}."
+        "Number of records",
+        expected == found,
+        Sentence(
+            "{found:,} records; {whose} has {expected:,}.",
+            found=found,
+            whose=whose,
+            expected=expected,
+        ),
     )
 
 
@@ -248,9 +270,11 @@ def _numbers_of(
         found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         wrong = (np.isnan(found) & ~column.isna().to_numpy()) | np.isinf(found)
         if wrong.any():
-            finding = (
-                f"{int(wrong.sum()):,} values of {name} are not numbers, first in row"
-                f" {int(wrong.argmax()) + 1:,}."
+            finding = Sentence(
+                "{outside:,} values of {name} are not numbers, first in row {first:,}.",
+                outside=int(wrong.sum()),
+                name=name,
+                first=int(wrong.argmax()) + 1,
             )
             return None, Check(which, False, finding)
         numbers.append(found)
@@ -263,12 +287,20 @@ def _check_missing(names: Sequence[str], expected: Flags, found: Flags, whose: s
     for name, wanted, seen in zip(names, expected, found, strict=True):
         differing = np.flatnonzero(wanted != seen)
         if len(differing):
-            finding = (
-                f"{len(differing):,} records of {name} are missing here and not in {whose}, or"
-                f" the other way round, first in row {int(differing[0]) + 1:,}."
+            finding = Sentence(
+                "{differing:,} records of {name} are missing here and not in {whose}, or "
+                "the other way round, first in row {first:,}.",
+                differing=len(differing),
+                name=name,
+                whose=whose,
+                first=int(differing[0]) + 1,
             )
             return Check("Missing numbers", False, finding)
-    return Check("Missing numbers", True, f"They are missing where they are in {whose}.")
+    return Check(
+        "Missing numbers",
+        True,
+        Sentence("They are missing where they are in {whose}.", whose=whose),
+    )
 
 
 def _check_forms(
@@ -285,9 +317,12 @@ def _check_forms(
             # A clipped number is the bound, whether or not that is a multiple of the step.
             wrong |= off & (numbers != form.lowest) & (numbers != form.highest)
         if wrong.any():
-            finding = (
-                f"{int(wrong.sum()):,} numbers of {name} are not rounded or clipped as stated,"
-                f" first in row {int(wrong.argmax()) + 1:,}."
+            finding = Sentence(
+                "{outside:,} numbers of {name} are not rounded or clipped as stated, first in "
+                "row {first:,}.",
+                outside=int(wrong.sum()),
+                name=name,
+                first=int(wrong.argmax()) + 1,
             )
             return (Check("Rounding and bounds", False, finding),)
     return (Check("Rounding and bounds", True, "All numbers are rounded and clipped as stated."),)
@@ -296,12 +331,16 @@ def _check_forms(
 def _check_same(above: Floats, below: Floats) -> Check:
     differing = np.flatnonzero(((above != below) & ~np.isnan(above)).any(axis=0))
     if len(differing):
-        finding = (
-            f"{len(differing):,} records differ from the other release of this level, first in"
-            f" row {int(differing[0]) + 1:,}."
+        finding = Sentence(
+            "{differing:,} records differ from the other release of this level, first "
+            "in row {first:,}.",
+            differing=len(differing),
+            first=int(differing[0]) + 1,
         )
     else:
-        finding = "Every record shows the same numbers as the other release of this level."
+        finding = Sentence(
+            "Every record shows the same numbers as the other release of this level."
+        )
     return Check("Equal values", len(differing) == 0, finding)
 
 
@@ -309,6 +348,9 @@ def _not_examined(names: Sequence[str]) -> Check:
     return Check(
         "Coarsely rounded numbers",
         True,
-        f"The noise between the two releases of {', '.join(names)} can't be examined: they are"
-        " rounded too coarsely. Each can be examined against the table.",
+        Sentence(
+            "The noise between the two releases of {names} can't be examined: they are "
+            "rounded too coarsely. Each can be examined against the table.",
+            names=", ".join(names),
+        ),
     )

@@ -9,6 +9,7 @@ from typing import Final
 from app.engine.gaussian_levels import Uncertainty, chance_to_tell_apart
 from app.engine.gaussian_settings import GaussianSettings, Noise
 from app.engine.mechanisms.base import Fact, Promise
+from app.engine.wording import Sentence, listed
 
 _NAMED: Final = 3
 
@@ -53,13 +54,19 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     uncertainty = Uncertainty(settings)
     widths = uncertainty.half_widths(level).tolist()
     without = uncertainty.half_widths_without().tolist()
-    told = [f"{name} within ± {at_least(w)}" for name, w in zip(names, widths, strict=True)]
+    told = [
+        Sentence("{name} within ± {width}", name=name, width=at_least(w))
+        for name, w in zip(names, widths, strict=True)
+    ]
     untold = [f"± {at_least(width)}" for width in without]
     many = len(names) > _NAMED
-    sentence = (
-        "Whoever knows how the numbers are distributed and sees this release can tell a person's"
-        f" {_listed(told[:_NAMED])}{' (and so on)' if many else ''} at best, with 90 % confidence."
-        f" Without the release it is {_listed(untold[:_NAMED])}."
+    sentence = Sentence(
+        "Whoever knows how the numbers are distributed and sees this release can "
+        "tell a person's {widths}{more} at best, with 90 % confidence. Without the "
+        "release it is {without}.",
+        widths=listed(told[:_NAMED]),
+        more=Sentence(" (and so on)") if many else "",
+        without=listed(untold[:_NAMED]),
     )
     limits: tuple[str, ...] = _LIMITS
     if settings.noise is Noise.SEPARATE and settings.size > 1:
@@ -95,19 +102,19 @@ def _facts(
         facts += [
             Fact(
                 "σ",
-                f"Noise added to {name}",
+                Sentence("Noise added to {name}", name=name),
                 spread * math.sqrt(level),
                 "The noise's standard deviation, in the column's unit.",
             ),
             Fact(
                 "±",
-                f"Uncertainty about {name}",
+                Sentence("Uncertainty about {name}", name=name),
                 width,
                 "The best linear estimate is off by less with 90 % confidence.",
             ),
             Fact(
                 "±",
-                f"Uncertainty about {name} without the release",
+                Sentence("Uncertainty about {name} without the release", name=name),
                 blind,
                 "The mean is off by less with 90 % confidence.",
             ),
@@ -124,9 +131,3 @@ def at_least(number: float) -> str:
     if digits > 12:
         return f"{number:.2e}"
     return f"{math.floor(number * 10.0**digits + 1e-9) / 10.0**digits:,.{digits}f}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """Return phrases for a sentence: "a", "a and b", "a, b and c"."""
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last

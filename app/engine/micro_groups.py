@@ -20,6 +20,7 @@ from app.engine.columns import Codes
 from app.engine.errors import TableError
 from app.engine.progress import Context
 from app.engine.values import Value, factorize, plain
+from app.engine.wording import Sentence
 
 _LARGEST_KEY: Final = 1 << 62
 """Mixed-radix keys stay below this; keys that would not are numbered afresh first."""
@@ -135,7 +136,7 @@ def micro_groups(frame: pd.DataFrame, names: Sequence[str], context: Context) ->
     key, radix = np.zeros(len(frame), dtype=np.int64), 1
     columns: list[tuple[str, pd.Index, npt.NDArray[np.integer]]] = []
     for number, name in enumerate(names):
-        context.report(0.9 * number / len(names), f"Grouping records by {name}")
+        context.report(0.9 * number / len(names), Sentence("Grouping records by {name}", name=name))
         if name not in frame.columns:
             raise TableError(
                 "The table has no column {column} to group records by.",

@@ -10,6 +10,7 @@ from app.engine.progress import Context, Silent
 from app.engine.proposal import Proposal, propose
 from app.engine.summary import ColumnProfile, NumberSummary, ValueCount, summarize
 from app.engine.table import Table
+from app.engine.wording import Sentence
 
 __all__ = [
     "BinWidths",
@@ -37,7 +38,7 @@ def profile_columns(table: Table, context: Context | None = None) -> tuple[Colum
     watched = context or Silent()
     profiles = []
     for place, name in enumerate(table.columns):
-        watched.report(place / len(table.columns), f"Looking at {name}")
+        watched.report(place / len(table.columns), Sentence("Looking at {name}", name=name))
         profiles.append(summarize(table.column(name)))
     watched.report(1.0, "Looked at every column")
     return tuple(profiles)

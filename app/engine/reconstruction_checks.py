@@ -22,6 +22,7 @@ from app.engine.micro_groups import MicroGroups, value_counts
 from app.engine.reconstruction_sizes import Limits
 from app.engine.reconstruction_tails import Floats, Whole
 from app.engine.retention_checks import check_against_table
+from app.engine.wording import Sentence
 
 _TOTALS: Final = "Resampled groups: totals"
 _COPIES: Final = "Resampled groups: copies"
@@ -53,7 +54,11 @@ def check_groups(
     """
     whole_table = groups is not None and len(codes) == int(groups.sizes.sum())
     if groups is None or samples is None or not whole_table or len(released) != len(codes):
-        finding = f"{len(released):,} records; the table has {len(codes):,}."
+        finding = Sentence(
+            "{released:,} records; the table has {codes:,}.",
+            released=len(released),
+            codes=len(codes),
+        )
         return (
             Check("Number of records", len(released) == len(codes), finding),
             _check_domain(domain, released),
@@ -94,7 +99,9 @@ def _check_domain(domain: Domain, released: pd.Series) -> Check:
 
 
 def _about_whole_groups(check: Check) -> Check:
-    return Check(f"Whole groups: {check.title.lower()}", check.holds, check.finding)
+    return Check(
+        Sentence("Whole groups: {lower}", lower=check.title.lower()), check.holds, check.finding
+    )
 
 
 def _check_totals(
@@ -130,10 +137,16 @@ def _check_totals(
     chance = _bernstein(
         abs(found - expected), float(((np.sqrt(variance) + 1.0) ** 2).sum()), float(largest.max())
     )
-    finding = (
-        f"In {len(sizes):,} resampled groups, released values weigh {found:,.0f} by their true"
-        f" shares; {expected:,.0f} is expected (chance at most {chance:.2g}). A sound release"
-        f" fails this less than once in {1 / FALSE_ALARM:,.0f} times."
+    finding = Sentence(
+        "In {sizes:,} resampled groups, released values weigh {found:,.0f} by "
+        "their true shares; {expected:,.0f} is expected (chance at most "
+        "{chance:.2g}). A sound release fails this less than once in "
+        "{times:,.0f} times.",
+        sizes=len(sizes),
+        found=found,
+        expected=expected,
+        chance=chance,
+        times=1 / FALSE_ALARM,
     )
     return Check(_TOTALS, chance >= FALSE_ALARM, finding)
 
@@ -159,8 +172,10 @@ def _check_copies(shown: sparse.csr_array, sizes: Whole, drawn: Whole) -> Check:
     highest = np.bincount(row, most, len(sizes))
     wrong = (fewest > drawn) | (highest < drawn)
     wrong[row[least > most]] = True
-    finding = (
-        f"{int(wrong.sum()):,} of {len(sizes):,} resampled groups show counts that copies of so"
-        " few draws can't give."
+    finding = Sentence(
+        "{wrong:,} of {sizes:,} resampled groups show counts that copies of so few "
+        "draws can't give.",
+        wrong=int(wrong.sum()),
+        sizes=len(sizes),
     )
     return Check(_COPIES, not wrong.any(), finding)

@@ -16,6 +16,7 @@ from app.engine.reconstruction_sizes import Limits, Sampling
 from app.engine.reconstruction_tails import release_tails
 from app.engine.retention_matrix import uniform_matrix
 from app.engine.table import Attribute
+from app.engine.wording import Sentence, joined, listed
 
 _LARGE: Final = 1 << 40
 """A group so large that copying its sample rounds nothing."""
@@ -63,12 +64,15 @@ def promise_of(level: float, attribute: Attribute, limits: Limits) -> Promise:
     """
     if level == 0.0:
         return Promise(
-            f"This release says nothing about anyone's {attribute.name}: all of it is random.",
+            Sentence(
+                "This release says nothing about anyone's {attribute}: all of it is random.",
+                attribute=attribute.name,
+            ),
             facts_of(level, limits),
             LIMITS[1:],
         )
-    sentence = (
-        f"{_about_groups(level, attribute, limits)} {_about_records(level, attribute, limits)}"
+    sentence = joined(
+        _about_groups(level, attribute, limits), _about_records(level, attribute, limits)
     )
     return Promise(sentence, facts_of(level, limits), _limits(limits))
 
@@ -104,50 +108,75 @@ def times(probability: float) -> str:
     words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 8: "eight", 10: "ten"}
     for number, word in words.items():
         if 1.0 / number <= probability < 1.0 / number + 0.02:
-            return f"one time in {word}"
+            return Sentence("one time in {word}", word=Sentence(word))
     share = math.floor(probability * 1000 + 1e-9) / 10
-    return f"{share:g} % of the time"
+    return Sentence("{share:g} % of the time", share=share)
 
 
 def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
     groups = attribute.groups
     named = list(groups.names[:_MOST_NAMED]) if groups is not None else []
     if groups is not None and len(groups.names) > _MOST_NAMED:
-        named.append("all else that is public")
-    alike = f"alike in {_listed(named)}" if named else "alike in every public column"
+        named.append(Sentence("all else that is public"))
+    alike = (
+        Sentence("alike in {columns}", columns=listed(named))
+        if named
+        else Sentence("alike in every public column")
+    )
     missed, _ = _missed(limits)
     below = level < limits.retention
-    whence = " from the most trusted release" if below else ""
-    after = " This release is made from that one, so it tells no more." if below else ""
-    off = f"is off by more than {limits.epsilon:.0%}"
+    whence = Sentence(" from the most trusted release") if below else ""
+    after = Sentence(" This release is made from that one, so it tells no more.") if below else ""
+    off = Sentence("is off by more than {epsilon:.0%}", epsilon=limits.epsilon)
     if limits.rule is Rule.EXACT:
-        return (
-            f"For any group of people {alike}, an estimate{whence} of how many share a value of"
-            f" {attribute.name} {off} at least {times(missed)}.{after}"
+        return Sentence(
+            "For any group of people {alike}, an estimate{whence} of how many share a "
+            "value of {attribute} {off} at least {missed}.{after}",
+            alike=alike,
+            whence=whence,
+            attribute=attribute.name,
+            off=off,
+            missed=times(missed),
+            after=after,
         )
-    return (
-        f"For any group of people {alike}, Chernoff's bound can't show that an estimate{whence} of"
-        f" how many share a value of {attribute.name} {off} less often than"
-        f" {times(limits.delta)}. The true probability can be as low as {missed:.2%}.{after}"
+    return Sentence(
+        "For any group of people {alike}, Chernoff's bound can't show that an "
+        "estimate{whence} of how many share a value of {attribute} {off} less "
+        "often than {delta}. The true probability can be as low as "
+        "{missed:.2%}.{after}",
+        alike=alike,
+        whence=whence,
+        attribute=attribute.name,
+        off=off,
+        delta=times(limits.delta),
+        missed=missed,
+        after=after,
     )
 
 
 def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
     if limits.sampling is Sampling.PUBLISHED:
         top = uniform_matrix(limits.retention, limits.size_of_domain)
-        return (
-            f"Each value that is shown was perturbed once, which multiplies anyone's odds on the"
-            f" value it was made from by at most {at_most(top.gamma)}."
+        return Sentence(
+            "Each value that is shown was perturbed once, which multiplies anyone's "
+            "odds on the value it was made from by at most {gamma}.",
+            gamma=at_most(top.gamma),
         )
     top = uniform_matrix(limits.retention, limits.size_of_domain)
-    sentence = (
-        f"Whatever anyone believed about a person's {attribute.name}, this release multiplies the"
-        f" odds by at most {at_most(top.gamma)}"
+    sentence = Sentence(
+        "Whatever anyone believed about a person's {attribute}, this release "
+        "multiplies the odds by at most {gamma}",
+        attribute=attribute.name,
+        gamma=at_most(top.gamma),
     )
     if level >= limits.retention:
-        return f"{sentence}."
+        return Sentence("{sentence}.", sentence=sentence)
     whole = uniform_matrix(level, limits.size_of_domain)
-    return f"{sentence}, and by at most {at_most(whole.gamma)} in groups that are not resampled."
+    return Sentence(
+        "{sentence}, and by at most {gamma} in groups that are not resampled.",
+        sentence=sentence,
+        gamma=at_most(whole.gamma),
+    )
 
 
 def _limits(limits: Limits) -> tuple[str, ...]:
@@ -178,7 +207,3 @@ def _least_by_bound(limits: Limits) -> float:
     counts = np.round(shares * _LARGE).astype(np.int64)
     found = release_tails(np.full(10, _LARGE), counts, samples, p, m, limits.epsilon)
     return float(found.total.min())
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -19,8 +19,11 @@ from app.engine.goodness import (
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms.base import Check
 from app.engine.values import Codes
+from app.engine.wording import Sentence
 
-_ALARM = f"A sound release fails this less than once in {1 / FALSE_ALARM:,.0f} times."
+_ALARM = Sentence(
+    "A sound release fails this less than once in {times:,.0f} times.", times=1 / FALSE_ALARM
+)
 
 
 def check_against_table(
@@ -72,7 +75,10 @@ def check_against_matrix(
     possible = Check(
         "Possible values",
         found.impossible == 0,
-        f"{found.impossible:,} records show a value that the matrix never releases for theirs.",
+        Sentence(
+            "{impossible:,} records show a value that the matrix never releases for theirs.",
+            impossible=found.impossible,
+        ),
     )
     return rows, values, possible, _spread_check(found.spread)
 
@@ -109,7 +115,14 @@ def check_between_releases(
 
 def _check_rows(expected: int, found: int, whose: str) -> Check:
     return Check(
-        "Number of records", expected == found, f"{found:,} records; {whose} has {expected:,}."
+        "Number of records",
+        expected == found,
+        Sentence(
+            "{found:,} records; {whose} has {expected:,}.",
+            found=found,
+            whose=whose,
+            expected=expected,
+        ),
     )
 
 
@@ -124,11 +137,14 @@ def _encoded(domain: Domain, column: pd.Series, title: str) -> tuple[Codes | Non
 def _check_same(expected: npt.NDArray[np.generic], seen: Codes, whose: str) -> Check:
     differing = np.flatnonzero(expected != seen)
     if len(differing):
-        finding = (
-            f"{len(differing):,} records differ from {whose}, first in row {differing[0] + 1:,}."
+        finding = Sentence(
+            "{differing:,} records differ from {whose}, first in row {first:,}.",
+            differing=len(differing),
+            whose=whose,
+            first=differing[0] + 1,
         )
     else:
-        finding = f"Every record shows the same value as {whose}."
+        finding = Sentence("Every record shows the same value as {whose}.", whose=whose)
     return Check("Equal values", len(differing) == 0, finding)
 
 
@@ -141,8 +157,17 @@ def _statistical(
     kept_check = Check(
         "Retained values",
         kept.holds,
-        f"{kept.kept:,} of {kept.records:,} records ({share:.2%}) show {what};"
-        f" {kept.expected_share:.2%} are expected (chance {kept.chance:.2g}). {_ALARM}",
+        Sentence(
+            "{kept:,} of {records:,} records ({share:.2%}) show {what}; "
+            "{expected_share:.2%} are expected (chance {chance:.2g}). {alarm}",
+            kept=kept.kept,
+            records=kept.records,
+            share=share,
+            what=what,
+            expected_share=kept.expected_share,
+            chance=kept.chance,
+            alarm=_ALARM,
+        ),
     )
     return kept_check, _spread_check(spread)
 
@@ -151,8 +176,12 @@ def _spread_check(spread: SpreadTest) -> Check:
     if spread.freedom == 0:
         finding = "There are too few records to examine how replaced values spread."
     else:
-        finding = (
-            f"Released values spread over the domain with chi-square {spread.statistic:,.1f};"
-            f" about {spread.freedom:,} is expected (chance {spread.chance:.2g}). {_ALARM}"
+        finding = Sentence(
+            "Released values spread over the domain with chi-square {statistic:,.1f}; "
+            "about {freedom:,} is expected (chance {chance:.2g}). {alarm}",
+            statistic=spread.statistic,
+            freedom=spread.freedom,
+            chance=spread.chance,
+            alarm=_ALARM,
         )
     return Check("Spread of released values", spread.holds, finding)

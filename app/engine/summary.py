@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.engine.values import Value, factorize, plain
+from app.engine.wording import Sentence
 
 MOST_BARS = 24
 """How many bars a small picture of a distribution has at most."""
@@ -164,15 +165,15 @@ def _type_of(values: pd.Index) -> tuple[str, float | None]:
     """Return the plain name of the type of some distinct values, and texts' mean length."""
     inferred = pd.api.types.infer_dtype(values, skipna=True)
     if inferred == "boolean":
-        return "yes/no", None
+        return Sentence("yes/no"), None
     if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return "whole number" if inferred == "integer" else "number", None
+        return Sentence("whole number") if inferred == "integer" else Sentence("number"), None
     if inferred in ("datetime64", "datetime", "date"):
-        return "date", None
+        return Sentence("date"), None
     if inferred in ("string", "empty"):
         lengths = [len(str(value)) for value in values]
-        return "text", float(np.mean(lengths)) if lengths else None
-    return "mixed", None
+        return Sentence("text"), float(np.mean(lengths)) if lengths else None
+    return Sentence("mixed"), None
 
 
 def _of_numbers(series: pd.Series) -> ColumnProfile:
@@ -188,7 +189,7 @@ def _of_numbers(series: pd.Series) -> ColumnProfile:
     shares = () if summary is None else _shares_of(summary.counts)
     return ColumnProfile(
         name=str(series.name),
-        type_name="whole number" if integer or whole else "number",
+        type_name=Sentence("whole number") if integer or whole else Sentence("number"),
         count=len(series),
         missing=len(series) - len(numbers),
         distinct=runs.distinct,
@@ -302,7 +303,7 @@ def _of_dates(series: pd.Series) -> ColumnProfile:
     whole_days = all(bool((block % _DAY == 0).all()) for block in days)
     return ColumnProfile(
         name=str(series.name),
-        type_name="date" if whole_days else "date and time",
+        type_name=Sentence("date") if whole_days else Sentence("date and time"),
         count=len(series),
         missing=len(series) - len(moments),
         distinct=runs.distinct,

@@ -33,6 +33,7 @@ from app.engine.randomness import SECRET_BYTES, KeyRing, record_ids_by_position
 from app.engine.retention_matrix import RetentionMatrix
 from app.engine.top_rung import ProfileTop, release_below
 from app.engine.values import count_codes, smallest_unsigned
+from app.engine.wording import Sentence
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,7 +110,9 @@ def utility_curve(
     draw = _drawer(counts)
     points = []
     for place, theta in enumerate(thetas):
-        context.report(place / len(thetas), f"Drawing releases for θ = {theta:g}")
+        context.report(
+            place / len(thetas), Sentence("Drawing releases for θ = {theta:g}", theta=theta)
+        )
         gammas = gammas_by_tolerance(frequencies, theta)
         fine = RetentionMatrix(solve(frequencies, gammas, mode).retention)
         uniform = RetentionMatrix(np.full(len(counts), uniform_retention(gammas)))

@@ -7,6 +7,8 @@ the template up and fill it in anew.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Self
 
 
@@ -35,3 +37,25 @@ class Sentence(str):
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
         return (self.template,), self.details
+
+
+def as_sentence(text: str) -> Sentence:
+    """Return a text without details as a sentence, so that it is translated within another."""
+    if isinstance(text, Sentence):
+        return text
+    return Sentence(text.replace("{", "{{").replace("}", "}}"))
+
+
+def joined(*texts: str) -> Sentence:
+    """Return texts one after the other, a blank between them; empty ones are left out."""
+    parts = {f"part_{place}": text for place, text in enumerate(filter(None, texts))}
+    return Sentence(" ".join(f"{{{name}}}" for name in parts), **parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as ``a, b and c``."""
+    *others, last = names
+    if not others:
+        return last
+    before = reduce(lambda first, rest: Sentence("{first}, {rest}", first=first, rest=rest), others)
+    return Sentence("{names} and {last}", names=before, last=last)

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Final
 
 from app.engine.progress import Context, Part, Silent
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.bundle import digest_of_files
 from app.formats.bundle_table import read_data
 from app.formats.contents import BundleError
@@ -185,7 +186,9 @@ def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, contex
     with archive.open(entry) as source, target.open("wb") as file:
         done = 0
         while chunk := source.read(_CHUNK):
-            context.report(done / max(entry.file_size, 1), f"Unpacking {target.name}")
+            context.report(
+                done / max(entry.file_size, 1), Sentence("Unpacking {target}", target=target.name)
+            )
             done += len(chunk)
             if done > entry.file_size:
                 raise zipfile.BadZipFile

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from app.engine.progress import Context
+from app.engine.wording import Sentence
 from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError
 
 _PIECE: Final = 4 << 20
@@ -37,7 +38,7 @@ def digest_of(path: Path, context: Context) -> str:
             while piece := file.read(_PIECE):
                 digest.update(piece)
                 done += len(piece)
-                context.report(min(1.0, done / size), f"Checking {path.name}")
+                context.report(min(1.0, done / size), Sentence("Checking {path}", path=path.name))
     return digest.hexdigest()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.engine.mechanisms import mechanism_called
+from app.engine.wording import Sentence, joined, listed
 from app.project.adopted_files import AdoptedFile, adopted_files
 from app.project.model import PolicyEntry
 
@@ -58,30 +59,32 @@ def beside_sentence(entries: Iterable[PolicyEntry]) -> str:
             dict.fromkeys(holder.name for holder in holders_of(entry) if not holder.file.rung)
         )
         if names:
-            parts.append(f"{entry.key} to {_listed(names)}")
+            parts.append(Sentence("{entry} to {names}", entry=entry.key, names=listed(names)))
     if not parts:
         return ""
     which = "; ".join(parts)
-    return (
-        f"This leaves out earlier releases that are not on the ladder ({which}): whoever holds"
-        " one of them beside another release can learn more than from either, whatever is"
-        " released from now on."
+    return Sentence(
+        "This leaves out earlier releases that are not on the ladder ({which}): "
+        "whoever holds one of them beside another release can learn more than from "
+        "either, whatever is released from now on.",
+        which=which,
     )
 
 
 def part_sentence(entries: Iterable[PolicyEntry]) -> str:
     """Say which adopted rungs have some of the records only; empty where all have all."""
     parts = [
-        f"The earlier release of {entry.key} to {holder.name} has {holder.file.part[0]:,} of"
-        f" {holder.file.part[1]:,} records; for the others, who is trusted most of those left"
-        f" takes {holder.name}'s place."
+        Sentence(
+            "The earlier release of {key} to {holder} has {part:,} of {whole:,} "
+            "records; for the others, who is trusted most of those left takes "
+            "{holder}'s place.",
+            key=entry.key,
+            holder=holder.name,
+            part=holder.file.part[0],
+            whole=holder.file.part[1],
+        )
         for entry in entries
         for holder in rung_holders(entry)
         if holder.file.part is not None
     ]
-    return " ".join(parts)
-
-
-def _listed(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined(*parts)

@@ -16,6 +16,7 @@ from app.engine.mechanisms.adopting import LevelFound
 from app.engine.mechanisms.base import Adopted, Check, Settings
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
+from app.engine.wording import Sentence
 from app.formats.files import digest_of
 from app.formats.options import ReadOptions
 from app.formats.reading import read_file
@@ -317,7 +318,10 @@ def _same_level(
     )
     title = "One level, one release"
     if differing:
-        words = f"Both are said to have the same level, and they differ in {differing:,} values."
+        words = Sentence(
+            "Both are said to have the same level, and they differ in {differing:,} values.",
+            differing=differing,
+        )
         return Check(title, False, words)
     if file.part is None and other.part is None:
         raise AdoptionError(

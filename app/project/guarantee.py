@@ -16,6 +16,7 @@ from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Promise
 from app.engine.table import Attribute
+from app.engine.wording import Sentence, joined, listed
 from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.plan import check_policy, plan_entry
@@ -25,7 +26,7 @@ _TIED = 1e-12
 STRONG: Final = 0.3
 """A correlation from which on numbers that are protected apart are worth a caution."""
 MOST_CAUTIONS: Final = 3
-TELLING: Final = (
+TELLING: Final = Sentence(
     "Attributes that depend on each other tell about each other, so whoever holds several may learn"
     " more of one than its own promise says."
 )
@@ -163,8 +164,8 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
         return ["Open a table."]
     if not document.sensitive:
         return ["Mark at least one column as sensitive."]
-    steps = [
-        f"Choose a mechanism for {column.name}."
+    steps: list[str] = [
+        Sentence("Choose a mechanism for {column}.", column=column.name)
         for column in document.sensitive
         if document.entry_for(column.name) is None
     ]
@@ -172,14 +173,19 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
         try:
             check_policy(document)
         except SfumatoError as error:
-            steps.append(str(error))
+            steps.append(error.sentence)
     if not document.recipients:
         steps.append("Add a recipient.")
     unread = [
         name for entry in document.policy for name in entry.attributes if name not in attributes
     ]
     if unread and not steps:
-        steps.append(f"Mend the domain of {_listed(unread)}: it does not fit the table yet.")
+        steps.append(
+            Sentence(
+                "Mend the domain of {columns}: it does not fit the table yet.",
+                columns=listed(unread),
+            )
+        )
     return steps
 
 
@@ -196,9 +202,15 @@ def _cautions(document: Document, attributes: Mapping[str, Attribute]) -> tuple[
                 found.append(
                     (
                         abs(value),
-                        f"{first} and {second} depend on each other (correlation {written}), but"
-                        " are protected apart: whoever holds both learns more about each than its"
-                        " own promise says. Tick them under “Protect together” in the policy.",
+                        Sentence(
+                            "{first} and {second} depend on each other (correlation {written}), "
+                            "but are protected apart: whoever holds both learns more about each "
+                            "than its own promise says. Tick them under “Protect together” "
+                            "in the policy.",
+                            first=first,
+                            second=second,
+                            written=written,
+                        ),
                     )
                 )
     return tuple(words for _, words in sorted(found, key=lambda pair: -pair[0])[:MOST_CAUTIONS])
@@ -208,22 +220,21 @@ def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
     """Say what any group of recipients can learn together."""
     if not document.recipients:
         return ""
-    beside = _joined(part_sentence(document.policy), beside_sentence(document.policy))
+    beside = joined(part_sentence(document.policy), beside_sentence(document.policy))
     told = TELLING if len(document.policy) > 1 else ""
     holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
     everybody = list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))
     if len(everybody) == 1:
-        alone = f"{everybody[0]} is the only recipient, so there is nobody to pool releases with."
-        return _joined(alone, told, beside)
+        alone = Sentence(
+            "{name} is the only recipient, so there is nobody to pool releases with.",
+            name=everybody[0],
+        )
+        return joined(alone, told, beside)
     tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
     shared = [name for name in everybody if all(name in top for top in tops.values())]
     if shared:
-        return _joined(_one_top(shared, everybody), told, beside)
-    return _joined(_several_tops(tops), beside)
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
+        return joined(_one_top(shared, everybody), told, beside)
+    return joined(_several_tops(tops), beside)
 
 
 def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple[str, ...]:
@@ -240,32 +251,35 @@ def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple
 def _one_top(shared: Sequence[str], everybody: Sequence[str]) -> str:
     first, *others = shared
     if len(shared) == len(everybody):
-        return (
-            "All recipients get the same values, so any group of them learns no more than each"
-            " of them alone."
+        return Sentence(
+            "All recipients get the same values, so any group of them learns no more than each "
+            "of them alone."
         )
-    sentence = f"Any group of recipients learns no more than {first} alone."
-    if others:
-        verb = "gets" if len(others) == 1 else "get"
-        sentence += f" {_listed(others)} {verb} the same values as {first}."
-    return sentence
+    sentence = Sentence("Any group of recipients learns no more than {first} alone.", first=first)
+    if not others:
+        return sentence
+    if len(others) == 1:
+        same = Sentence("{name} gets the same values as {first}.", name=others[0], first=first)
+    else:
+        same = Sentence(
+            "{names} get the same values as {first}.", names=listed(others), first=first
+        )
+    return joined(sentence, same)
 
 
 def _several_tops(tops: Mapping[str, Sequence[str]]) -> str:
     """Say it entry by entry, and what that does not cover."""
     parts = [
-        f"from the releases of {key}, any group of recipients learns no more than from"
-        f" {names[0]}'s alone"
+        Sentence(
+            "From the releases of {key}, any group of recipients learns no more than "
+            "from {name}'s alone.",
+            key=key,
+            name=names[0],
+        )
         for key, names in tops.items()
     ]
-    sentence = "; ".join(parts)
-    return (
-        f"{sentence[0].upper()}{sentence[1:]}. Attributes that depend on each other tell about"
-        " each other: a group that holds all of these learns what somebody with all of them"
-        " would, and no more."
+    together = Sentence(
+        "Attributes that depend on each other tell about each other: a group that holds "
+        "all of these learns what somebody with all of them would, and no more."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined(*parts, together)

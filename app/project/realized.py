@@ -15,6 +15,7 @@ from app.engine.columns import Codes
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute
+from app.engine.wording import Sentence
 from app.project.held import Held, held_adopted, held_released
 from app.project.model import PolicyEntry
 from app.project.plan import EntryPlan
@@ -122,7 +123,9 @@ def weigh_released(
     found = {one.holder for one in held}
     missing = [name for name in (*recipients, *adopters) if name not in found]
     if missing:
-        reason = f"what {', '.join(missing)} was given can't be found or read any more."
+        reason = Sentence(
+            "what {names} was given can't be found or read any more.", names=", ".join(missing)
+        )
         return RealizedReport((*recipients, *adopters), True, None, reason)
     return weigh_held(regenerator, held, context)
 
@@ -138,15 +141,29 @@ def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
         return (f"  {where}: {report.reason}",)
     found, risk = report.risk, report.risk.risk
     told = [
-        f"  {where}: {100 * risk.average:.1f} % on average; at least {100 * LIKELY:.0f} % for"
-        f" {100 * risk.likely:.1f} % of the records, at least {100 * CERTAIN:.0f} % for"
-        f" {100 * risk.certain:.1f} %; the best guess is right for {100 * risk.guessed:.1f} %."
+        Sentence(
+            "  {where}: {average:.1f} % on average; at least {likely:.0f} % for "
+            "{of_likely:.1f} % of the records, at least {certain:.0f} % for "
+            "{of_certain:.1f} %; the best guess is right for {guessed:.1f} %.",
+            where=where,
+            average=100 * risk.average,
+            likely=100 * LIKELY,
+            of_likely=100 * risk.likely,
+            certain=100 * CERTAIN,
+            of_certain=100 * risk.certain,
+            guessed=100 * risk.guessed,
+        )
     ]
     if len(report.members) > 1:
         told.append(
-            f"  Over {found.compared:,} of {found.records:,} records, the coalition's beliefs"
-            f" differ from {report.members[0]}'s alone by at most"
-            f" {found.largest_difference:.1g}."
+            Sentence(
+                "  Over {compared:,} of {records:,} records, the coalition's beliefs "
+                "differ from {members}'s alone by at most {largest_difference:.1g}.",
+                compared=found.compared,
+                records=found.records,
+                members=report.members[0],
+                largest_difference=found.largest_difference,
+            )
         )
     return tuple(told)
 
@@ -182,7 +199,7 @@ def _columns(
     made: dict[float, Codes] = {}
     for place, plan in enumerate(plans):
         part = Part(context, place / len(plans), (place + 1) / len(plans))
-        part.report(0.0, f"Making {plan.key} again")
+        part.report(0.0, Sentence("Making {key} again", key=plan.key))
         if plan.level not in made:
             column = regenerator.perturbed(plan, part)[attribute.name]
             made[plan.level] = attribute.domain.encode(column, attribute.name)
@@ -202,11 +219,16 @@ def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:
             )
         obstacle = regenerator.obstacle(plan)
         if obstacle:
-            return f"what {one.holder} holds can't be made again. {obstacle}"
+            return Sentence(
+                "what {holder} holds can't be made again. {obstacle}",
+                holder=one.holder,
+                obstacle=obstacle,
+            )
         if one.source is not None and (present is None or rows_of(one.source) != rows_of(present)):
-            return (
-                f"what {one.holder} holds was made from another edition of the source table."
-                " Open that edition to weigh it."
+            return Sentence(
+                "what {holder} holds was made from another edition of the source table. "
+                "Open that edition to weigh it.",
+                holder=one.holder,
             )
         columns = regenerator.request(plan, 0).attributes
         if len(columns) != 1 or columns[0].counts is None:

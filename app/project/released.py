@@ -21,6 +21,7 @@ from app.engine.mechanisms.base import Adopted, ReleaseRequest
 from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import record_ids_by_key, record_ids_by_position
 from app.engine.table import Attribute, EncodedColumn, Table, encode_column
+from app.engine.wording import Sentence
 from app.project.groups import with_groups
 from app.project.model import Document, Recipient
 from app.project.plan import EntryPlan, check_policy, plan_release
@@ -148,7 +149,7 @@ def released_by_plan(
     for position, plan in enumerate(plans):
         start = 0.1 + 0.9 * position / len(plans)
         part = Part(context, start, start + 0.9 / len(plans))
-        part.report(0.0, f"Releasing {plan.key}")
+        part.report(0.0, Sentence("Releasing {key}", key=plan.key))
         released.update(regenerate(plan, material, record_ids, keys, part))
     frame = {
         name: released[name].set_axis(material.table.frame.index)

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context, Part
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.bundle_reading import Bundle, read_bundle
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.formats.errors import FileError
@@ -112,10 +113,18 @@ def _check_files(bundle: Bundle) -> Check:
         return Check(
             "Files",
             False,
-            f"Not as {DATAPACKAGE_NAME} states: {', '.join(bundle.altered)}. The digest differs,"
-            " so the file was altered after it was released.",
+            Sentence(
+                "Not as {description} states: {names}. The digest differs, so the file "
+                "was altered after it was released.",
+                description=DATAPACKAGE_NAME,
+                names=", ".join(bundle.altered),
+            ),
         )
-    return Check("Files", True, f"All files are as {DATAPACKAGE_NAME} states.")
+    return Check(
+        "Files",
+        True,
+        Sentence("All files are as {description} states.", description=DATAPACKAGE_NAME),
+    )
 
 
 def _check_ledger(bundle: Bundle, match: Match) -> Check:
@@ -126,9 +135,12 @@ def _check_ledger(bundle: Bundle, match: Match) -> Check:
         return Check(
             "Ledger",
             False,
-            f"The ledger has no such release. Its values are those that {match.recipient} would"
-            " get, so it was made with this project's key: by a copy of the project, or before"
-            " the ledger was lost.",
+            Sentence(
+                "The ledger has no such release. Its values are those that {recipient} "
+                "would get, so it was made with this project's key: by a copy of the "
+                "project, or before the ledger was lost.",
+                recipient=match.recipient,
+            ),
         )
     return Check(
         "Ledger",
@@ -141,17 +153,33 @@ def _check_ledger(bundle: Bundle, match: Match) -> Check:
 def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
     """Check what the ledger says of the release that a bundle was recognised as."""
     day = record.recorded_at[:10]
-    release = f"the release {record.release_id} to {record.recipient}, recorded on {day}"
+    release = Sentence(
+        "the release {release_id} to {recipient}, recorded on {day}",
+        release_id=record.release_id,
+        recipient=record.recipient,
+        day=day,
+    )
     if how is Known.BY_VALUES:
-        finding = f"The ledger has no bundle with these files. Its values are those of {release}."
+        finding = Sentence(
+            "The ledger has no bundle with these files. Its values are those of {release}.",
+            release=release,
+        )
     elif how is Known.BY_IDENTIFIER:
-        finding = f"It states to be {release}; not as released: {_other_files(bundle, record)}."
+        finding = Sentence(
+            "It states to be {release}; not as released: {other_files}.",
+            release=release,
+            other_files=_other_files(bundle, record),
+        )
     elif record.state is ReleaseState.ABANDONED:
-        finding = f"It is {release}, which was abandoned: nobody should have it."
+        finding = Sentence(
+            "It is {release}, which was abandoned: nobody should have it.", release=release
+        )
     elif record.state is ReleaseState.COMPLETED:
         return Check("Ledger", True, f"It is {release}.")
     else:
-        return Check("Ledger", True, f"It is {release}, which was interrupted.")
+        return Check(
+            "Ledger", True, Sentence("It is {release}, which was interrupted.", release=release)
+        )
     return Check("Ledger", False, finding)
 
 
@@ -167,13 +195,17 @@ def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
     known = project.document.source
     made_from = known if match.record is None else match.record.source
     if known is None or made_from is None:
-        return Check(title, True, f"It has {table.rows:,} records.")
+        return Check(title, True, Sentence("It has {rows:,} records.", rows=table.rows))
     if table.rows != made_from.rows:
         return Check(
             title,
             False,
-            f"It has {table.rows:,} records, but the release was made from {made_from.rows:,}."
-            " Verify with the table of then.",
+            Sentence(
+                "It has {rows:,} records, but the release was made from {made_from:,}. Verify "
+                "with the table of then.",
+                rows=table.rows,
+                made_from=made_from.rows,
+            ),
         )
     if known.digest != made_from.digest:
         return Check(
@@ -181,4 +213,6 @@ def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
             False,
             "It has changed since the release was made. Verify with the table of then.",
         )
-    return Check(title, True, f"The release was made from it: {table.rows:,} records.")
+    return Check(
+        title, True, Sentence("The release was made from it: {rows:,} records.", rows=table.rows)
+    )

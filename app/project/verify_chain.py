@@ -13,6 +13,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Adopted, Check, Released
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute
+from app.engine.wording import Sentence, as_sentence
 from app.formats.bundle_reading import Bundle
 from app.project.adopted_files import adopted_files
 from app.project.compare import codes_in, decoded
@@ -73,12 +74,28 @@ def _check_entry(
 ) -> list[Check]:
     missing = [name for name in plan.attributes if name not in bundle.table.columns]
     if missing:
-        return [Check(f"{plan.key}: values", False, f"It has no column {', '.join(missing)}.")]
+        return [
+            Check(
+                Sentence("{key}: values", key=plan.key),
+                False,
+                Sentence("It has no column {names}.", names=", ".join(missing)),
+            )
+        ]
     obstacle = regenerator.obstacle(plan)
     if obstacle:
-        return [Check(f"{plan.key}: ladder", False, f"It can't be made again. {obstacle}")]
+        return [
+            Check(
+                Sentence("{key}: ladder", key=plan.key),
+                False,
+                Sentence("It can't be made again. {obstacle}", obstacle=obstacle),
+            )
+        ]
     checks = [
-        Check(f"{plan.key}: ladder", True, "The project still releases it on the same ladder."),
+        Check(
+            Sentence("{key}: ladder", key=plan.key),
+            True,
+            "The project still releases it on the same ladder.",
+        ),
         _check_values(plan, comparison),
     ]
     if comparison.order is Order.OTHER:
@@ -86,10 +103,10 @@ def _check_entry(
     request = regenerator.request(plan, comparison.rows)
     columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
     if outside:
-        return [*checks, Check(f"{plan.key}: domain", False, outside)]
+        return [*checks, Check(Sentence("{key}: domain", key=plan.key), False, outside)]
     actual = Released(plan.level, columns)
     mechanism = mechanism_called(plan.mechanism)
-    context.report(0.1, f"Examining {plan.key}")
+    context.report(0.1, Sentence("Examining {key}", key=plan.key))
     found = mechanism.check_release(request, actual)
     checks += [Check(f"{plan.key}: {c.title}", c.holds, c.finding) for c in found]
     checks += _check_others(plan, actual, releases, regenerator, comparison, context)
@@ -98,7 +115,7 @@ def _check_entry(
 
 def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
     """Check that the values are, one by one, those that the key gives."""
-    title = f"{plan.key}: values"
+    title = Sentence("{key}: values", key=plan.key)
     if comparison.order is Order.OTHER:
         return Check(title, False, "They are those that the key gives, but in other places.")
     differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
@@ -106,9 +123,14 @@ def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
         return Check(
             title,
             False,
-            f"They are not those that the key gives: {describe_difference(differing)}.",
+            Sentence(
+                "They are not those that the key gives: {difference}.",
+                difference=describe_difference(differing),
+            ),
         )
-    return Check(title, True, f"All {comparison.rows:,} are those that the key gives.")
+    return Check(
+        title, True, Sentence("All {rows:,} are those that the key gives.", rows=comparison.rows)
+    )
 
 
 def _domain_columns(
@@ -125,8 +147,13 @@ def _domain_columns(
         outside = codes < 0
         if outside.any():
             return {}, (
-                f"{attribute.name} has values outside its domain: {int(outside.sum()):,} rows,"
-                f" first row {int(outside.argmax()) + 1:,}."
+                Sentence(
+                    "{attribute} has values outside its domain: {outside:,} rows, first row "
+                    "{first:,}.",
+                    attribute=attribute.name,
+                    outside=int(outside.sum()),
+                    first=int(outside.argmax()) + 1,
+                )
             )
         columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
     return columns, ""
@@ -145,7 +172,7 @@ def _check_others(
     beside = regenerator.adopted(plan)
     checks = [
         Check(
-            f"{plan.key} beside {recipient}",
+            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
             False,
             "That release sits on another ladder: together the two tell more than either.",
         )
@@ -153,7 +180,11 @@ def _check_others(
     ]
     if not rungs and not strangers and not beside:
         return [
-            Check(f"{plan.key} beside others", True, "Nobody holds it at another level so far.")
+            Check(
+                Sentence("{key} beside others", key=plan.key),
+                True,
+                "Nobody holds it at another level so far.",
+            )
         ]
     attributes = regenerator.request(plan, comparison.rows).attributes
     for other, held in zip(beside, _holders(plan, beside), strict=True):
@@ -183,7 +214,13 @@ def _check_pair(
     mechanism = mechanism_called(plan.mechanism)
     lower, upper = sorted((actual, other), key=lambda release: mechanism.trust(release.level))
     return [
-        Check(f"{plan.key} beside {who}: {c.title}", c.holds, c.finding)
+        Check(
+            Sentence(
+                "{key} beside {who}: {title}", key=plan.key, who=who, title=as_sentence(c.title)
+            ),
+            c.holds,
+            c.finding,
+        )
         for c in mechanism.check_pair(upper, lower, attributes, plan.settings)
     ]
 

@@ -11,6 +11,7 @@ from app.engine.errors import SfumatoError
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context, Part
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.bundle_reading import Bundle
 from app.project.compare import all_within, differing_rows
 from app.project.generalization import from_plain
@@ -48,7 +49,7 @@ def check_publication(
     try:
         prepared = prepare(document, table, Part(context, 0.0, 0.4))
     except SfumatoError as error:
-        return (Check("Table", False, f"It can't be made again. {error}"),)
+        return (Check("Table", False, Sentence("It can't be made again. {error}", error=error)),)
     checks = [_check_promises(bundle, decided.quasi_identifiers, decided.sensitive, prepared)]
     if hierarchies_digest(prepared.hierarchies) != facts["hierarchies"]:
         finding = "It can't be made again: a hierarchy is not what it was when it was published."
@@ -57,7 +58,10 @@ def check_publication(
     try:
         publication, _ = published_table(document, table, prepared, tuple(facts["levels"]))
     except SfumatoError as error:
-        return (*checks, Check("Table", False, f"It can't be made again. {error}"))
+        return (
+            *checks,
+            Check("Table", False, Sentence("It can't be made again. {error}", error=error)),
+        )
     return (*checks, _check_rows(bundle.table.frame, publication.frame.reset_index(drop=True)))
 
 
@@ -79,9 +83,20 @@ def _check_promises(
         return Check(title, False, str(error))
     failing = [c.criterion.title for c in found.criteria if not c.holds]
     if failing:
-        return Check(title, False, f"Its rows don't keep {', '.join(failing)}.")
+        return Check(
+            title, False, Sentence("Its rows don't keep {names}.", names=", ".join(failing))
+        )
     kept = ", ".join(c.criterion.title for c in found.criteria)
-    return Check(title, True, f"Its {found.rows:,} rows in {found.classes:,} classes keep {kept}.")
+    return Check(
+        title,
+        True,
+        Sentence(
+            "Its {rows:,} rows in {classes:,} classes keep {kept}.",
+            rows=found.rows,
+            classes=found.classes,
+            kept=kept,
+        ),
+    )
 
 
 def _check_rows(found: pd.DataFrame, made: pd.DataFrame) -> Check:
@@ -94,10 +109,26 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame) -> Check:
         (differing_rows(made[name].iloc[:rows], found[name].iloc[:rows]) for name in made), rows
     )
     if len(found) == len(made) and not differing.any():
-        return Check(title, True, f"All {rows:,} rows are those that were published.")
+        return Check(
+            title, True, Sentence("All {rows:,} rows are those that were published.", rows=rows)
+        )
     if all_within(made, found):
         what = "in another order" if len(found) == len(made) else "but not all of them"
-        return Check(title, False, f"Its rows are those that were published, {what}.")
+        return Check(
+            title, False, Sentence("Its rows are those that were published, {what}.", what=what)
+        )
     if len(found) != len(made):
-        return Check(title, False, f"It has {len(found):,} rows; {len(made):,} were published.")
-    return Check(title, False, f"They are not those published: {describe_difference(differing)}.")
+        return Check(
+            title,
+            False,
+            Sentence(
+                "It has {found:,} rows; {made:,} were published.", found=len(found), made=len(made)
+            ),
+        )
+    return Check(
+        title,
+        False,
+        Sentence(
+            "They are not those published: {difference}.", difference=describe_difference(differing)
+        ),
+    )

@@ -12,6 +12,7 @@ import pandas as pd
 from app.engine.columns import Role
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context
+from app.engine.wording import Sentence
 from app.formats.bundle_reading import Bundle
 from app.project.compare import Rows, all_within, differing_rows
 from app.project.regenerate import Regenerator
@@ -86,7 +87,13 @@ def describe_difference(differing: Rows) -> str:
     count = int(differing.sum())
     first = int(differing.argmax()) + 1
     verb = "differs" if count == 1 else "differ"
-    return f"{count:,} of {len(differing):,} rows {verb}, first in row {first:,}"
+    return Sentence(
+        "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
+        count=count,
+        differing=len(differing),
+        verb=verb,
+        first=first,
+    )
 
 
 def _expected(
@@ -118,20 +125,37 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
         return Check(
             title,
             False,
-            f"It has {found:,} records, {found - source:,} more than the source table.",
+            Sentence(
+                "It has {found:,} records, {more:,} more than the source table.",
+                found=found,
+                more=found - source,
+            ),
         )
     if found < source:
-        missing = f"It has {found:,} records of {source:,}: {source - found:,} are missing"
+        missing = Sentence(
+            "It has {found:,} records of {source:,}: {lost:,} are missing",
+            found=found,
+            source=source,
+            lost=source - found,
+        )
         if comparison.order is Order.OTHER:
-            return Check(title, False, f"{missing}, and not only at the end.")
+            return Check(
+                title, False, Sentence("{missing}, and not only at the end.", missing=missing)
+            )
         if comparison.all_alike:
-            return Check(title, False, f"{missing} at the end.")
-        return Check(title, False, f"{missing}, and others were altered.")
+            return Check(title, False, Sentence("{missing} at the end.", missing=missing))
+        return Check(title, False, Sentence("{missing}, and others were altered.", missing=missing))
     if comparison.order is Order.OTHER:
         return Check(
-            title, False, f"It has all {found:,} records, but in another order than was released."
+            title,
+            False,
+            Sentence(
+                "It has all {found:,} records, but in another order than was released.", found=found
+            ),
         )
-    return Check(title, True, f"It has all {found:,} records of the source table.")
+    return Check(
+        title, True, Sentence("It has all {found:,} records of the source table.", found=found)
+    )
 
 
 def _check_columns(
@@ -155,14 +179,20 @@ def _check_columns(
     strange = [name for name in found if name not in wanted]
     findings = []
     if missing:
-        findings.append(f"missing: {', '.join(missing)}")
+        findings.append(Sentence("missing: {names}", names=", ".join(missing)))
     if strange:
-        findings.append(f"not in the release: {', '.join(strange)}")
+        findings.append(Sentence("not in the release: {names}", names=", ".join(strange)))
     if findings:
-        return Check(title, False, f"Its columns are not those released ({'; '.join(findings)}).")
+        return Check(
+            title,
+            False,
+            Sentence("Its columns are not those released ({names}).", names="; ".join(findings)),
+        )
     if found != wanted:
         return Check(title, False, "Its columns are in another order than was released.")
-    return Check(title, True, f"It has the {len(found)} columns that were released.")
+    return Check(
+        title, True, Sentence("It has the {found} columns that were released.", found=len(found))
+    )
 
 
 def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
@@ -172,10 +202,20 @@ def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
     shown = [name for name in identifying if name in bundle.table.columns]
     title = "Identifying columns"
     if shown:
-        return Check(title, False, f"It has columns that identify a person: {', '.join(shown)}.")
+        return Check(
+            title,
+            False,
+            Sentence("It has columns that identify a person: {names}.", names=", ".join(shown)),
+        )
     if not identifying:
         return Check(title, True, "No column of the project is identifying.")
-    return Check(title, True, f"None of the {len(identifying)} identifying columns is in it.")
+    return Check(
+        title,
+        True,
+        Sentence(
+            "None of the {identifying} identifying columns is in it.", identifying=len(identifying)
+        ),
+    )
 
 
 def _check_unperturbed(
@@ -196,12 +236,19 @@ def _check_unperturbed(
     }
     unknown = [name for name in names if name not in comparison.differing]
     findings = [f"{name}: {describe_difference(rows)}" for name, rows in differing.items()]
-    findings += [f"{name}: it can't be compared with the source table" for name in unknown]
+    findings += [
+        Sentence("{name}: it can't be compared with the source table", name=name)
+        for name in unknown
+    ]
     if findings:
-        return Check(title, False, f"They are not as in the source table ({'; '.join(findings)}).")
+        return Check(
+            title,
+            False,
+            Sentence("They are not as in the source table ({names}).", names="; ".join(findings)),
+        )
     if not names:
         return Check(title, True, "It has none.")
-    return Check(title, True, f"All {len(names)} are as in the source table.")
+    return Check(title, True, Sentence("All {names} are as in the source table.", names=len(names)))
 
 
 def any_rows(rows: Iterable[Rows], length: int) -> Rows:

@@ -23,7 +23,7 @@ from app.ui.theme import Space, TextSize, font
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.icons import IconLabel, themed_icon
 from app.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
-from app.ui.wording import typeset
+from app.ui.wording import spoken, typeset
 
 WIDE: Final = 288
 NARROW: Final = 44
@@ -208,13 +208,15 @@ class GuaranteeCard(QFrame):
         return lines
 
     def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
-        return column(label(title, "caption"), *(label(text, look, wrap=True) for text in texts))
+        return column(
+            label(title, "caption"), *(label(typeset(text), look, wrap=True) for text in texts)
+        )
 
     def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
         lines = column(label(self.tr("Caution"), "caption"))
         for words in cautions:
             sign = IconLabel("caution", "caution", 16)
-            line = row(sign, label(words, wrap=True))
+            line = row(sign, label(typeset(words), wrap=True))
             line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
             line.setStretch(1, 1)
             lines.addLayout(line)
@@ -230,7 +232,7 @@ class GuaranteeCard(QFrame):
         for step in steps:
             lines.addSpacing(Space.TIGHT)
             sign = IconLabel("step-empty", "muted", 16)
-            line = row(sign, label(step, wrap=True))
+            line = row(sign, label(spoken(step), wrap=True))
             line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
             line.setStretch(1, 1)
             lines.addLayout(line)
@@ -251,13 +253,13 @@ def _facts(facts: Sequence[Fact]) -> QGridLayout:
     grid.setVerticalSpacing(6)
     grid.setColumnStretch(0, 1)
     for line, fact in enumerate(facts):
-        title = label(fact.title, "small", wrap=True)
+        title = label(spoken(fact.title), "small", wrap=True)
         symbol = label(fact.symbol, "small")
         value = label(f"{fact.value:.4g}")
         value.setFont(font(TextSize.SMALL, strong=True, tabular=True))
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         for widget in (title, symbol, value):
-            widget.setToolTip(fact.explanation)
+            widget.setToolTip(spoken(fact.explanation))
         grid.addWidget(title, line, 0)
         grid.addWidget(symbol, line, 1, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(value, line, 2, Qt.AlignmentFlag.AlignTop)

@@ -44,7 +44,9 @@ def choose(store: Store, language: str) -> None:
     store.setValue(_KEY, language)
 
 
-def speak(application: QCoreApplication, language: str, folder: Path | None = None) -> None:
+def speak(
+    application: QCoreApplication, language: str, folder: Path | None = None
+) -> tuple[QTranslator, ...]:
     """Load Qt's own texts and Sfumato's in a language, where there are any.
 
     Parameters
@@ -55,13 +57,21 @@ def speak(application: QCoreApplication, language: str, folder: Path | None = No
         As Qt names it; empty for the system's.
     folder
         Where compiled translations are; those that are shipped when None.
+
+    Returns
+    -------
+    tuple of QTranslator
+        What was installed.
     """
+    found = []
     locale = QLocale(language) if language else QLocale()
     qt = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     for name, place in (("qtbase", qt), ("sfumato", str(folder or _shipped()))):
         translator = QTranslator(application)
         if translator.load(locale, name, "_", place):
             application.installTranslator(translator)
+            found.append(translator)
+    return tuple(found)
 
 
 def _shipped() -> Path:

@@ -142,7 +142,7 @@ def test_where_different_recipients_are_trusted_most_it_is_said_attribute_by_att
         both=True,
     )
     guarantee = guarantee_of(document, ATTRIBUTES)
-    assert "from the releases of job, any group" in guarantee.coalition
+    assert "From the releases of job, any group" in guarantee.coalition
     assert "From the releases of illness" in guarantee.coalition
     assert "than from A's alone" in guarantee.coalition
     assert "than from B's alone" in guarantee.coalition

@@ -27,6 +27,7 @@ from app.engine.reconstruction_release import resampled_codes
 from app.engine.reconstruction_sizes import Limits, Sampling, sample_sizes
 from app.engine.reconstruction_tails import Whole
 from app.engine.retention_matrix import uniform_matrix
+from app.engine.wording import Sentence
 
 PROTECTIONS = ((Rule.SIMPLIFIED, Sampling.PUBLISHED), (Rule.EXACT, Sampling.BLIND))
 """The two ways to protect groups that are compared with none."""
@@ -96,7 +97,7 @@ def query_curves(
     settings = list(settings_of(start))
     for done, (parameter, value, setting) in enumerate(settings):
         part = Part(context, done / len(settings), (done + 1) / len(settings))
-        part.report(0.0, f"Moving {parameter}")
+        part.report(0.0, Sentence("Moving {parameter}", parameter=parameter))
         if setting.records not in desks:
             table, own = groups, codes
             if setting.records < groups.records:

@@ -17,6 +17,7 @@ from app.engine.columns import Codes
 from app.engine.micro_groups import MicroGroups
 from app.engine.progress import Context
 from app.engine.reconstruction_privacy import Rule
+from app.engine.wording import Sentence
 
 RETENTIONS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 EPSILONS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -132,7 +133,7 @@ def risk_curves(
     points: list[CurvePoint] = []
     settings = list(settings_of(start))
     for done, (parameter, value, setting) in enumerate(settings):
-        context.report(done / len(settings), f"Moving {parameter}")
+        context.report(done / len(settings), Sentence("Moving {parameter}", parameter=parameter))
         table: GroupedValues = whole
         if setting.records < groups.records:
             table = sampled_values(groups, codes, size, setting.records, seed)

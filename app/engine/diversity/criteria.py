@@ -22,6 +22,7 @@ import numpy.typing as npt
 from app.engine.diversity.classes import Classes, Need
 from app.engine.diversity.sets import SetArray, cardinality, from_flags, smallest_intersections
 from app.engine.errors import DiversityError
+from app.engine.wording import Sentence
 
 TOLERANCE: Final = 1e-9
 """How far rounding may carry an entropy or a distance past its limit."""
@@ -102,7 +103,9 @@ class KAnonymity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return f"Everybody shares their published values with at least {self.k - 1} others."
+        return Sentence(
+            "Everybody shares their published values with at least {k} others.", k=self.k - 1
+        )
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class DistinctDiversity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return f"Nobody's value can be narrowed to fewer than {self.l} values."
+        return Sentence("Nobody's value can be narrowed to fewer than {l} values.", l=self.l)
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,9 @@ class EntropyDiversity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return f"In every class the values are as mixed as {self.l:g} equally frequent ones."
+        return Sentence(
+            "In every class the values are as mixed as {l:g} equally frequent ones.", l=self.l
+        )
 
 
 @dataclass(frozen=True)
@@ -198,9 +203,11 @@ class RecursiveDiversity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return (
-            f"In every class the most frequent value stays below {self.c:g} times all values"
-            f" from the {self.l}. most frequent on."
+        return Sentence(
+            "In every class the most frequent value stays below {c:g} times all values "
+            "from the {l}. most frequent on.",
+            c=self.c,
+            l=self.l,
         )
 
 
@@ -245,7 +252,9 @@ class Closeness(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return f"In every class the values are spread as in the whole table, up to {self.t:g}."
+        return Sentence(
+            "In every class the values are spread as in the whole table, up to {t:g}.", t=self.t
+        )
 
 
 @dataclass(frozen=True)
@@ -305,9 +314,10 @@ class NonCentralizedDiversity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return (
-            f"Nobody's value can be narrowed to fewer than {self.l} values, even by"
-            " somebody who holds the other holders' tables as well."
+        return Sentence(
+            "Nobody's value can be narrowed to fewer than {l} values, even by somebody "
+            "who holds the other holders' tables as well.",
+            l=self.l,
         )
 
 

@@ -13,6 +13,7 @@ from app.engine.diversity.criteria import Criterion, NonCentralizedDiversity
 from app.engine.diversity.others import HolderClasses, minimal_sets
 from app.engine.diversity.publication import equivalence_classes
 from app.engine.diversity.search import allowed_records, check_criteria
+from app.engine.wording import Sentence
 
 _MOST_DROPPED = 3
 """Quasi-identifiers that are looked at together."""
@@ -50,14 +51,24 @@ class NoSolution:
     def advice(self) -> tuple[str, ...]:
         """What would help, in plain words."""
         advice = [
-            f"Give {' and '.join(names)} one more level with a single group, or leave"
-            f" {'it' if len(names) == 1 else 'them'} out."
+            Sentence(
+                "Give {names} one more level with a single group, or leave {more} out.",
+                names=" and ".join(names),
+                more="it" if len(names) == 1 else "them",
+            )
             for names in self.dropping
         ]
         if self.allowed < self.standing_out < self.rows:
-            advice.append(f"Let {self.standing_out} records be left out; now it is {self.allowed}.")
+            advice.append(
+                Sentence(
+                    "Let {standing_out} records be left out; now it is {allowed}.",
+                    standing_out=self.standing_out,
+                    allowed=self.allowed,
+                )
+            )
         advice += [
-            f"Without the table of {holder} there is a solution." for holder in self.without_holder
+            Sentence("Without the table of {holder} there is a solution.", holder=holder)
+            for holder in self.without_holder
         ]
         return tuple(advice)
 

@@ -29,6 +29,7 @@ from app.engine.privacy import (
 from app.engine.retention_checks import check_between_releases
 from app.engine.table import Attribute
 from app.engine.values import Codes
+from app.engine.wording import Sentence
 
 USUAL_RHO1 = 0.1
 """The belief beforehand for which ρ2 is shown when nobody has stated one."""
@@ -170,10 +171,13 @@ class CategoricalMechanism(Mechanism):
             ),
             Fact(
                 "ρ2",
-                f"Highest belief after {USUAL_RHO1:g}",
+                Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
                 matrix.rho2_for(USUAL_RHO1),
-                f"Whoever held something to be at most {USUAL_RHO1:g} probable comes to hold it at"
-                " most this probable.",
+                Sentence(
+                    "Whoever held something to be at most {belief:g} probable comes to "
+                    "hold it at most this probable.",
+                    belief=USUAL_RHO1,
+                ),
             ),
         )
 

@@ -50,6 +50,7 @@ from app.engine.retention_checks import check_against_table
 from app.engine.retention_matrix import RetentionMatrix
 from app.engine.table import Attribute
 from app.engine.top_rung import ProfileTop, release_below
+from app.engine.wording import Sentence
 
 Floats = npt.NDArray[np.float64]
 
@@ -247,17 +248,26 @@ class FineGrain(CategoricalMechanism):
         odds = matrix.worst_odds_ratios().up
         most, least = int(odds.argmin()), int(odds.argmax())
         if level == 0.0:
-            sentence = f"This release says nothing about anyone's {name}: all of it is random."
+            sentence = Sentence(
+                "This release says nothing about anyone's {name}: all of it is random.", name=name
+            )
         elif math.isinf(float(odds.max())):
-            sentence = (
-                f"This release can prove that somebody's {name} is {domain.names[least]}: it"
-                " promises nothing for that value."
+            sentence = Sentence(
+                "This release can prove that somebody's {name} is {value}: it promises "
+                "nothing for that value.",
+                name=name,
+                value=domain.names[least],
             )
         else:
-            sentence = (
-                f"Whatever anyone believed about a person's {name}, this release multiplies the"
-                f" odds on {domain.names[most]} by at most {at_most(float(odds[most]))}, and on"
-                f" no value by more than {at_most(float(odds[least]))} ({domain.names[least]})."
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies "
+                "the odds on {value} by at most {odds}, and on no value by more than "
+                "{highest} ({exposed}).",
+                name=name,
+                value=domain.names[most],
+                odds=at_most(float(odds[most])),
+                highest=at_most(float(odds[least])),
+                exposed=domain.names[least],
             )
         facts = (*self._limit_facts(level, attributes, settings), *self.matrix_facts(matrix))
         return Promise(sentence, facts, LIMITS)

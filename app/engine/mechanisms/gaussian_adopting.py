@@ -18,6 +18,7 @@ from app.engine.mechanisms.base import Adopted, Check, Settings
 from app.engine.noise_level import HIGHEST, LOWEST
 from app.engine.progress import Context
 from app.engine.table import EncodedColumn
+from app.engine.wording import Sentence
 
 
 class GaussianAdopting(Adopting):
@@ -47,9 +48,13 @@ class GaussianAdopting(Adopting):
                 " other records than it seems."
             )
         else:
-            finding = (
-                f"From {found.numbers:,} records, the noise level σ² is {found.level:.4g}; with"
-                f" 95 % confidence it lies between {found.low:.4g} and {found.high:.4g}."
+            finding = Sentence(
+                "From {numbers:,} records, the noise level σ² is {level:.4g}; with 95 % "
+                "confidence it lies between {low:.4g} and {high:.4g}.",
+                numbers=found.numbers,
+                level=found.level,
+                low=found.low,
+                high=found.high,
             )
         proposal = roundest(found.low, found.high) if found.usable else found.level
         return LevelFound(found.level, found.low, found.high, proposal, found.usable, finding)
@@ -98,10 +103,16 @@ class GaussianAdopting(Adopting):
         worst = int(np.argmin(together / alone[best]))
         name = columns[worst].attribute.name
         return (
-            f"The most trusted of the {len(releases)} files (σ² = {releases[best].level:.4g})"
-            f" leaves {alone[best][worst]:.1%} of the variance of {name} open to its holder."
-            f" Together they leave {together[worst]:.1%}; on a ladder it would have stayed as it"
-            " was.",
+            Sentence(
+                "The most trusted of the {releases} files (σ² = {level:.4g}) leaves "
+                "{alone:.1%} of the variance of {name} open to its holder. Together they "
+                "leave {together:.1%}; on a ladder it would have stayed as it was.",
+                releases=len(releases),
+                level=releases[best].level,
+                alone=alone[best][worst],
+                name=name,
+                together=together[worst],
+            ),
         )
 
 

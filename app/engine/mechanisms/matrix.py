@@ -47,6 +47,7 @@ from app.engine.retention_checks import check_against_matrix
 from app.engine.table import Attribute
 from app.engine.top_rung import MatrixTop, release_below
 from app.engine.transition_matrix import TransitionMatrix
+from app.engine.wording import Sentence, listed
 
 _TERMS = (
     LevelTerm(
@@ -202,17 +203,24 @@ class AnyMatrix(CategoricalMechanism):
             self.domain_of(attributes).names[place] for place in np.flatnonzero(np.isinf(odds.up))
         ]
         if level == 0.0:
-            sentence = f"This release says nothing about anyone's {name}: all of it is random."
+            sentence = Sentence(
+                "This release says nothing about anyone's {name}: all of it is random.", name=name
+            )
         elif exposed:
-            shown = ", ".join(exposed[:3]) + (" and others" if len(exposed) > 3 else "")
-            sentence = (
-                f"This release can rule out everything but one value of somebody's {name}: it"
-                f" promises nothing for {shown}, because zeros of the matrix leave no doubt."
+            shown = listed(exposed[:3] + [Sentence("others")] * (len(exposed) > 3))
+            sentence = Sentence(
+                "This release can rule out everything but one value of somebody's {name}: "
+                "it promises nothing for {shown}, because zeros of the matrix leave no "
+                "doubt.",
+                name=name,
+                shown=shown,
             )
         else:
-            sentence = (
-                f"Whatever anyone believed about a person's {name}, this release multiplies the"
-                f" odds on any value by at most {at_most(matrix.gamma)}."
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies "
+                "the odds on any value by at most {gamma}.",
+                name=name,
+                gamma=at_most(matrix.gamma),
             )
         return Promise(sentence, self.matrix_facts(matrix), LIMITS)
 

@@ -63,6 +63,7 @@ from app.engine.randomness import AttributeKey
 from app.engine.retention_checks import check_against_table
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
 from app.engine.table import Attribute
+from app.engine.wording import Sentence
 
 _HIGHEST, _LOWEST = 0.6, 0.01
 """The first and the last level that are proposed."""
@@ -211,13 +212,19 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         matrix = self._uniform_matrix(level, attributes, settings)
         name = attributes[0].name
         if level == 1.0:
-            sentence = f"This release shows everyone's true {name}: it promises nothing."
+            sentence = Sentence(
+                "This release shows everyone's true {name}: it promises nothing.", name=name
+            )
         elif level == 0.0:
-            sentence = f"This release says nothing about anyone's {name}: all of it is random."
+            sentence = Sentence(
+                "This release says nothing about anyone's {name}: all of it is random.", name=name
+            )
         else:
-            sentence = (
-                f"Whatever anyone believed about a person's {name}, this release multiplies the"
-                f" odds by at most {at_most(matrix.gamma)}."
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies "
+                "the odds by at most {gamma}.",
+                name=name,
+                gamma=at_most(matrix.gamma),
             )
         return Promise(sentence, _facts(level, matrix), LIMITS)
 

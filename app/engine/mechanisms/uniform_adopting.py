@@ -13,6 +13,7 @@ from app.engine.mechanisms.adopting import Adopting, LevelFound
 from app.engine.mechanisms.base import Adopted, Check, Settings
 from app.engine.progress import Context
 from app.engine.table import EncodedColumn
+from app.engine.wording import Sentence
 
 
 class UniformAdopting(Adopting):
@@ -34,18 +35,30 @@ class UniformAdopting(Adopting):
         del settings
         true, shown, size = _codes(columns, release)
         found = estimate_level(true, shown, size)
-        share = f"{found.kept:,} of {found.records:,} records show their true value"
+        share = Sentence(
+            "{kept:,} of {records:,} records show their true value",
+            kept=found.kept,
+            records=found.records,
+        )
         if found.kept == found.records:
-            finding = f"{share}: that is the original, or a level too near to 1 to be estimated."
+            finding = Sentence(
+                "{share}: that is the original, or a level too near to 1 to be estimated.",
+                share=share,
+            )
         elif not found.usable:
-            finding = (
-                f"{share}, no more than rows of other records would. The file is noise, or it is"
-                " not matched to the table as it should be."
+            finding = Sentence(
+                "{share}, no more than rows of other records would. The file is noise, or "
+                "it is not matched to the table as it should be.",
+                share=share,
             )
         else:
-            finding = (
-                f"{share}. The retention probability is {found.level:.4f}; with 95 % confidence it"
-                f" lies between {found.low:.4f} and {found.high:.4f}."
+            finding = Sentence(
+                "{share}. The retention probability is {level:.4f}; with 95 % confidence "
+                "it lies between {low:.4f} and {high:.4f}.",
+                share=share,
+                level=found.level,
+                low=found.low,
+                high=found.high,
             )
         return LevelFound(found.level, found.low, found.high, found.proposal, found.usable, finding)
 
@@ -82,12 +95,23 @@ class UniformAdopting(Adopting):
         damage = damage_of(true, known, size, context)
         best = max(release.level for release in releases)
         return (
-            f"The {len(releases)} files show one and the same value in {damage.agreeing:.1%} of the"
-            f" records, and there it is the true one in {damage.true_agreeing:.1%}; the most"
-            f" trusted file (p = {best:.4g}) alone is right in {damage.true_best:.1%}.",
-            "Who holds them all gives the true value a probability of"
-            f" {damage.observed.posterior:.1%} on average; with a ladder of the same levels it"
-            f" would be {damage.fitting.posterior:.1%}.",
+            Sentence(
+                "The {releases} files show one and the same value in {agreeing:.1%} of the "
+                "records, and there it is the true one in {true_agreeing:.1%}; the most "
+                "trusted file (p = {best:.4g}) alone is right in {true_best:.1%}.",
+                releases=len(releases),
+                agreeing=damage.agreeing,
+                true_agreeing=damage.true_agreeing,
+                best=best,
+                true_best=damage.true_best,
+            ),
+            Sentence(
+                "Who holds them all gives the true value a probability of {found:.1%} "
+                "on average; with a ladder of the same levels it would be "
+                "{fitting:.1%}.",
+                found=damage.observed.posterior,
+                fitting=damage.fitting.posterior,
+            ),
         )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from app.engine.progress import Context, Part
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.base import ReadResult
 from app.formats.columns.buffers import Mask
 from app.formats.columns.gathering import GatheredColumn
@@ -156,7 +157,7 @@ def _gather(
     """Read all rows of the columns wanted, all where None."""
     rows = 0
     columns: list[GatheredColumn] = []
-    context.report(0.0, f"Reading {path.name}")
+    context.report(0.0, Sentence("Reading {path}", path=path.name))
     with Records(path, options, block_size) as records:
         check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
@@ -168,7 +169,7 @@ def _gather(
                 for position, column in enumerate(columns):
                     column.add(block.column(position))
                 rows += len(block)
-                context.report(records.fraction, f"Reading {path.name}")
+                context.report(records.fraction, Sentence("Reading {path}", path=path.name))
     if not rows:
         raise _no_rows(path, options)
     return columns, rows, records

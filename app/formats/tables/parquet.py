@@ -15,6 +15,7 @@ import pyarrow.parquet
 from app.engine.columns import Value
 from app.engine.progress import Context, Silent
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.base import ReadResult, TableFormat, WriteResult
 from app.formats.columns.arrow import ArrowColumn
 from app.formats.columns.names import usable_names
@@ -104,13 +105,13 @@ def _read(path: Path, context: Context, rows: int | None) -> ReadResult:
         types = zip(names, schema.types, strict=True)
         columns = [NativeColumn(name, kind, total) for name, kind in types]
         done = 0
-        context.report(0.0, f"Reading {path.name}")
+        context.report(0.0, Sentence("Reading {path}", path=path.name))
         for batch in file.iter_batches(batch_size=min(_ROWS, total)):
             piece = batch.slice(0, total - done)
             for column, values in zip(columns, piece.columns, strict=True):
                 column.add(values)
             done += len(piece)
-            context.report(done / total, f"Reading {path.name}")
+            context.report(done / total, Sentence("Reading {path}", path=path.name))
             if done >= total:
                 break
     frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)

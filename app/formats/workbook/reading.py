@@ -17,6 +17,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from app.engine.progress import Context, Part
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.base import Note, ReadResult
 from app.formats.columns.names import check_fixed_types, usable_names
 from app.formats.columns.rows import number_in_file
@@ -63,7 +64,7 @@ def read_sheet(
 
         def report(done: int) -> None:
             fraction = min(1.0, done / expected)
-            Part(context, 0.0, 0.9).report(fraction, f"Reading {path.name}")
+            Part(context, 0.0, 0.9).report(fraction, Sentence("Reading {path}", path=path.name))
 
         gathered.take(_understood(cells, path), rows, report)
     return gathered.result(path, Part(context, 0.9, 1.0), whole=rows is None)

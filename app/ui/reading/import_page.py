@@ -17,6 +17,7 @@ from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import ElidedLabel, EmptyState, ScrollPage, column, label, row
 from app.ui.widgets.tables import FrameModel, TableView
+from app.ui.wording import spoken
 
 FORM_WIDTH = 272
 DEBOUNCE_MILLISECONDS = 180
@@ -98,7 +99,7 @@ class ImportPage(QWidget):
         self.file.setText(path.name)
         known = format_called(options.format)
         size = size_words(path.stat().st_size) if path.is_file() else ""
-        self.about.setText(f"{known.title} · {size}")
+        self.about.setText(f"{spoken(known.title)} · {size}")
         self.form.show_options(options, known.reading_options, sheets)
         self.hint.setVisible("column_types" in known.reading_options)
         self._preview()

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSizePolicy, QWidget
 
 from app.formats.errors import BadOptions
 from app.formats.options import (
-    DELIMITERS,
     ENCODINGS,
     BadValues,
     DateOrder,
@@ -22,12 +21,22 @@ from app.ui.messages import error_texts
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, NumberField
 from app.ui.widgets.layout import Card, column, label, row
+from app.ui.wording import spoken
 
 Choices = Sequence[tuple[Hashable, str]]
 
 
 def _tr(text: str) -> str:
     return QCoreApplication.translate("OptionsForm", text)
+
+
+def _delimiters() -> Choices:
+    return (
+        (",", _tr("comma")),
+        (";", _tr("semicolon")),
+        ("\t", _tr("tab")),
+        ("|", _tr("bar")),
+    )
 
 
 def _marks() -> Choices:
@@ -190,11 +199,12 @@ class OptionsForm(Card):
         first = sheets[0] if sheets else ""
         self.sheet.set_choices([(name, name) for name in sheets])
         self.sheet.set_value(options.sheet or first)
-        known = [(mark, _tr(name)) for mark, name in DELIMITERS]
+        known = _delimiters()
         own = self.tr("{mark} (other)").format(mark=options.delimiter)
         self.delimiter.set_choices(_with(known, options.delimiter, own))
         encoding = options.encoding or "utf-8"
-        self.encoding.set_choices(_with(ENCODINGS, encoding, encoding))
+        encodings = [(name, spoken(title)) for name, title in ENCODINGS]
+        self.encoding.set_choices(_with(encodings, encoding, encoding))
         self.encoding.set_value(encoding)
         self.quote.set_choices(_with(_quotes(), options.quote, options.quote))
         self.thousands.set_choices(_with(_marks(), options.thousands, options.thousands))

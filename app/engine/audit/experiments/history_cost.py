@@ -23,6 +23,7 @@ from app.engine.matrix import Vector
 from app.engine.progress import Context
 from app.engine.randomness import SECRET_BYTES, KeyRing, record_ids_by_position
 from app.engine.values import smallest_unsigned
+from app.engine.wording import Sentence
 
 PAPER_RELEASES: Final = 10_000
 
@@ -115,7 +116,7 @@ def history_cost(
     length, seconds = np.zeros(len(points)), np.zeros(len(points))
     at, since, spent = 0, 0, 0.0
     for done, level in enumerate(levels.tolist(), start=1):
-        context.report(done / releases, f"Answering requests, {order.value}")
+        context.report(done / releases, Sentence("Answering requests, {order}", order=order.value))
         started = clock()
         multi_pert(history, level, ids, key)
         spent += clock() - started

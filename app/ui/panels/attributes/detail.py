@@ -191,7 +191,7 @@ def _about(profile: ColumnProfile | None) -> str:
         return f"{number:,}".replace(",", "\u202f")
 
     parts = [
-        tr("Profiles", profile.type_name),
+        spoken(profile.type_name),
         tr("Profiles", "{count} different values").format(count=grouped(profile.distinct)),
     ]
     if profile.missing:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from app.engine.profile import ColumnProfile
 from app.ui.theme import Space, TextSize, current_theme, font
 from app.ui.widgets.tables import show_value
+from app.ui.wording import spoken
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -38,7 +39,7 @@ def describe(profile: ColumnProfile) -> str:
     tr = QCoreApplication.translate
     parts = []
     if profile.is_unique:
-        parts += [tr("Profiles", profile.type_name), tr("Profiles", "all different")]
+        parts += [spoken(profile.type_name), tr("Profiles", "all different")]
     elif profile.numbers is not None:
         low, high = (show_value(end) for end in (profile.numbers.minimum, profile.numbers.maximum))
         parts.append(tr("Profiles", "{low} to {high}").format(low=low, high=high))
@@ -48,7 +49,7 @@ def describe(profile: ColumnProfile) -> str:
     else:
         count = grouped(profile.distinct)
         parts += [
-            tr("Profiles", profile.type_name),
+            spoken(profile.type_name),
             tr("Profiles", "{count} values").format(count=count),
         ]
     if profile.missing:

@@ -38,7 +38,7 @@ from app.ui.widgets.fields import ChoiceField, Segments
 from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import Card, ElidedLabel, button, label
 from app.ui.widgets.responsive import ResponsiveRow
-from app.ui.wording import grouped
+from app.ui.wording import grouped, spoken
 
 WIDE: Final = 600
 """From this width on, ladder and recipients stand side by side."""
@@ -67,7 +67,7 @@ def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
     """Return (name, title) of each mechanism that serves attributes of these kinds."""
     kinds = {attribute.kind for attribute in attributes}
     return tuple(
-        (mechanism.name, tr(mechanism.title))
+        (mechanism.name, spoken(mechanism.title))
         for mechanism in all_mechanisms().values()
         if kinds <= mechanism.kinds and mechanism.name in all_editors()
     )
@@ -207,7 +207,7 @@ class EntryPage(QWidget):
         self.together.show_candidates(candidates)
         self.mechanism.set_choices(suitable(attributes))
         self.mechanism.set_value(entry.mechanism)
-        self._summary.setText(tr(mechanism.summary))
+        self._summary.setText(spoken(mechanism.summary))
         self._fixed = fixed_rungs(entry, self.adoption.show_entry(entry))
         self._use_settings_editor(entry.mechanism)
         if self.settings is not None:

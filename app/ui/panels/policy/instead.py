@@ -14,6 +14,7 @@ from app.ui.panels.policy.editors.cards import ChoiceCard
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, button, row
+from app.ui.wording import spoken
 
 CARDS_WIDTH: Final = 420
 
@@ -75,7 +76,7 @@ class Unprotected(EmptyState):
             return tr("How should its values be hidden? You can change this later.")
         if mechanisms:
             name, title = mechanisms[0]
-            return f"{title}: {tr(mechanism_called(name).summary)}"
+            return f"{title}: {spoken(mechanism_called(name).summary)}"
         return tr(
             "This version has no mechanism for a column of this kind. Read it as categories or as"
             " numbers under Attributes."
@@ -92,7 +93,7 @@ class Unprotected(EmptyState):
     def _card(self, name: str, title: str) -> ChoiceCard:
         card = ChoiceCard(title, self._choices)
         card.setCheckable(False)
-        card.show_sentence(tr(mechanism_called(name).summary))
+        card.show_sentence(spoken(mechanism_called(name).summary))
         card.clicked.connect(partial(self._choose, name))
         return card
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from app.engine.errors import SfumatoError
-from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
 from app.engine.table import Attribute
 from app.project.model import Document, PolicyEntry
@@ -17,17 +16,16 @@ from app.project.regrouping import with_members
 from app.ui.messages import Action, MessageKind, error_texts
 from app.ui.panels.base import Panel, PanelState
 from app.ui.panels.policy import edits
-from app.ui.panels.policy.entry_list import EntryList, Item
+from app.ui.panels.policy.entry_list import EntryList, items_of
 from app.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
 from app.ui.panels.policy.generalized.switch import Ways
 from app.ui.panels.policy.instead import Misfit, NothingSensitive, Unprotected
-from app.ui.panels.policy.settling import take_settings
+from app.ui.panels.policy.settling import JOB, find_settings, take_settings
 from app.ui.panels.policy.standings import standings_of
 from app.ui.panels.policy.together import candidates_for
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.layout import EmptyState, ScrollPage
-from app.ui.wording import spoken
 
 
 class PolicyPanel(Panel):
@@ -146,7 +144,7 @@ class PolicyPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
-        items = self._items(document)
+        items = items_of(document)
         self.pages.setCurrentWidget(self._work if items else self.nothing)
         if items:
             keys = [item.key for item in items]
@@ -169,23 +167,6 @@ class PolicyPanel(Panel):
         }
         shared |= {key: 1 for key in keys if key in self._covered}
         return max(keys, key=lambda key: shared.get(key, 0))
-
-    def _items(self, document: Document) -> list[Item]:
-        items = []
-        for column in document.sensitive:
-            entry = document.entry_for(column.name)
-            if entry is None:
-                items.append(
-                    Item(column.name, self.tr("Not protected yet"), "step-attention", "caution")
-                )
-            elif all(item.key != entry.key for item in items):
-                title = spoken(mechanism_called(entry.mechanism).title)
-                items.append(Item(entry.key, title, "step-done", "good"))
-        items += [
-            Item(entry.key, self.tr("Not sensitive now"), "step-attention", "caution")
-            for entry in edits.stale_entries(document)
-        ]
-        return items
 
     def _show_entry(self, document: Document) -> None:
         entry = self._entry()
@@ -268,16 +249,38 @@ class PolicyPanel(Panel):
         names = (self._key,) if entry is None else entry.attributes
         if not known.keys() >= set(names):
             return
-        try:
-            attributes = [known[name] for name in names]
-            document = edits.with_entry(self.session.document, attributes, mechanism)
-        except SfumatoError as error:
-            self.show_error(error, topic="mechanism")
+        attributes = tuple(known[name] for name in names)
+        protect = partial(self._protect, self.session.document, attributes, mechanism)
+        job = find_settings(self.session.runner, attributes, mechanism, protect, self._refuse)
+        if job is not None:
+            title = self.tr("Working out how {name} is protected").format(name=self._key)
+            self.waiting.heading.setText(title)
+            self.content.setCurrentWidget(self.waiting)
+            job.finished.connect(self._stop_waiting)
+
+    def _stop_waiting(self) -> None:
+        """Show what is in force, once nothing is worked out that would replace it."""
+        if not any(job.key == JOB for job in self.session.runner.jobs):
             self._refresh()
+
+    def _protect(
+        self,
+        before: Document,
+        attributes: tuple[Attribute, ...],
+        mechanism: str,
+        settings: Settings,
+    ) -> None:
+        """Protect attributes by what was found for them, unless something else was decided."""
+        if self.session.document is not before:
             return
+        document = edits.with_entry(before, attributes, mechanism, settings)
         self.session.edit(self.tr("Protect {name}").format(name=self._key), document)
         self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
         self.scroll_to(self.page.mechanism)
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.show_error(error, topic="mechanism")
+        self._refresh()
 
     def _choose_members(self, members: object) -> None:
         """Let the entry in sight cover other attributes."""

@@ -26,6 +26,7 @@ from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
 from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.widgets.tables import TableView
+from app.ui.wording import spoken
 
 MOST_ROWS_SHOWN: Final = 5
 CAPTION_WIDTH: Final = 56
@@ -44,7 +45,7 @@ class OrderCard(Card):
         super().__init__(self.tr("Make releases"), parent=parent)
         self.model = CandidatesModel(self)
         self.table = self._build_table()
-        formats = [(f.name, f.title) for f in all_formats().values() if f.can_write]
+        formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
         self.format = Segments(formats, self)
         self.format.setAccessibleName(self.tr("Format"))
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)

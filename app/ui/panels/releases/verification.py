@@ -10,6 +10,7 @@ from app.project.verify import VerificationReport
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import ScrollPage, button, column, label, row
+from app.ui.wording import spoken
 
 
 class VerificationView(QWidget):
@@ -87,6 +88,7 @@ class _CheckView(QWidget):
         super().__init__()
         token = "good" if check.holds else "danger"
         word = self.tr("Holds") if check.holds else self.tr("Fails")
+        title, found = spoken(check.title), spoken(check.finding)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(Space.INSIDE)
@@ -95,9 +97,9 @@ class _CheckView(QWidget):
         state = label(word, token)
         state.setFixedWidth(44)
         grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(label(check.title, "strong"), 0, 2)
-        finding = label(check.finding, "muted", wrap=True)
+        grid.addWidget(label(title, "strong"), 0, 2)
+        finding = label(found, "muted", wrap=True)
         finding.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         grid.addWidget(finding, 1, 2)
         grid.setColumnStretch(2, 1)
-        self.setAccessibleName(f"{word}: {check.title}. {check.finding}")
+        self.setAccessibleName(f"{word}: {title}. {found}")

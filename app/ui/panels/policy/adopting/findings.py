@@ -10,7 +10,7 @@ from app.ui.panels.policy.adopting.wording import level_field, records_text, tr
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import Card, label
-from app.ui.wording import grouped, number, typeset
+from app.ui.wording import grouped, number, spoken, typeset
 
 
 class Findings(Card):
@@ -43,7 +43,7 @@ class Findings(Card):
             self._add("danger", "danger", sentence)
         self._add("info", "accent", examination.found.finding)
         if file.estimated:
-            field = tr(level_field(mechanism).title)
+            field = spoken(level_field(mechanism).title)
             words = tr(
                 "It is taken to be {field} = {level}.", field=field, level=number(file.level, 4)
             )
@@ -92,7 +92,7 @@ class Findings(Card):
 
     def _add_check(self, where: str, check: Check) -> None:
         icon, token = ("check", "good") if check.holds else ("danger", "danger")
-        self._add(icon, token, f"{where}{tr(check.title)}. {check.finding}")
+        self._add(icon, token, f"{where}{spoken(check.title)}. {spoken(check.finding)}")
 
     def _add(self, icon: str, token: str, text: str, *, strong: bool = False) -> None:
         line = QWidget(self)

@@ -17,6 +17,7 @@ from app.ui.panels.policy.adopting.wording import level_field, tr
 from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, NumberField, Segments
 from app.ui.widgets.layout import ElidedLabel, button, label, row
+from app.ui.wording import spoken
 
 
 class ClaimForm(QWidget):
@@ -65,12 +66,12 @@ class ClaimForm(QWidget):
         self.level = NumberField(
             field.minimum, field.maximum, decimals=max(field.decimals, 4), unit=field.unit
         )
-        self.level.spin.setAccessibleName(tr(field.title))
+        self.level.spin.setAccessibleName(spoken(field.title))
         self.level.set_value(next(iter(self._proposal().values())))
         self.holder = QLineEdit(self)
         self.holder.setPlaceholderText(tr("Who was given it"))
         self.holder.setAccessibleName(tr("Holder"))
-        self._lay_out(tr(field.title))
+        self._lay_out(spoken(field.title))
         self._connect()
         self._show_fields()
 

@@ -9,7 +9,7 @@ from app.engine.mechanisms.base import LevelField
 from app.plots.trust_ladder import Rung
 from app.project.adopted_files import BY_KEY, AdoptedFile
 from app.project.model import PolicyEntry
-from app.ui.wording import grouped, number
+from app.ui.wording import grouped, number, spoken
 
 
 def tr(template: str, **details: object) -> str:
@@ -24,7 +24,7 @@ def level_field(mechanism_name: str) -> LevelField:
 
 def short_level(entry: PolicyEntry, file: AdoptedFile) -> str:
     """Return an adopted release's level, e.g. ``p = 0.4``."""
-    return f"{tr(level_field(entry.mechanism).title)} = {number(file.level, 4)}"
+    return f"{spoken(level_field(entry.mechanism).title)} = {number(file.level, 4)}"
 
 
 def level_text(entry: PolicyEntry, file: AdoptedFile) -> str:

@@ -27,7 +27,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, SliderField
 from app.ui.widgets.icons import IconLabel
 from app.ui.widgets.layout import label
-from app.ui.wording import term_of, typeset
+from app.ui.wording import spoken, term_of, typeset
 
 Attributes = Sequence[Attribute]
 
@@ -244,16 +244,16 @@ class _TermPage(QWidget):
         if len(term.fields) > 1:
             self._line.addStretch(1)
         column.addLayout(self._line)
-        column.addWidget(label(tr(term.explanation), "small", wrap=True))
+        column.addWidget(label(spoken(term.explanation), "small", wrap=True))
 
     def _add_field(self, field: LevelField) -> None:
-        name = label(tr(field.title))
+        name = label(spoken(field.title))
         made: NumberField | SliderField
         if len(self._term.fields) == 1:
             reach = self._reach.get(field.name)
             made = _slider(field, reach, logarithmic=field.name in self._logarithmic)
             made.editing_finished.connect(self.finished)
-            made.slider.setAccessibleName(tr(field.title))
+            made.slider.setAccessibleName(spoken(field.title))
             spin = made.field.spin
         else:
             made = NumberField(
@@ -262,7 +262,7 @@ class _TermPage(QWidget):
             made.spin.setFixedWidth(92)
             made.value_changed.connect(self.finished)
             spin = made.spin
-        spin.setAccessibleName(tr(field.title))
+        spin.setAccessibleName(spoken(field.title))
         name.setBuddy(made)
         made.value_changed.connect(self._tell)
         self._fields[field.name] = made

@@ -25,7 +25,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import Segments
 from app.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row
 from app.ui.widgets.responsive import ResponsiveRow
-from app.ui.wording import number
+from app.ui.wording import number, spoken
 
 JOB: Final = "publish generalized"
 WIDE: Final = 700
@@ -59,7 +59,7 @@ class PublishPage(ScrollPage):
         self.promise.body.addWidget(self.check)
         self.promise.body.addWidget(label(tr("What it does not promise"), "caption"))
         for limit in LIMITS:
-            self.promise.body.addWidget(label(f"•  {tr(limit)}", "muted", wrap=True))
+            self.promise.body.addWidget(label(f"•  {spoken(limit)}", "muted", wrap=True))
         self.promise.body.addStretch(1)
         sides = ResponsiveRow(WIDE, parent=self)
         sides.add(self.promise, 3)
@@ -69,7 +69,7 @@ class PublishPage(ScrollPage):
 
     def _publish_card(self) -> Card:
         card = Card(tr("Publish"), parent=self)
-        formats = [(f.name, f.title) for f in all_formats().values() if f.can_write]
+        formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
         self.format = Segments(formats, self)
         self.format.setAccessibleName(tr("Format"))
         self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
@@ -127,9 +127,9 @@ class PublishPage(ScrollPage):
             criteria = searched.prepared.criteria
             checked = view.check.criteria if view is not None else ()
             lines = [
-                f"{criterion.promise} {reached_text(checked[place])}"
+                f"{spoken(criterion.promise)} {reached_text(checked[place])}"
                 if place < len(checked)
-                else criterion.promise
+                else spoken(criterion.promise)
                 for place, criterion in enumerate(criteria)
             ]
             self._show_promises(lines)

@@ -18,6 +18,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import ChoiceField, NumberField, Segments
 from app.ui.widgets.icons import themed_icon
 from app.ui.widgets.layout import Card, button, label, row
+from app.ui.wording import spoken
 
 COLUMNS = 2
 """Check boxes of quasi-identifiers side by side."""
@@ -31,7 +32,7 @@ class CriterionRow(QWidget):
     ) -> None:
         super().__init__()
         self._session, self._place, self._choice = session, place, choice
-        kinds = [(kind.name, kind.title) for kind in CRITERION_KINDS.values()]
+        kinds = [(kind.name, spoken(kind.title)) for kind in CRITERION_KINDS.values()]
         self.kind = ChoiceField(kinds, self)
         self.kind.set_value(choice.kind)
         self.kind.setAccessibleName(tr("Criterion {number}", number=place + 1))
@@ -222,9 +223,10 @@ class RequirementsCard(Card):
         if not names:
             self.boxes[name].setChecked(True)
             return
-        words = "Generalize {name}" if name in names else "Generalize {name} no longer"
         document = edits.with_quasi_identifiers(self._session.document, names)
-        self._session.edit(tr(words, name=name), document)
+        more = tr("Generalize {name}", name=name)
+        less = tr("Generalize {name} no longer", name=name)
+        self._session.edit(more if name in names else less, document)
 
     def _add(self) -> None:
         document = self._session.document

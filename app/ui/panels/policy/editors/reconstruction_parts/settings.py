@@ -56,7 +56,9 @@ class ReconstructionSettings(SettingsEditor):
         self.retention.spin.setAccessibleName(tr("Retention probability of the top"))
         self.rule = Segments([(value, tr(str(name))) for value, name in wording.RULES], self)
         self.rule.setAccessibleName(tr("Test"))
-        self.sampling = Segments([(value, tr(str(name))) for value, name in wording.SAMPLINGS], self)
+        self.sampling = Segments(
+            [(value, tr(str(name))) for value, name in wording.SAMPLINGS], self
+        )
         self.sampling.setAccessibleName(tr("How records are drawn"))
         self.public = PublicColumns(self)
         self.meaning = label("", "", wrap=True)

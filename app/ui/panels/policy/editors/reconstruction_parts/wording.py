@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from app.engine.errors import EstimationError
 from app.engine.estimate import Target, expected_standard_errors
@@ -20,11 +21,14 @@ from app.ui.panels.policy.wording import NORMAL_95, tr
 from app.ui.wording import grouped, number
 
 RULES = (
-    (Rule.EXACT.value, "Exact"),
-    (Rule.CHERNOFF.value, "Chernoff"),
-    (Rule.SIMPLIFIED.value, "Simplified"),
+    (Rule.EXACT.value, QT_TRANSLATE_NOOP("Policy", "Exact")),
+    (Rule.CHERNOFF.value, QT_TRANSLATE_NOOP("Policy", "Chernoff")),
+    (Rule.SIMPLIFIED.value, QT_TRANSLATE_NOOP("Policy", "Simplified")),
 )
-SAMPLINGS = ((Sampling.BLIND.value, "Blindly"), (Sampling.PUBLISHED.value, "As published"))
+SAMPLINGS = (
+    (Sampling.BLIND.value, QT_TRANSLATE_NOOP("Policy", "Blindly")),
+    (Sampling.PUBLISHED.value, QT_TRANSLATE_NOOP("Policy", "As published")),
+)
 
 
 def meaning(limits: Limits) -> str:

@@ -1,0 +1,93 @@
+"""Finds the texts in a window that no translator could translate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from matplotlib.text import Text
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QDoubleSpinBox,
+    QLabel,
+    QLineEdit,
+    QTabBar,
+    QTableView,
+    QWidget,
+)
+
+from app.engine.table import Table
+from app.project.model import Document
+from app.ui.widgets.plot_view import PlotView
+
+BEGIN, END = "«", "»"
+_TRANSLATED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
+_MARKUP = re.compile(r"<style.*?</style>|<[^>]+>|\S+…", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]{3,}")
+NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp"})
+"""Names that are the same in every language."""
+
+
+def untranslated(
+    widgets: Iterable[QWidget], document: Document, table: Table | None
+) -> Iterator[tuple[str, str]]:
+    """Give each text with a word that is neither translated nor the table's, with its widget."""
+    own = NAMES | own_words(document, table)
+    for widget in widgets:
+        for place, text in _texts(widget):
+            rest = bare(text)
+            if set(_WORD.findall(rest)) - own:
+                yield place, rest
+
+
+def bare(text: str) -> str:
+    """Return a text without markup, words cut short, and what is translated."""
+    text, before = _MARKUP.sub(" ", text), ""
+    while text != before:
+        text, before = _TRANSLATED.sub("", text), text
+    return text
+
+
+def own_words(document: Document, table: Table | None) -> frozenset[str]:
+    """Return the words of the table and of the custodian, which nobody translates."""
+    own = [document.title, *(one for who in document.recipients for one in (who.name, who.note))]
+    if table is not None:
+        own += map(str, table.frame.columns)
+        for name in table.frame.columns:
+            own += map(str, table.frame[name].head(5000).astype(str).unique())
+    return frozenset(_WORD.findall(" ".join(own)))
+
+
+def _texts(window: QWidget) -> Iterator[tuple[str, str]]:
+    for widget in (window, *window.findChildren(QWidget)):
+        if widget.isVisibleTo(window) or widget is window:
+            for text in filter(None, _of(widget)):
+                yield type(widget).__name__, text
+    for action in window.findChildren(QAction):
+        if ": " not in action.text():  # Undo names a step, which a scene calls as it likes.
+            yield "QAction", action.text()
+
+
+def _of(widget: QWidget) -> Iterator[str]:
+    yield from (widget.toolTip(), widget.accessibleName(), widget.accessibleDescription())
+    match widget:
+        case QLabel() | QAbstractButton():
+            yield widget.text()
+        case QLineEdit():
+            yield widget.placeholderText()
+        case QComboBox():
+            yield from (widget.itemText(place) for place in range(widget.count()))
+        case QTabBar():
+            yield from (widget.tabText(place) for place in range(widget.count()))
+        case QDoubleSpinBox():
+            yield from (widget.prefix(), widget.suffix())
+        case QTableView() if widget.model() is not None:
+            model = widget.model()
+            for column in range(model.columnCount(QModelIndex())):
+                yield str(model.headerData(column, Qt.Orientation.Horizontal) or "")
+        case PlotView() if widget.figure is not None:
+            shown = [text.get_text() for text in widget.figure.figure.findobj(Text)]
+            yield " ".join(shown)
