@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.engine.progress import Silent
-from app.report.blocks import Grid
+from app.report.blocks import Grid, Paragraph
 from app.report.drawing import draw
 from app.report.html import to_html
 from app.report.material import Audience, ReportOptions, collect
@@ -85,3 +85,17 @@ def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
 def test_numbers_of_a_release_under_another_grouping_do_not_count_among_these(material):
     assert [name for name, _ in material.plans[KEY]] == ["Clinic A", "Institute B", "Public C"]
     assert list(material.copies) == [KEY]
+
+
+def test_what_rounding_gives_away_is_told_where_numbers_are_rounded(tmp_path, material):
+    assert not any("rounded or bounded" in text for text in paragraphs(material))
+    document = a_document(TABLE, {"rounding": {"age": 10.0}})
+    with new_project(tmp_path, document) as project:
+        rounded = collect(project, TABLE, noon, Silent())
+    (told,) = [text for text in paragraphs(rounded) if "rounded or bounded" in text]
+    assert "By Bayes' rule, for somebody who knows how age is distributed" in told
+    assert "Pooling never tells more than the most trusted release alone" in told
+
+
+def paragraphs(material):
+    return [block.text for block in section(material).blocks if isinstance(block, Paragraph)]

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.engine.audit.gaussian_attack import Dependence, between_copies
+from app.engine.audit.gaussian_attack import (
+    Dependence,
+    between_copies,
+    estimate,
+    expected_errors,
+    joint_weights,
+)
 from app.engine.audit.gaussian_bayes import (
     Prior,
     bayes_by_copies,
@@ -77,6 +85,45 @@ def test_on_a_ladder_the_whole_posterior_is_that_of_the_best_copy(levels, seed):
     one = combine(copies, levels, LADDER)
     assert one.level == pytest.approx(levels[best])
     assert one.numbers == pytest.approx(copies[best], abs=1e-9)
+
+
+def errors_by_integration(prior, levels, dependence):
+    """The mean squared errors of Bayes' and the linear estimate, by Gauss and Hermite's rule."""
+    mean = prior.atoms[0] @ prior.shares
+    variance = np.array([[prior.shares @ np.square(prior.atoms[0] - mean)]])
+    factor = np.sqrt(variance)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    normals = np.array(list(itertools.product(nodes, repeat=len(levels)))).T
+    chances = np.prod(list(itertools.product(weights, repeat=len(levels))), axis=1)
+    noise = factor[0, 0] * np.linalg.cholesky(between_copies(levels, dependence)) @ normals
+    lines = joint_weights(levels, dependence, variance, variance)
+    bayes = linear = 0.0
+    for atom, share in zip(prior.atoms[0], prior.shares, strict=True):
+        copies = (atom + noise)[:, np.newaxis]
+        naive = prior.atoms @ naive_posterior(copies, levels, dependence, prior, factor)
+        pooled = combine(copies, levels, dependence)
+        found = posterior_means(pooled.numbers, pooled.level, prior, factor, Silent())
+        assert found == pytest.approx(naive, abs=1e-8)
+        bayes += share * chances @ np.square(found[0] - atom)
+        guessed = estimate(copies, lines, np.array([mean]))
+        linear += share * chances @ np.square(guessed[0] - atom)
+    return bayes / variance[0, 0], linear / variance[0, 0]
+
+
+def test_the_errors_of_both_attackers_are_what_integration_finds():
+    prior = Prior(np.array([[9.0, 11.0, 16.0]]), np.array([0.5, 0.3, 0.2]))
+    one = np.eye(1)
+    alone = errors_by_integration(prior, [0.5], LADDER)
+    for how in (LADDER, INDEPENDENT):
+        bayes, linear = errors_by_integration(prior, [0.5, 2.0], how)
+        expected = expected_errors([0.5, 2.0], how, one, one).overall
+        assert linear == pytest.approx(expected, rel=1e-9)
+        assert bayes < linear
+        if how is LADDER:
+            assert (bayes, linear) == pytest.approx(alone, rel=1e-3)
+        else:
+            assert bayes < 0.95 * alone[0]
 
 
 def test_on_a_table_the_ladder_holds_and_independent_noise_does_not():
