@@ -21,13 +21,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from app.engine.columns import Codes
 from app.engine.micro_groups import MicroGroups, value_counts
 from app.engine.progress import Context
 from app.engine.reconstruction_sums import Sum, Weighted, copies_in_part
-from app.engine.reconstruction_tails import Draw, Tails, Whole, beyond, count_law, release_tails
+from app.engine.reconstruction_tails import (
+    CountLaw,
+    Draw,
+    Floats,
+    Tails,
+    Whole,
+    beyond,
+    count_law,
+    release_tails,
+)
 
 
 class Resampling(NamedTuple):
@@ -223,6 +233,45 @@ class ResampledLaw:
             upper[place], lower[place] = known[key]
         return Tails(upper, lower)
 
+    def estimate_variance(self, asked: npt.NDArray[np.bool_], shares: Floats) -> Floats:
+        """Return the variance of how many records are estimated to have each value.
+
+        Parameters
+        ----------
+        asked
+            Which of the groups are asked about together, shape (G,).
+        shares
+            The values' shares in all of them, true or estimated, shape (m,). Where single groups
+            have others, the variance is a little smaller than this.
+        """
+        how, parts = self._how, self._parts
+        inside = np.repeat(asked, np.diff(parts.starts))
+        few, plain = inside & self._few, inside & ~self._few
+        protected = parts.protected[few]
+        rows = parts.records[few].astype(np.float64)
+        sizes, samples = parts.sizes[protected], how.samples[protected]
+        others = np.maximum(sizes - 1, 1)
+        f = np.clip(shares, 0.0, 1.0)
+        shown = self._drawn.other + how.top * f
+        # Of what is drawn; of who is drawn; of which copies fall to a part; of rounding copies.
+        repeats = rows**2 / samples
+        copies = repeats.sum() * _row_variance(self._drawn, f)
+        if how.draw is Draw.AT_RANDOM:
+            at_random = (repeats * (sizes - samples) / others).sum()
+            copies += at_random * how.top**2 * f * (1.0 - f)
+        else:
+            # One record of a value is only sometimes drawn.
+            copies += (rows**2 / samples**2).sum() * how.top**2 / 4.0
+        copies += (rows * (sizes - rows) / others).sum() * shown * (1.0 - shown) + len(rows) / 4.0
+        alone = _row_variance(count_law(how.retention, how.size_of_domain), f)
+        total: Floats = parts.records[plain].sum() * alone
+        kept = how.retention / how.top
+        total = total + kept**2 * copies
+        if self._below is not None:
+            total = total + rows.sum() * _row_variance(self._below, shown)
+        variance: Floats = total / how.retention**2
+        return variance
+
     def _as_one_sample(self, groups: Whole, sizes: Whole) -> Whole:
         """Return the draws that each group rests on where it is one sample; else 0."""
         parts, how = self._parts, self._how
@@ -281,3 +330,10 @@ class ResampledLaw:
         if cell not in self._copies:
             self._copies[cell] = copies_in_part(self._drawn, self._how.draw, *cell)
         return self._copies[cell]
+
+
+def _row_variance(law: CountLaw, shares: Floats) -> Floats:
+    """Return the variance that one perturbed row adds to a count, given the true shares."""
+    own, other = law.own * (1.0 - law.own), law.other * (1.0 - law.other)
+    answer: Floats = shares * own + (1.0 - shares) * other
+    return answer

@@ -69,7 +69,7 @@ class QueryDesk:
                     value,
                     held.shown.matrix,
                     CONFIDENCE,
-                    None if held.shown.trials is None else held.shown.trials.counts,
+                    None if held.shown.trials is None else held.shown.trials.law,
                 )
             except EstimationError:
                 continue  # a release of pure noise answers nothing

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.engine.audit.count_queries import estimated_answer
 from app.engine.ladder import release_codes
-from app.engine.micro_groups import MicroGroups
+from app.engine.micro_groups import MicroGroups, value_counts
 from app.engine.progress import Silent
 from app.engine.randomness import record_ids_by_position
 from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling
@@ -15,6 +16,7 @@ from app.engine.reconstruction_release import resampled_codes
 from app.engine.reconstruction_sizes import Limits, Sampling
 from app.engine.reconstruction_sums import copies_in_part
 from app.engine.reconstruction_tails import Draw, beyond, count_law, effective_draws, release_tails
+from app.engine.retention_matrix import uniform_matrix
 from tests.engine.reconstruction_listing import listed_law, row_by_row
 from tests.engine.test_reconstruction_release import keys
 
@@ -172,3 +174,57 @@ def test_a_number_of_draws_can_not_stand_for_the_law_below_the_top():
     draws = effective_draws(sizes, counts / sizes, samples, 0.3, 0.6, 3)
     stand_in = release_tails(sizes, counts, draws, 0.3, 3, 0.3, Draw.AT_RANDOM)
     assert abs(exact - float(stand_in.total[0])) > 0.01
+
+
+@pytest.mark.parametrize("draw", list(Draw))
+@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize(("rows", "sample"), [(7, 3), (4, 3), (7, 7)])
+def test_the_variance_of_estimates_is_that_of_listing_every_outcome(rows, sample, share, draw):
+    codes, domain, top = np.array([0, 0, 1, 0, 1, 1, 0]), 3, 0.6
+    known, protected = groups(np.arange(7) >= rows), groups(np.zeros(7))
+    how = Resampling(np.array([sample]), draw, top, top * share, domain)
+    law = ResampledLaw(GroupParts.of(known, protected, codes, domain), how)
+    # A part of a group shows what the whole group holds.
+    shares = np.bincount(codes, minlength=domain) / 7
+    group = int(known.codes[0])
+    found = law.estimate_variance(np.arange(known.count) == group, shares)
+    for value in range(domain):
+        own = int((codes == value).sum())
+        listed = (
+            row_by_row(own, rows, top * share, domain)
+            if sample == 7
+            else listed_law(codes.tolist(), sample, domain, top, share, value, rows, draw)
+        )
+        numbers = np.arange(rows + 1)
+        mean = numbers @ listed
+        exact = (numbers - mean) ** 2 @ listed / (top * share) ** 2
+        # What rounding adds is counted in full, and a part's own spread a little too high.
+        sometimes = (rows / sample) ** 2 if draw is Draw.BY_VALUE else 0.0
+        slack = 0.0 if sample == 7 else 0.25 / top**2 + 0.25 * sometimes
+        assert exact - 1e-9 <= found[value] <= 1.25 * exact + slack
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
+    repetitions, domain, top = 1_500, 4, 0.5
+    one = np.repeat(np.arange(4, dtype=np.uint8), [100, 30, 15, 5])
+    codes = np.tile(one, repetitions)
+    protected = MicroGroups(np.repeat(np.arange(repetitions), 150), np.full(repetitions, 150))
+    limits = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, top, domain)
+    ids = record_ids_by_position(len(codes))
+    shown = resampled_codes(
+        codes, protected, np.full(repetitions, 24), limits, ids, keys(), Silent()
+    )
+    out = release_codes(codes, domain, share, ids, keys()[0], Silent(), top=shown)
+    known = groups(np.zeros(150))
+    law = ResampledLaw(
+        GroupParts.of(known, known, one, domain),
+        Resampling(np.array([24]), Draw.AT_RANDOM, top, top * share, domain),
+    )
+    released = value_counts(protected, out, domain)
+    matrix, everybody = uniform_matrix(top * share, domain), np.array([True])
+    inside = 0
+    for place in range(repetitions):
+        answer = estimated_answer(known.sizes, released[[place]], everybody, 0, matrix, 0.95, law)
+        inside += answer.low <= 100 <= answer.high
+    assert inside / repetitions == pytest.approx(0.95, abs=0.02)

@@ -22,6 +22,7 @@ from app.engine.audit.grouped_values import GroupedValues, Integers
 from app.engine.errors import EstimationError
 from app.engine.estimate import estimate_frequencies
 from app.engine.matrix import PerturbationMatrix
+from app.engine.reconstruction_law import ResampledLaw
 from app.engine.values import Value, plain
 
 
@@ -103,7 +104,7 @@ def estimated_answer(
     value: int,
     matrix: PerturbationMatrix,
     confidence: float = 0.95,
-    trials: Integers | None = None,
+    law: ResampledLaw | None = None,
 ) -> CountAnswer:
     """Estimate a query's answer from a release.
 
@@ -121,9 +122,9 @@ def estimated_answer(
         The release's perturbation matrix.
     confidence
         The level of the interval (normal approximation).
-    trials
-        How many records of each group were perturbed independently, shape (G,), where a release
-        repeats some of them; None where every record was.
+    law
+        The law of the groups where the release repeats records; None where every record was
+        perturbed by itself.
 
     Raises
     ------
@@ -138,27 +139,17 @@ def estimated_answer(
     share = float(estimate.frequencies[value])
     centre = matching * share
     half = matching * normal_half(confidence) * float(estimate.standard_errors[value])
-    if trials is not None:
-        half *= math.sqrt(repetition_effect(sizes[met], trials[met]))
+    if law is not None:
+        variance = law.estimate_variance(met, estimate.frequencies)[value]
+        half = normal_half(confidence) * math.sqrt(float(variance))
+    low, high = np.clip((centre - half, centre + half), 0.0, matching)
     return CountAnswer(
         estimate=centre,
-        low=max(centre - half, 0.0),
-        high=min(max(centre + half, 0.0), float(matching)),
+        low=float(low),
+        high=float(high),
         observed=int(observed[value]),
         matching=matching,
     )
-
-
-def repetition_effect(sizes: Integers, trials: Integers) -> float:
-    """Return by what factor repeated records raise an estimate's variance.
-
-    A group of |g| records that rest on t independent ones weighs |g|/t as much in the variance,
-    and a little more where some are repeated once oftener than others.
-    """
-    repeats = sizes / trials
-    part = repeats - np.floor(repeats)
-    uneven = 1.0 + part * (1.0 - part) / repeats**2
-    return float((sizes * repeats * uneven).sum() / sizes.sum())
 
 
 def normal_half(confidence: float) -> float:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from app.engine.audit.grouped_values import Floats, GroupedValues, Integers
 from app.engine.errors import EstimationError
 from app.engine.matrix import PerturbationMatrix
+from app.engine.reconstruction_law import ResampledLaw
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def group_view(
     group: int,
     matrix: PerturbationMatrix,
     released: npt.NDArray[np.int64] | None = None,
-    trials: int | None = None,
+    law: ResampledLaw | None = None,
 ) -> GroupView:
     """Return one group's true distribution beside its reconstruction.
 
@@ -57,8 +58,9 @@ def group_view(
     released
         How often each value was released in the group, shape (m,); None where no release is at
         hand.
-    trials
-        How many of its records are perturbed independently; all of them where None.
+    law
+        The law of the groups where the release repeats records; None where every record is
+        perturbed by itself.
 
     Raises
     ------
@@ -67,9 +69,11 @@ def group_view(
     """
     size = int(grouped.sizes[group])
     true = np.asarray(grouped.counts[[group]].todense(), dtype=np.float64).ravel() / size
-    drawn = size if trials is None else trials
-    variances = np.maximum(matrix.apply_squared_inverse(matrix.apply(true)) - true, 0.0)
-    spread = 1.96 * np.sqrt(variances / drawn)
+    variances = np.maximum(matrix.apply_squared_inverse(matrix.apply(true)) - true, 0.0) / size
+    if law is not None:
+        asked = np.arange(grouped.groups) == group
+        variances = law.estimate_variance(asked, true) / size**2
+    spread = 1.96 * np.sqrt(variances)
     estimated = None if released is None else matrix.solve(released / released.sum())
     order = np.argsort(-true, kind="stable")
     return GroupView(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from app.engine.audit.count_queries import (
     CountAnswer,
     estimated_answer,
     matching_groups,
-    repetition_effect,
     true_answer,
 )
 from app.engine.audit.grouped_values import GroupedValues, grouped_values, sampled_values
@@ -18,6 +18,8 @@ from app.engine.audit.query_pool import query_pool
 from app.engine.errors import EstimationError
 from app.engine.micro_groups import MicroGroups, micro_groups, value_counts
 from app.engine.progress import Silent
+from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling
+from app.engine.reconstruction_tails import Draw
 from app.engine.retention_matrix import uniform_matrix
 
 NAMES = ("sex", "town", "age")
@@ -84,13 +86,22 @@ def test_repeated_records_widen_the_interval() -> None:
     released = value_counts(groups, perturbed(codes, 0.5, 1), 5)
     matrix = uniform_matrix(0.5, 5)
     plain = estimated_answer(table.sizes, released, met, 1, matrix)
-    halved = estimated_answer(
-        table.sizes, released, met, 1, matrix, trials=np.maximum(table.sizes // 4, 1)
+    quarter = np.maximum(table.sizes // 4, 1)
+    law = ResampledLaw(
+        GroupParts.of(groups, groups, codes, 5), Resampling(quarter, Draw.BY_VALUE, 0.5, 0.5, 5)
     )
+    halved = estimated_answer(table.sizes, released, met, 1, matrix, law=law)
     assert halved.estimate == plain.estimate
     ratio = (halved.high - halved.low) / (plain.high - plain.low)
     assert 1.5 < ratio < 2.3
-    assert repetition_effect(np.array([4, 8]), np.array([2, 4])) == 2.0
+
+
+def test_an_interval_lies_within_what_is_possible() -> None:
+    # Five of five show the value at p = 0.1: the estimate is far above five.
+    released = sparse.csr_array(np.array([[5, 0]]))
+    answer = estimated_answer(np.array([5]), released, np.array([True]), 0, uniform_matrix(0.1, 2))
+    assert answer.estimate > 5.0
+    assert answer.low == answer.high == 5.0
 
 
 def test_unknown_attributes_and_values_are_refused_without_the_value() -> None:

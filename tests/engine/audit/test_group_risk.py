@@ -20,7 +20,7 @@ from app.engine.errors import EstimationError, LevelError, PolicyError
 from app.engine.hierarchy import Intervals, hierarchy_of
 from app.engine.micro_groups import MicroGroups, micro_groups
 from app.engine.progress import Silent
-from app.engine.reconstruction_law import Trials
+from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling, Trials
 from app.engine.reconstruction_privacy import Rule, is_private, mle
 from app.engine.reconstruction_tails import Draw, effective_draws
 from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
@@ -195,7 +195,12 @@ def test_a_groups_estimate_scatters_as_its_spread_says() -> None:
     assert view.true.tolist() == sorted(view.true, reverse=True)
     assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
     assert group_view(whole, group, matrix).estimated is None
-    fewer = group_view(whole, group, matrix, trials=int(whole.sizes[group]) // 4)
+    _, members, codes = table()
+    drawn = np.maximum(members.sizes // 4, 1)
+    law = ResampledLaw(
+        GroupParts.of(members, members, codes, 6), Resampling(drawn, Draw.BY_VALUE, 0.4, 0.4, 6)
+    )
+    fewer = group_view(whole, group, matrix, law=law)
     assert fewer.spread[0] > 1.9 * view.spread[0]
 
 

@@ -67,8 +67,8 @@ class RiskAnswer:
         released = None
         if self.released is not None:
             released = np.asarray(self.released[[group]].todense(), dtype=np.int64).ravel()
-        trials = None if self.shown.trials is None else int(self.shown.trials.counts[group])
-        return group_view(self.known.grouped, group, self.shown.matrix, released, trials)
+        law = None if self.shown.trials is None else self.shown.trials.law
+        return group_view(self.known.grouped, group, self.shown.matrix, released, law)
 
 
 def answer_risk(
