@@ -291,7 +291,7 @@ def _ways(
     true = {name: column for name, column in truth.items() if column is not None}
     usual = {name: _shares(column, leak.column(name)) for name, column in true.items()}
     ways = []
-    for kept in _parts_of(telling):
+    for kept in true_together(telling):
         groups = start
         for name in kept:
             groups = _split(groups, true[name], leak.column(name), dict(different))
@@ -302,8 +302,11 @@ def _ways(
     return ways
 
 
-def _parts_of(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return which columns may be true together, from none of them to all."""
+def true_together(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which perturbed columns may be true in a row that comes from no release.
+
+    From none of them to all.
+    """
     if len(names) > _MOST_COMBINED:
         return [(), tuple(names)]
     return list(chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))

@@ -7,22 +7,27 @@ ladder, so that pooling tells no more, and every file has values of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from app.engine.audit.traceability import CONFIDENCE, Traceability, traceability
+from app.engine.audit.traceability import CONFIDENCE, TableRows, Traceability, traceability
 from app.engine.columns import Role
 from app.engine.errors import EstimationError, LevelError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Mechanism, Settings
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute, Table
+from app.engine.wording import Sentence
+from app.project.compare import common_positions
 from app.project.errors import NotTraceable
+from app.project.leak import true_together
 from app.project.model import Document, Recipient
 from app.project.plan import plan_entry, plan_release
 from app.project.regenerate import Regenerator
@@ -35,6 +40,8 @@ WIDEST_SPACING: Final = 0.05
 USUAL_SPACING: Final = 0.01
 LOWEST_SHARE: Final = 0.5
 """No mark may take more than half of a level."""
+_Hashes = npt.NDArray[np.int64]
+
 _CELLS_AT_ONCE: Final = 8_000_000
 """Rows times releases that are compared at once, to spare memory."""
 
@@ -121,19 +128,28 @@ class TracingPrice:
         if not np.isfinite(most):
             place = int(np.argmax(self.figures.rows_needed))
             other = self.recipients[int(self.figures.hardest[place])]
-            return (
-                f"{self.recipients[place]} and {other} get the same values: a leaked file can't"
-                " tell which of them it comes from."
+            return Sentence(
+                "{recipients} and {other} get the same values: a leaked file can't tell "
+                "which of them it comes from.",
+                recipients=self.recipients[place],
+                other=other,
             )
         price = (
-            f" Levels are up to {cost:.2%} lower than chosen, so estimating shares or means with"
-            f" the same error needs up to {self.extra_records:.2%} more records."
+            Sentence(
+                " Levels are up to {cost:.2%} lower than chosen, so estimating shares or "
+                "means with the same error needs up to {extra_records:.2%} more records.",
+                cost=cost,
+                extra_records=self.extra_records,
+            )
             if cost > 0.0
             else ""
         )
-        return (
-            f"{most:,.0f} leaked rows, taken by chance, name their recipient with at"
-            f" least {CONFIDENCE:.0%} certainty.{price}"
+        return Sentence(
+            "{most:,.0f} leaked rows, taken by chance, name their recipient with at "
+            "least {confidence:.0%} certainty.{price}",
+            most=most,
+            confidence=CONFIDENCE,
+            price=price,
         )
 
 
@@ -173,24 +189,81 @@ def tracing_price(
     regenerator = Regenerator(document, table, keys, folders)
     attributes = regenerator.attributes()
     shown = _shown(regenerator)
-    kept = _kept(shown, table.rows * len(document.recipients))
+    ways = true_together(list(attributes))
+    kept = _kept(shown, table.rows * len(document.recipients) * len(ways))
+    from_table = _FromTable(regenerator, attributes, shown, kept)
     releases = []
     for place, recipient in enumerate(document.recipients):
         count = len(document.recipients)
         part = Part(context, 0.8 * place / count, 0.8 * (place + 1) / count)
-        part.report(0.0, f"Making {recipient.name}'s values")
-        columns = [shown.iloc[kept]]
+        part.report(0.0, Sentence("Making {recipient}'s values", recipient=recipient.name))
+        made: dict[str, pd.Series] = {}
         for plan in plan_release(document, attributes, recipient):
-            made = regenerator.perturbed(plan, part)
-            columns += [column.reset_index(drop=True).iloc[kept] for column in made.values()]
+            made |= regenerator.perturbed(plan, part)
         regenerator.forget()
-        frame = pd.concat(columns, axis=1).reset_index(drop=True)
-        hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
-        releases.append(hashes.view(np.int64))
-    figures = traceability(releases, Part(context, 0.8, 1.0))
+        columns = [column.reset_index(drop=True).iloc[kept] for column in made.values()]
+        releases.append(_hashed([shown.iloc[kept], *columns]))
+        from_table.compare(made)
+    figures = traceability(releases, Part(context, 0.8, 1.0), from_table.ways())
     names = tuple(recipient.name for recipient in document.recipients)
     lowered = {r.name: document.level_spacing * r.mark for r in document.recipients}
     return TracingPrice(names, figures, lowered, extra_records(document, attributes))
+
+
+class _FromTable:
+    """The releases' rows beside the table's, for every choice of columns that show the truth."""
+
+    def __init__(
+        self,
+        regenerator: Regenerator,
+        attributes: Mapping[str, Attribute],
+        shown: pd.Series,
+        kept: np.ndarray,
+    ) -> None:
+        found = {name: regenerator.unperturbed(name) for name in attributes}
+        self._truth = {name: column for name, column in found.items() if column is not None}
+        domains = {name: attribute.domain for name, attribute in attributes.items()}
+        # Two numbers are hardly ever the same: as many as there are rows.
+        self._values = {
+            name: len(shown) if domain is None else domain.size for name, domain in domains.items()
+        }
+        self._shown, self._kept = shown, kept
+        self._parts = true_together(list(attributes)) if len(self._truth) == len(found) else [()]
+        self._released: dict[tuple[str, ...], list[_Hashes]] = {part: [] for part in self._parts}
+        self._table: dict[tuple[str, ...], _Hashes] = {}
+
+    def compare(self, made: Mapping[str, pd.Series]) -> None:
+        """Take in the perturbed columns of one more release."""
+        places = {name: common_positions(true, made[name]) for name, true in self._truth.items()}
+        for part in self._parts:
+            own, released = (
+                _hashed(
+                    [
+                        self._shown.iloc[self._kept],
+                        *(pd.Series(places[name][side][self._kept]) for name in part),
+                    ]
+                )
+                for side in (0, 1)
+            )
+            self._table[part] = own
+            self._released[part].append(released)
+
+    def ways(self) -> list[TableRows]:
+        """Return how rows like the releases' can come about without them."""
+        return [
+            TableRows(
+                self._released[part],
+                self._table[part],
+                1.0 / math.prod(float(m) for name, m in self._values.items() if name not in part),
+            )
+            for part in self._parts
+        ]
+
+
+def _hashed(columns: Sequence[pd.Series]) -> _Hashes:
+    """Return what some columns say of each row, as one number."""
+    frame = pd.concat([column.reset_index(drop=True) for column in columns], axis=1)
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy().view(np.int64)
 
 
 def extra_records(document: Document, attributes: Mapping[str, Attribute]) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.audit.traceability import traceability
+from app.engine.audit.traceability import TableRows, traceability
 from app.engine.progress import Silent
 from app.engine.randomness import KeyRing
 from app.engine.table import Table
@@ -63,8 +63,8 @@ def rows_of(frame: pd.DataFrame) -> Rows:
     return pd.util.hash_pandas_object(frame, index=False).to_numpy().view(np.int64)
 
 
-def trials_of(document: Document, table: Table) -> tuple[list[Rows], LeakTrials]:
-    """Return the releases' rows, and the trials of leaks from them."""
+def trials_of(document: Document, table: Table) -> tuple[list[Rows], list[TableRows], LeakTrials]:
+    """Return the releases' rows, how the table explains them, and the trials of leaks."""
     made = []
     for recipient in document.recipients:
         frame = released_columns(document, table, recipient, KEYS, Silent())
@@ -75,7 +75,12 @@ def trials_of(document: Document, table: Table) -> tuple[list[Rows], LeakTrials]
     public = made[0].drop(columns=attributes)
     values = int(np.prod([document.column(name).domain.size for name in attributes]))
     releases = [rows_of(frame) for frame in made]
-    return releases, LeakTrials(releases, rows_of(true), rows_of(public), values)
+    every = [rows_of(public)] * len(releases)
+    ways = [
+        TableRows(every, rows_of(public), 1.0 / values),
+        TableRows(releases, rows_of(true), 1.0),
+    ]
+    return releases, ways, LeakTrials(releases, rows_of(true), rows_of(public), values)
 
 
 def mixtures(
@@ -94,8 +99,8 @@ def main() -> int:
     generator = np.random.default_rng(20_261_120)
     sys.stdout.write(HEADING)
     for name, (document, table) in documents().items():
-        releases, trials = trials_of(document, table)
-        needed = traceability(releases, Silent()).most_rows
+        releases, ways, trials = trials_of(document, table)
+        needed = traceability(releases, Silent(), ways).most_rows
         sizes = [int(min(needed, len(releases[0])))]
         if name.startswith("clearly"):
             sizes.insert(0, 200)

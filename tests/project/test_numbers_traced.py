@@ -53,7 +53,7 @@ def test_near_levels_make_a_few_leaked_rows_name_their_recipient():
     alike = tracing_price(five_alike(), TABLE, KEYS, Silent())
     assert "get the same values" in alike.sentence
     price = tracing_price(with_spacing(five_alike(), 0.01), TABLE, KEYS, Silent())
-    assert price.figures.most_rows <= 2
+    assert price.figures.most_rows <= 3
     assert price.lowered["Office 4"] == pytest.approx(0.04)
 
 
@@ -122,4 +122,4 @@ def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
     path = record_path(document, TABLE, KEYS, entry, "age", 3, Silent(), folders=(new,))
     assert path.is_numeric
     price = tracing_price(with_spacing(document, 0.01), TABLE, KEYS, Silent(), folders=(new,))
-    assert price.figures.most_rows <= 2
+    assert price.figures.most_rows <= 3

@@ -203,14 +203,25 @@ def _only(released: Likelihoods, candidate: int) -> npt.NDArray[np.bool_]:
 
 
 def _fit(unreleased: Likelihoods, released: Likelihoods, leaked: Vector) -> tuple[float, Vector]:
-    """Return the highest log-likelihood, and the shares that reach it; without a release first.
+    """Return the highest log-likelihood, and the shares that reach it; without a release first."""
+    return likeliest_mixture(np.vstack([unreleased, released]), leaked)
+
+
+def likeliest_mixture(rows: Likelihoods, leaked: Vector) -> tuple[float, Vector]:
+    """Return the highest log-likelihood that a mixture reaches, and its shares.
 
     Steps of expectation-maximization, drawn out as far as they lead upwards (Varadhan and
     Roland, "Simple and globally convergent methods for accelerating the convergence of any EM
     algorithm", 2008). The gradient bounds how much could still be gained, as the
     log-likelihood is concave.
+
+    Parameters
+    ----------
+    rows
+        How likely each row is in each of the ways that are mixed, shape (ways, rows).
+    leaked
+        How often each row was seen, shape (rows,).
     """
-    rows = np.vstack([unreleased, released])
     total = leaked.sum()
 
     def step(shares: Vector) -> tuple[Vector, float, float]:
