@@ -1,0 +1,100 @@
+"""``sfumato audit numbers``: coalitions of releases with noise, on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.commands.base import ExitCode
+from tests.project.numbers import a_table
+
+RULES = """\
+format = 1
+title = "Wages"
+other_columns = "insensitive"
+
+[columns.person]
+role = "identifying"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.age]
+role = "sensitive"
+kind = "numeric"
+
+[columns.income]
+role = "sensitive"
+kind = "numeric"
+
+[[policy]]
+attributes = ["age", "income"]
+mechanism = "gaussian"
+ROUNDING
+
+[[recipients]]
+name = "Clinic A"
+[recipients.levels]
+"age + income" = { sigma_squared = 0.25 }
+
+[[recipients]]
+name = "Institute B"
+[recipients.levels]
+"age + income" = { sigma_squared = 1 }
+"""
+BOTH = ("--with", "Clinic A", "--with", "Institute B")
+
+
+@pytest.fixture
+def wages(line):
+    """Makes a project of numbers, with some rounding or none."""
+
+    def make(rounding=""):
+        a_table().frame.to_csv(line.folder / "ward.csv", index=False)
+        (line.folder / "rules.toml").write_text(RULES.replace("ROUNDING", rounding))
+        assert line.init() == ExitCode.OK, line.remarks
+        return line
+
+    return make
+
+
+def weigh(line, *more):
+    return line.run("audit", "numbers", line.project, *more)
+
+
+def test_pooling_gains_nothing_on_the_ladder(wages):
+    line = wages()
+    assert weigh(line, *BOTH) == ExitCode.OK, line.remarks
+    assert line.output.startswith("age + income: Clinic A, Institute B\n")
+    assert "20.0 % together, 20.0 % by Clinic A alone" in line.output
+    assert "had noise of its own, 16.7 %" in line.output
+    assert "income, for somebody who knows how it is distributed" in line.output
+    assert "rounded" not in line.output
+
+
+def test_what_rounding_gives_away_is_told_and_given_as_json(wages):
+    line = wages("settings = { rounding = { age = 60 } }")
+    assert weigh(line, *BOTH) == ExitCode.OK, line.remarks
+    assert "By Bayes' rule, for somebody who knows how age is distributed" in line.output
+    assert weigh(line, *BOTH, "--json") == ExitCode.OK
+    [found] = json.loads(line.output)
+    assert found["levels"] == [0.25, 1.0]
+    assert found["linear"]["ladder"] == pytest.approx([0.2, 0.2])
+    [bayes] = found["rounding"]["bayes"]
+    assert bayes["attribute"] == "age"
+    assert bayes["without rounding"] < bayes["together"] < bayes["alone"]
+
+
+def test_what_was_released_is_weighed_instead_of_the_plan(wages):
+    line = wages()
+    assert weigh(line, *BOTH, "--released") == ExitCode.EXPECTED_ERROR
+    assert "None of these recipients holds numbers" in line.remarks
+    assert line.release("Institute B") == ExitCode.OK, line.remarks
+    assert weigh(line, *BOTH, "--released") == ExitCode.OK
+    assert line.output.startswith("age + income: Institute B\n")
+
+
+def test_a_project_without_numbers_says_so(made):
+    assert weigh(made, "--with", "Clinic A") == ExitCode.EXPECTED_ERROR
+    assert "None of these recipients holds numbers" in made.remarks
