@@ -17,8 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.engine.mechanisms import mechanism_called
+from app.project.model import Document
+from app.ui.panels.policy.edits import stale_entries
+from app.ui.panels.policy.wording import tr
 from app.ui.theme import TextSize, font, themes
 from app.ui.widgets.icons import draw_icon
+from app.ui.wording import spoken
 
 HEIGHT: Final = 50
 WIDTH: Final = 160
@@ -42,6 +47,23 @@ class Item:
     note: str
     icon: str
     token: str
+
+
+def items_of(document: Document) -> list[Item]:
+    """Return a line for each sensitive attribute or what protects it, then what is left over."""
+    items: list[Item] = []
+    for column in document.sensitive:
+        entry = document.entry_for(column.name)
+        if entry is None:
+            items.append(Item(column.name, tr("Not protected yet"), "step-attention", "caution"))
+        elif all(item.key != entry.key for item in items):
+            title = spoken(mechanism_called(entry.mechanism).title)
+            items.append(Item(entry.key, title, "step-done", "good"))
+    items += [
+        Item(entry.key, tr("Not sensitive now"), "step-attention", "caution")
+        for entry in stale_entries(document)
+    ]
+    return items
 
 
 class EntryList(QListWidget):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -264,11 +265,7 @@ class PolicyPanel(Panel):
             self._refresh()
 
     def _protect(
-        self,
-        before: Document,
-        attributes: tuple[Attribute, ...],
-        mechanism: str,
-        settings: Settings,
+        self, before: Document, attributes: Sequence[Attribute], mechanism: str, settings: Settings
     ) -> None:
         """Protect attributes by what was found for them, unless something else was decided."""
         if self.session.document is not before:

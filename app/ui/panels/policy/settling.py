@@ -1,12 +1,20 @@
-"""New settings of a mechanism, and recipients whose level they no longer allow."""
+"""What a mechanism begins with, and new settings with the recipients that they no longer allow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
+from app.engine.progress import Context, Silent
+from app.engine.table import Attribute
+from app.jobs.job import Job
+from app.jobs.runner import JobRunner
 from app.project.model import PolicyEntry
+from app.ui.attributes import ROWS_AT_ONCE
 from app.ui.messages import Action, MessageKind
 from app.ui.panels.base import Panel
 from app.ui.panels.policy import edits
@@ -17,6 +25,62 @@ if TYPE_CHECKING:
     from app.ui.panels.policy.editors.settings import SettingsEditor
 
 TOPIC = "moved by settings"
+JOB: Final = "first settings"
+VALUES_AT_ONCE: Final = 2_000
+"""Up to this many values the settings that a mechanism begins with are found in milliseconds."""
+
+
+def find_settings(
+    runner: JobRunner,
+    attributes: Sequence[Attribute],
+    mechanism: str,
+    then: Callable[[Settings], None],
+    refuse: Callable[[SfumatoError], None],
+) -> Job | None:
+    """Find what a mechanism begins with: at once where that takes no time, else in a job.
+
+    Parameters
+    ----------
+    runner
+        Runs the job, which supersedes the one before.
+    attributes
+        What is protected.
+    mechanism
+        The mechanism's name.
+    then, refuse
+        Called with the settings, or with why there are none.
+
+    Returns
+    -------
+    Job or None
+        The job that is at work; None where the settings were found.
+    """
+    work = partial(_first_settings, tuple(attributes), mechanism)
+    if not all(map(_is_quick, attributes)):
+        names = " + ".join(attribute.name for attribute in attributes)
+        title = tr("Working out the protection of {name}", name=names)
+        return runner.run(title, work, then, refuse, key=JOB)
+    runner.cancel(JOB)
+    try:
+        settings = work(Silent())
+    except SfumatoError as error:
+        refuse(error)
+    else:
+        then(settings)
+    return None
+
+
+def _is_quick(attribute: Attribute) -> bool:
+    if attribute.numbers is not None:
+        return len(attribute.numbers) <= ROWS_AT_ONCE
+    return attribute.domain is None or len(attribute.domain.values) <= VALUES_AT_ONCE
+
+
+def _first_settings(
+    attributes: tuple[Attribute, ...], mechanism: str, context: Context
+) -> Settings:
+    context.report(0.1, "Finding what the protection begins with")
+    return mechanism_called(mechanism).default_settings(attributes)
 
 
 def take_settings(
