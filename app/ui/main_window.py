@@ -166,14 +166,15 @@ class MainWindow(QMainWindow):
         if had_focus:
             self._focus_work()
 
-    def _focus_work(self) -> None:
+    def _focus_work(self) -> bool:
         """Let the keyboard act on the panel in sight: where it did last, or where it begins."""
         stops = reading_order(self.current)
         preferred = (self.current.focusWidget(), self.current.primary, *stops[:1])
         for begin in preferred:
             if begin in stops:
                 begin.setFocus(Qt.FocusReason.OtherFocusReason)
-                return
+                return True
+        return False
 
     def choose_table(self) -> None:
         """Ask which table to open."""
@@ -307,8 +308,8 @@ class MainWindow(QMainWindow):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Go by Tab as the window is read, not as its parts were made."""
         stop = next_stop(self._page, self.focusWidget(), forward=forward)
-        if stop is None:
-            return super().focusNextPrevChild(forward)
+        if stop is None:  # what had the focus is gone, with the page that it was on
+            return self._focus_work() or super().focusNextPrevChild(forward)
         reasons = Qt.FocusReason
         go_to(stop, reasons.TabFocusReason if forward else reasons.BacktabFocusReason)
         return True

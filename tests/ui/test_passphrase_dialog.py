@@ -1,8 +1,10 @@
 """The passphrase dialogs, with the keyboard alone."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QLabel
 
-from app.ui.dialogs.passphrase import NewPassphraseDialog
+from app.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
+from app.ui.messages import Message, MessageKind
 
 WORDS = "violet harbour ladder nine"
 
@@ -20,3 +22,14 @@ def test_tab_leads_from_the_passphrase_to_its_repetition(qtbot):
     with qtbot.waitSignal(dialog.submitted):
         qtbot.keyClick(dialog.second, Qt.Key.Key_Return)
     assert dialog.passphrase == WORDS
+
+
+def test_a_message_is_in_sight_to_its_last_line(qtbot):
+    dialog = OpenPassphraseDialog("clinic")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    remedy = "Try again, minding capitals and the keyboard's layout. " * 6
+    dialog.ask_again(Message(MessageKind.DANGER, "It does not open this project.", remedy))
+    QCoreApplication.processEvents()
+    [shown] = [label for label in dialog.messages.findChildren(QLabel) if label.text() == remedy]
+    assert shown.height() >= shown.heightForWidth(shown.width())

@@ -1,4 +1,4 @@
-"""What the Releases panel says of releases that were refused, and for how long."""
+"""What the Releases panel says of refused releases, and when files can be verified."""
 
 from __future__ import annotations
 
@@ -50,3 +50,13 @@ def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     assert refusals(released) == []
     (message,) = released.messages.messages
     assert message.text.startswith("3 releases are in")
+
+
+def test_files_can_be_verified_once_a_project_that_was_opened_has_its_table(released):
+    session = released.session
+    project, table = session.project, session.table
+    assert released.ledger.verify.isEnabled()
+    session.set_project(project)
+    assert not released.ledger.verify.isEnabled()
+    session.attach_table(table)
+    assert released.ledger.verify.isEnabled()

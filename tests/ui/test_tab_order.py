@@ -105,3 +105,10 @@ class TestTheWindow:
         step.setFocus()
         click(step)
         assert window.focusWidget() is step
+
+    def test_work_that_gives_way_to_other_work_hands_the_keyboard_over(self, policy, window):
+        policy.page.note.setFocus()
+        window.session.set_project(None)
+        begin = window.focusWidget()
+        assert policy.isAncestorOf(begin)
+        assert begin.isVisible()

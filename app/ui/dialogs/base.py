@@ -43,6 +43,14 @@ class Dialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         page.addWidget(self.buttons)
 
+    def grow(self) -> None:
+        """Be as high as what is shown needs, so that a message is there to its last line."""
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+            needed = layout.totalHeightForWidth(self.width())
+            self.resize(self.width(), max(needed, self.height()))
+
     def add_primary(self, text: str) -> QPushButton:
         """Add the button that does what the dialog is for."""
         made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)

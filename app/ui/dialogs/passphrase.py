@@ -122,6 +122,7 @@ class _PassphraseDialog(Dialog):
     def ask_again(self, message: Message) -> None:
         """Say why it did not work, and let the person type another."""
         self.messages.show_message(message)
+        self.grow()
         self.first.selectAll()
         self.first.setFocus()
 

@@ -169,6 +169,7 @@ class ReleasesPanel(Panel):
             if conflicts
             else ""
         )
+        self.ledger.verify.setEnabled(session.project is not None and session.table is not None)
         self._refresh_button()
         self._choose_page(bool(records))
         self.state_changed.emit()
@@ -230,7 +231,6 @@ class ReleasesPanel(Panel):
         project = self.session.project
         self._tampering = project.tampering if project is not None else None
         self.ledger.show_events(events_of(self.session))
-        self.ledger.verify.setEnabled(project is not None and self.session.table is not None)
         self.ledger.show_intact("", "muted", "")
         if project is not None:
             self.session.runner.run(
