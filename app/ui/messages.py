@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
@@ -19,9 +20,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine.errors import SfumatoError
+from app.ui.departures import Departure
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel, themed_icon
 from app.ui.wording import spoken
+
+_ANY_HEIGHT: Final = 16_777_215
+"""Qt's largest height of a widget."""
 
 
 class MessageKind(StrEnum):
@@ -150,14 +155,23 @@ def _run(action: Action, _checked: bool = False) -> None:
 
 
 class MessageBar(QWidget):
-    """Where a panel shows its messages, the newest first; takes no room when it is empty."""
+    """Where a panel shows its messages, the newest first; takes no room when it is empty.
+
+    Good news go by themselves once they were seen; everything else stays until it is dismissed
+    or something later takes its place.
+
+    Parameters
+    ----------
+    gap
+        The room below the messages, which goes with them.
+    """
 
     SHOWN = 3
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, gap: int = 0) -> None:
         super().__init__(parent)
         self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setContentsMargins(0, 0, 0, gap)
         self._layout.setSpacing(Space.INSIDE)
         self._views: list[MessageView] = []
         self.hide()
@@ -175,6 +189,11 @@ class MessageBar(QWidget):
                 self._remove(view)
         view = MessageView(message, self)
         view.dismissed.connect(lambda: self._remove(view))
+        if message.kind is MessageKind.GOOD:
+            # The last message takes the room below it along.
+            departure = Departure(view, lambda: self if len(self._views) == 1 else view)
+            departure.gone.connect(lambda: self._remove(view))
+        self.setMaximumHeight(_ANY_HEIGHT)  # another one may be folding away
         self._views.insert(0, view)
         self._layout.insertWidget(0, view)
         for old in self._views[self.SHOWN :]:
@@ -195,3 +214,4 @@ class MessageBar(QWidget):
         view.hide()
         view.deleteLater()
         self.setVisible(bool(self._views))
+        self.setMaximumHeight(_ANY_HEIGHT)

@@ -85,8 +85,12 @@ class Projects(QObject):
         return title, text, (("save", self.tr("Save again")), discard)
 
     def new(self) -> None:
-        """Start afresh."""
-        self.leave(lambda: self._session.set_project(None))
+        """Start afresh, where the work begins: at the data."""
+        self.leave(self._start_afresh)
+
+    def _start_afresh(self) -> None:
+        self._session.set_project(None)
+        self._session.panel_requested.emit("data")
 
     # ----- opening
 

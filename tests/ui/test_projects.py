@@ -87,6 +87,11 @@ class TestProjects:
         press(dialog, "Cancel")
         assert window.session.project is None
 
+    def test_a_new_project_begins_at_the_data(self, window):
+        window.show_panel("audit")
+        window.menus.actions["new"].trigger()
+        assert window.current is window.panels["data"]
+
     def test_a_project_is_opened_with_its_table(self, window, qtbot, answers, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         path = tmp_path / "mine.sfumato"

@@ -6,10 +6,11 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.engine.errors import TableError
-from app.ui.messages import Action, Message, MessageBar, MessageKind
+from app.ui import departures
+from app.ui.messages import Action, Message, MessageBar, MessageKind, MessageView
 from app.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
 from app.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
 from tests.ui.hands import click, message_button, messages
@@ -26,6 +27,7 @@ def shown(themed, qtbot):
         qtbot.addWidget(host)
         widget.setParent(host)
         host.resize(400, 120)
+        host.move(100, 100)  # away from the pointer
         host.show()
         host.activateWindow()
         qtbot.waitExposed(host)
@@ -188,6 +190,77 @@ class TestMessages:
         click(message_button(bar, "Undo"))
         assert run == ["undo"]
         assert messages(bar) == []
+
+    @pytest.fixture
+    def quick(self, monkeypatch):
+        """Messages that go as soon as they can."""
+        for name in ("LASTING", "QUIET", "FOLDING"):
+            monkeypatch.setattr(departures, name, 5)
+
+    @pytest.fixture
+    def beside(self, shown):
+        """A bar on a page where the keyboard is somewhere else."""
+        bar = shown(MessageBar())
+        field = QLineEdit(bar.parentWidget())
+        field.show()
+        field.setFocus()
+        return bar
+
+    def test_good_news_go_by_themselves_and_errors_stay(self, qtbot, beside, quick):
+        bar = beside
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        bar.show_message(Message(MessageKind.DANGER, "Refused."))
+        qtbot.waitUntil(lambda: messages(bar) == ["Refused."])
+        bar.clear()
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        qtbot.waitUntil(lambda: not bar.isVisible())
+        bar.show_message(Message(MessageKind.CAUTION, "Look."))
+        assert bar.height() >= bar.sizeHint().height() > 0, "it may be as high as before"
+
+    def test_good_news_that_nobody_saw_wait(self, qtbot, themed, quick):
+        page = QWidget()
+        qtbot.addWidget(page)
+        field, bar = QLineEdit(page), MessageBar(page)
+        field.setFocus()
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        assert not bar.findChild(departures.Departure).timer.isActive()
+        page.move(100, 100)  # away from the pointer
+        page.show()
+        qtbot.waitUntil(lambda: messages(bar) == [])
+
+    def test_good_news_go_when_the_person_goes_elsewhere(self, qtbot, shown):
+        page = shown(QWidget())
+        bar = MessageBar(page)
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        bar.show_message(Message(MessageKind.DANGER, "Refused."))
+        page.hide()
+        qtbot.waitUntil(lambda: messages(bar) == ["Refused."])
+
+    def test_good_news_stay_while_the_pointer_is_on_them(self, qtbot, beside, quick):
+        bar = beside
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        view = bar.findChild(MessageView)
+        view.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+        departure = view.findChild(departures.Departure)
+        with qtbot.waitSignals([departure.timer.timeout] * 3):
+            pass
+        assert messages(bar) == ["Released."]
+        view.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
+        qtbot.waitUntil(lambda: messages(bar) == [])
+
+    def test_good_news_stay_while_the_keyboard_is_in_them(self, qtbot, shown, quick):
+        bar = shown(MessageBar())
+        action = Action("Show", lambda: None)
+        bar.show_message(Message(MessageKind.GOOD, "Released.", actions=(action,)))
+        qtbot.waitActive(bar)
+        message_button(bar, "Show").setFocus()
+        view = bar.findChild(MessageView)
+        departure = view.findChild(departures.Departure)
+        with qtbot.waitSignals([departure.timer.timeout] * 3):
+            pass
+        assert messages(bar) == ["Released."]
+        message_button(bar, "Show").clearFocus()
+        qtbot.waitUntil(lambda: messages(bar) == [])
 
     def test_an_error_becomes_a_message_with_its_remedy(self, themed):
         error = TableError("Column {column} is empty.", "Choose another.", column="age")

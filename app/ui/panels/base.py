@@ -57,7 +57,7 @@ class Panel(QWidget):
         self.setObjectName(f"panel-{self.name}")
         self.setProperty("look", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.messages = MessageBar(self)
+        self.messages = MessageBar(self, gap=Space.BETWEEN)
         self.primary: QPushButton | None = None
         self._head = QHBoxLayout()
         self._head.setSpacing(Space.INSIDE)
@@ -65,8 +65,9 @@ class Panel(QWidget):
         self.body.setSpacing(Space.BETWEEN)
         page = QVBoxLayout(self)
         page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.BETWEEN)
-        page.setSpacing(Space.BETWEEN)
+        page.setSpacing(0)
         page.addLayout(self._build_head())
+        page.addSpacing(Space.BETWEEN)
         page.addWidget(self.messages)
         page.addLayout(self.body, 1)
 
