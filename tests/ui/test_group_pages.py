@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from app.engine.hierarchy import Intervals
 from app.engine.mechanisms import mechanism_called
 from app.engine.reconstruction_privacy import Rule
 from app.engine.table import Table
@@ -115,6 +116,45 @@ def test_the_gap_between_published_and_true_is_said(qtbot, made):
     assert "upper bound" in text(page.limits_text)
     assert page.rule.value is Rule.SIMPLIFIED
     assert page.delta.spin.maximum() == 0.99
+
+
+def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    know(qtbot, page, "age", "ward")
+    said = text(page.explanation)
+    assert "What an attacker gains: the shares of disease" in said
+    assert "right for" in said
+    assert "whoever only knows the table's most frequent value" in said
+
+
+def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    document = page.session.document.with_hierarchy("age", Intervals(width=5))
+    page.session.edit("Hierarchy", document)
+    wait_for_jobs(qtbot, page.session)
+    know(qtbot, page, "age", "ward")
+    changes = set(page.remedies.figure.data["change"])
+    assert "With age at level 1, 4 classes" in changes
+    assert not any("bins" in change for change in changes)
+
+
+def test_where_records_are_drawn_blindly_both_sides_count_together(qtbot, made):
+    page = made(GroupRiskPage, protected())
+    drawn = mechanism_called("reconstruction")
+    known = (page.session.attribute("disease").attribute,)
+    document = replace(
+        page.session.document,
+        policy=(PolicyEntry(("disease",), "reconstruction", drawn.default_settings(known)),),
+        recipients=(Recipient("Clinic A", {"disease": {"retention_probability": 0.25}}),),
+    )
+    page.session.edit("Protect groups", document)
+    wait_for_jobs(qtbot, page.session)
+    know(qtbot, page, "age", "ward")
+    assert "both sides count together" in text(page.limits_text)
+    assert "at least 34 % of the time" in text(page.limits_text)
+    assert "None of the 40 groups" in text(page.sentence)
+    assert "is computed exactly" in text(page.explanation)
+    assert "gains" not in text(page.explanation)
 
 
 def test_another_epsilon_is_another_question(qtbot, made):

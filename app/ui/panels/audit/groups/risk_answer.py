@@ -131,6 +131,40 @@ def answer_curves(subject: Subject, limits: RiskLimits, context: Context) -> tup
     )
 
 
+@dataclass(frozen=True)
+class Gain:
+    """How often a guess is right for the people of the groups that are given away.
+
+    Parameters
+    ----------
+    group_guess
+        By guessing each group's most frequent value.
+    highest
+        The same in the group where it is right most often.
+    table_guess
+        By guessing the whole table's most frequent value.
+    """
+
+    group_guess: float
+    highest: float
+    table_guess: float
+
+
+def gain_of(answer: RiskAnswer) -> Gain | None:
+    """Return what an attacker gains who knows the shares in the violating groups; else None."""
+    grouped, violating = answer.known.grouped, answer.risk.violating
+    if not violating.any():
+        return None
+    people = int(grouped.sizes[violating].sum())
+    commonest = int(np.asarray(grouped.counts.sum(axis=0)).argmax())
+    in_table = np.asarray(grouped.counts[np.flatnonzero(violating)].sum(axis=0))
+    return Gain(
+        float(grouped.largest[violating].sum()) / people,
+        float(grouped.shares[violating].max()),
+        float(in_table[commonest]) / people,
+    )
+
+
 def passed_by_published_rule(answer: RiskAnswer) -> npt.NDArray[np.bool_]:
     """Return which groups the simplified published test lets pass, shape (G,).
 

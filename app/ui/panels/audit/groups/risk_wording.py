@@ -7,7 +7,11 @@ from PySide6.QtCore import QCoreApplication
 from app.engine.audit.group_risk import RiskLimits
 from app.engine.reconstruction_privacy import Rule
 from app.plots.figure import percent
-from app.ui.panels.audit.groups.risk_answer import RiskAnswer, passed_by_published_rule
+from app.ui.panels.audit.groups.risk_answer import (
+    RiskAnswer,
+    gain_of,
+    passed_by_published_rule,
+)
 from app.ui.wording import grouped, number
 
 
@@ -25,8 +29,24 @@ def rule_name(rule: Rule) -> str:
     }[rule]
 
 
-def limits_sentence(limits: RiskLimits) -> str:
-    """Return what is asked for."""
+def limits_sentence(limits: RiskLimits, blind: bool = False) -> str:
+    """Return what is asked for.
+
+    Parameters
+    ----------
+    limits
+        ε, δ and the test.
+    blind
+        Whether the release draws records whatever their values: then both sides count together.
+    """
+    if limits.rule is Rule.EXACT and blind:
+        return tr(
+            "Asked for: an attacker's estimate of a group's share of any value is off by more than"
+            " {epsilon}, too high or too low, at least {missed} of the time. Records are drawn"
+            " blindly here, so both sides count together.",
+            epsilon=percent(limits.epsilon),
+            missed=percent(2.0 * limits.delta),
+        )
     if limits.rule is Rule.EXACT:
         return tr(
             "Asked for: an attacker's estimate of a group's share of any value is too high by more"
@@ -62,6 +82,30 @@ def risk_sentence(answer: RiskAnswer) -> str:
         share=percent(total.record_share),
         name=name,
         recipient=answer.shown.recipient,
+    )
+
+
+def gain_sentence(answer: RiskAnswer) -> str:
+    """Return what an attacker would gain from the groups that are given away; else nothing."""
+    gain, name = gain_of(answer), answer.known.attribute.name
+    if gain is None or answer.shown.trust >= 1.0:
+        return ""
+    if gain.group_guess <= gain.table_guess:
+        return tr(
+            "What an attacker gains: the shares of {name} in these groups. For a single person that"
+            " is no better a guess than the table's most frequent value, right for {table} of"
+            " these people.",
+            name=name,
+            table=percent(gain.table_guess),
+        )
+    return tr(
+        "What an attacker gains: the shares of {name} in these groups. Whoever guesses a group's"
+        " most frequent value is right for {group} of these people, in one group for {highest};"
+        " whoever only knows the table's most frequent value, for {table}.",
+        name=name,
+        group=percent(gain.group_guess),
+        highest=percent(gain.highest),
+        table=percent(gain.table_guess),
     )
 
 
@@ -106,8 +150,8 @@ def _repeated_sentence(answer: RiskAnswer) -> str:
         return tr("No group is resampled in this release.")
     return tr(
         "In {groups} groups with {records} records this release repeats records that were drawn:"
-        " estimates vary as much as from {draws} independent records. How often they are off is"
-        " computed exactly, from the draws, their copies and what became of each row. By the"
+        " estimates vary about as much as from {draws} independent records. How often they are off"
+        " is computed exactly, from the draws, their copies and what became of each row. By the"
         " ladder, the most trusted release decides what several recipients learn together.",
         groups=grouped(int(fewer.sum())),
         records=grouped(int(sizes[fewer].sum())),

@@ -16,6 +16,7 @@ from app.engine.audit.risk_curves import CurvePoint
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Context
 from app.engine.reconstruction_privacy import Rule, allowed_size
+from app.engine.reconstruction_tails import Draw
 from app.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
 from app.plots.group_sizes import SizesData, build_group_sizes
 from app.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
@@ -30,6 +31,7 @@ from app.ui.panels.audit.groups.risk_answer import (
     rule_of,
 )
 from app.ui.panels.audit.groups.risk_wording import (
+    gain_sentence,
     gap_sentence,
     limits_sentence,
     risk_sentence,
@@ -173,7 +175,14 @@ class GroupRiskPage(GroupsPage):
     def show_answer(self, answer: RiskAnswer) -> None:
         """Show what was found, and start on the curves."""
         self._answer = answer
-        notes = (whole_table_sentence(answer.known.grouped.names), gap_sentence(answer))
+        notes = (
+            whole_table_sentence(answer.known.grouped.names),
+            gain_sentence(answer),
+            gap_sentence(answer),
+        )
+        trials = answer.shown.trials
+        blind = trials is not None and trials.draw is Draw.AT_RANDOM
+        self.limits_text.setText(limits_sentence(answer.risk.limits, blind))
         self.say(risk_sentence(answer), " ".join(note for note in notes if note))
         self.sizes.show_plot(partial(build_group_sizes, sizes_data(answer)))
         self.remedies.show_plot(partial(build_remedy_bars, remedy_data(answer)))
