@@ -12,7 +12,7 @@ from typing import Final
 
 import app
 from app.commands import all_commands
-from app.commands.base import ExitCode
+from app.commands.base import Command, ExitCode
 from app.commands.terminal import Terminal
 from app.engine.errors import Cancelled, SfumatoError
 from app.project.errors import PassphraseError
@@ -25,7 +25,8 @@ SFUMATO_PASSPHRASE. It is never an argument, because others can see the argument
 
 exit codes:
   0    done
-  1    a check failed: the bundle or the ledger is not as it should be
+  1    a check failed: a bundle or the ledger is not as it should be, no release is named as the
+       source of a file, or an earlier release does not fit the ladder
   2    the command line was not understood
   3    something is wrong with a file, the table, the rules or a level; the message says what
   4    the passphrase is wrong or missing
@@ -87,11 +88,21 @@ def _parser() -> argparse.ArgumentParser:
             command.name,
             help=command.summary,
             description=command.summary,
+            epilog=_examples(command),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
         command.add_arguments(described)
         described.set_defaults(run=command.run)
     return parser
+
+
+def _examples(command: Command) -> str:
+    """Return what the help of a command ends with."""
+    if not command.examples:
+        return ""
+    title = "example:" if len(command.examples) == 1 else "examples:"
+    return "\n  ".join((title, *command.examples))
 
 
 def _window() -> int:

@@ -201,5 +201,10 @@ def _say_checks(where: str, checks: tuple[Check, ...], terminal: Terminal) -> No
 
 
 COMMAND = Command(
-    "adopt", "Take a release made elsewhere onto the ladder.", 65, _add_arguments, _run
+    "adopt",
+    "Take a release made elsewhere onto the ladder.",
+    65,
+    _add_arguments,
+    _run,
+    ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),
 )

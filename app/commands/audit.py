@@ -25,5 +25,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "audit", "Weigh coalitions, or run the published experiments.", 55, _add_arguments, _run
+    "audit",
+    "Weigh coalitions, or run the published experiments.",
+    55,
+    _add_arguments,
+    _run,
+    (
+        'sfumato audit coalition clinic.sfumato --with "Public file" --with "Study group"',
+        "sfumato audit experiment fig7 --json",
+    ),
 )

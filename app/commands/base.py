@@ -41,6 +41,8 @@ class Command:
         Describes its arguments to a parser.
     run
         Does it; returns how it ended.
+    examples
+        Command lines that its help shows; each is one that it understands.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Command:
     order: int
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Terminal], ExitCode]
+    examples: tuple[str, ...] = ()
 
 
 def add_project(parser: ArgumentParser) -> None:
@@ -64,6 +67,11 @@ def add_passphrase(parser: ArgumentParser) -> None:
         metavar="N",
         help="read the passphrase from file descriptor N, its first line",
     )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """Describe the argument that has results printed for programs."""
+    parser.add_argument("--json", action="store_true", help="print JSON, for other programs")
 
 
 def add_bundle(parser: ArgumentParser, override: str) -> None:

@@ -56,6 +56,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             if not arguments.no_pictures:
                 _take_pictures(project, read, folder / "pictures", terminal)
     terminal.say("The demo is done." if holds else "A check failed.")
+    terminal.note(
+        f"What a recipient gets is in {folder / 'bundles'}; begin with a README.md there. To look"
+        f" at the project, type: sfumato open {folder / (SAMPLE + SUFFIX)}"
+    )
     return ExitCode.OK if holds else ExitCode.CHECK_FAILED
 
 
@@ -74,7 +78,7 @@ def _passphrase(arguments: Namespace, terminal: Terminal) -> str:
     passphrase = "-".join(secrets.token_hex(2) for _ in range(5))
     terminal.say(f"Passphrase of the demo project: {passphrase}")
     terminal.note(
-        "It is made up and shown because the sample is about nobody. Never let a passphrase of"
+        "This passphrase is made up, and shown because the sample is about nobody. Never let one of"
         " real data be shown or written down beside it."
     )
     return passphrase
@@ -127,4 +131,11 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
         terminal.say(f"Picture   {path}")
 
 
-COMMAND = Command("demo", "Do the whole work on the sample.", 15, _add_arguments, _run)
+COMMAND = Command(
+    "demo",
+    "Do the whole work on the sample.",
+    15,
+    _add_arguments,
+    _run,
+    ("sfumato demo --out demo",),
+)

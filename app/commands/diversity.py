@@ -218,5 +218,10 @@ def _levels(levels: dict[str, int]) -> str:
 
 
 COMMAND = Command(
-    "diversity", "Search for safe generalizations of the table.", 56, _add_arguments, _run
+    "diversity",
+    "Search for safe generalizations of the table.",
+    56,
+    _add_arguments,
+    _run,
+    ("sfumato diversity clinic.sfumato --all",),
 )

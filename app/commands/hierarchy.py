@@ -149,5 +149,13 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
 
 
 COMMAND = Command(
-    "hierarchy", "List, export, import or propose hierarchies.", 55, _add_arguments, _run
+    "hierarchy",
+    "List, export, import or propose hierarchies.",
+    55,
+    _add_arguments,
+    _run,
+    (
+        "sfumato hierarchy clinic.sfumato",
+        "sfumato hierarchy clinic.sfumato --column region --import regions.csv --mend",
+    ),
 )

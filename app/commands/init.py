@@ -92,4 +92,11 @@ def _check(document: Document, table: Table, context: Context) -> None:
     record_ids_of(material, KeyRing(secrets.token_bytes(32)), context)
 
 
-COMMAND = Command("init", "Make a project from a table and a rules file.", 20, _add_arguments, _run)
+COMMAND = Command(
+    "init",
+    "Make a project from a table and a rules file.",
+    20,
+    _add_arguments,
+    _run,
+    ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",),
+)

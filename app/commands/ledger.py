@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 
-from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.base import Command, ExitCode, add_json, add_project, open_project
 from app.commands.terminal import Terminal
 from app.commands.verify import check_chain
 from app.project.adopted_files import AdoptedFile
@@ -14,6 +15,7 @@ from app.project.ledger import Entry, EntryKind
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_project(parser)
+    add_json(parser)
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -23,11 +25,25 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             entries = project.ledger.entries
         except LedgerTampered:
             entries = ()
-    for entry in entries:
-        terminal.say(line_of(entry))
     chain = check_chain(tampering)
+    if arguments.json:
+        plain = {"holds": chain.holds, "entries": [entry_as_plain(entry) for entry in entries]}
+        terminal.say(json.dumps(plain, indent=2))
+    else:
+        for entry in entries:
+            terminal.say(line_of(entry))
     terminal.note(chain.finding)
     return ExitCode.OK if chain.holds else ExitCode.CHECK_FAILED
+
+
+def entry_as_plain(entry: Entry) -> dict[str, object]:
+    """Return an entry as plain JSON values."""
+    return {
+        "number": entry.number,
+        "recorded_at": entry.recorded_at,
+        "kind": str(entry.kind),
+        "details": dict(entry.details),
+    }
 
 
 def line_of(entry: Entry) -> str:
@@ -48,4 +64,11 @@ def _adopted(entry: Entry) -> list[str]:
     return [f"{entry.details.get('attribute', '')} at {file.level:g}, {place}", file.file]
 
 
-COMMAND = Command("ledger", "List the ledger and check its chain.", 70, _add_arguments, _run)
+COMMAND = Command(
+    "ledger",
+    "List the ledger and check its chain.",
+    70,
+    _add_arguments,
+    _run,
+    ("sfumato ledger clinic.sfumato",),
+)

@@ -116,4 +116,5 @@ COMMAND = Command(
     66,
     _add_arguments,
     _run,
+    ("sfumato noisy-counts clinic.sfumato --attribute diagnosis --loss 0.1",),
 )

@@ -24,4 +24,11 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     return ExitCode.OK if run_window(arguments.project) == 0 else ExitCode.FAULT
 
 
-COMMAND = Command("open", "Open a project in the window.", 10, _add_arguments, _run)
+COMMAND = Command(
+    "open",
+    "Open a project in the window.",
+    10,
+    _add_arguments,
+    _run,
+    ("sfumato open clinic.sfumato",),
+)

@@ -285,4 +285,8 @@ COMMAND = Command(
     57,
     _add_arguments,
     _run,
+    (
+        "sfumato others clinic.sfumato",
+        "sfumato others clinic.sfumato --add registry.csv --holder Registry --value Influenza=flu",
+    ),
 )

@@ -28,4 +28,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command("passphrase", "Change a project's passphrase.", 90, _add_arguments, _run)
+COMMAND = Command(
+    "passphrase",
+    "Change a project's passphrase.",
+    90,
+    _add_arguments,
+    _run,
+    ("sfumato passphrase clinic.sfumato",),
+)

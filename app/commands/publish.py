@@ -38,5 +38,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "publish", "Publish the generalized table and record it.", 31, _add_arguments, _run
+    "publish",
+    "Publish the generalized table and record it.",
+    31,
+    _add_arguments,
+    _run,
+    ("sfumato publish clinic.sfumato --out public",),
 )

@@ -167,5 +167,13 @@ def _print_pool(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "query", "Answer count queries from each release, with the truth.", 64, _add_arguments, _run
+    "query",
+    "Answer count queries from each release, with the truth.",
+    64,
+    _add_arguments,
+    _run,
+    (
+        "sfumato query clinic.sfumato --attribute diagnosis --value Asthma --where sex=female",
+        "sfumato query clinic.sfumato --attribute diagnosis --pool",
+    ),
 )

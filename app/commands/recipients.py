@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 
-from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.base import Command, ExitCode, add_json, add_project, open_project
 from app.commands.terminal import Terminal
+from app.project.model import Document
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_project(parser)
+    add_json(parser)
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal, read_only=True) as project:
         document = project.document
+    if arguments.json:
+        terminal.say(json.dumps(recipients_as_plain(document), indent=2))
+        return ExitCode.OK
     for recipient in document.recipients:
         terminal.say(recipient.name + (f"  ({recipient.note})" if recipient.note else ""))
         for entry in document.policy:
@@ -30,4 +36,27 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command("recipients", "List the recipients and their levels.", 60, _add_arguments, _run)
+def recipients_as_plain(document: Document) -> list[dict[str, object]]:
+    """Return every recipient with what was stated for each entry, as plain JSON values."""
+    return [
+        {
+            "name": recipient.name,
+            "note": recipient.note,
+            "levels": {
+                entry.key: dict(statement)
+                for entry in document.policy
+                if (statement := recipient.statements.get(entry.key)) is not None
+            },
+        }
+        for recipient in document.recipients
+    ]
+
+
+COMMAND = Command(
+    "recipients",
+    "List the recipients and their levels.",
+    60,
+    _add_arguments,
+    _run,
+    ("sfumato recipients clinic.sfumato",),
+)

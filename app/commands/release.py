@@ -43,4 +43,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command("release", "Make a recipient's bundle and record it.", 30, _add_arguments, _run)
+COMMAND = Command(
+    "release",
+    "Make a recipient's bundle and record it.",
+    30,
+    _add_arguments,
+    _run,
+    (
+        'sfumato release clinic.sfumato --recipient "Public file" --out bundles',
+        'sfumato release clinic.sfumato --recipient "Public file" --out bundles --format sav --zip',
+    ),
+)

@@ -63,5 +63,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "report", "Write a report for the data-protection officer.", 55, _add_arguments, _run
+    "report",
+    "Write a report for the data-protection officer.",
+    55,
+    _add_arguments,
+    _run,
+    (
+        "sfumato report clinic.sfumato --out report.pdf",
+        "sfumato report clinic.sfumato --out outside.html --for outside --threshold 20",
+    ),
 )

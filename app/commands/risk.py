@@ -155,5 +155,10 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "risk", "Examine which small groups a release gives away.", 62, _add_arguments, _run
+    "risk",
+    "Examine which small groups a release gives away.",
+    62,
+    _add_arguments,
+    _run,
+    ("sfumato risk clinic.sfumato --attribute diagnosis --remedies",),
 )

@@ -32,4 +32,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command("rules", "Print a project's rules, or apply others.", 50, _add_arguments, _run)
+COMMAND = Command(
+    "rules",
+    "Print a project's rules, or apply others.",
+    50,
+    _add_arguments,
+    _run,
+    (
+        "sfumato rules clinic.sfumato > clinic.toml",
+        "sfumato rules clinic.sfumato --apply clinic.toml",
+    ),
+)

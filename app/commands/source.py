@@ -40,5 +40,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "source", "Show the source table, or say where it is now.", 80, _add_arguments, _run
+    "source",
+    "Show the source table, or say where it is now.",
+    80,
+    _add_arguments,
+    _run,
+    (
+        "sfumato source clinic.sfumato",
+        "sfumato source clinic.sfumato --new-edition clinic-december.csv",
+    ),
 )

@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.commands.base import Command, ExitCode, add_passphrase, open_project
+from app.commands.base import Command, ExitCode, add_json, add_passphrase, open_project
 from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
@@ -20,7 +20,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--project", type=Path, required=True, metavar="PROJECT", help="the project's file"
     )
-    parser.add_argument("--json", action="store_true", help="print figures instead of sentences")
+    add_json(parser)
     add_passphrase(parser)
 
 
@@ -78,4 +78,11 @@ def _say(report: LeakReport, terminal: Terminal) -> None:
         )
 
 
-COMMAND = Command("trace", "Say which releases a found file comes from.", 45, _add_arguments, _run)
+COMMAND = Command(
+    "trace",
+    "Say which releases a found file comes from.",
+    45,
+    _add_arguments,
+    _run,
+    ("sfumato trace found.csv --project clinic.sfumato",),
+)

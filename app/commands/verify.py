@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.commands.base import Command, ExitCode, add_passphrase, open_project
+from app.commands.base import Command, ExitCode, add_json, add_passphrase, open_project
 from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.mechanisms.base import Check
@@ -19,6 +20,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--project", type=Path, required=True, metavar="PROJECT", help="the project's file"
     )
+    add_json(parser)
     add_passphrase(parser)
 
 
@@ -30,10 +32,25 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 table = source_of(project, Part(context, 0.0, 0.3))
                 report = verify_bundle(project, table, arguments.bundle, Part(context, 0.3, 1.0))
     except LedgerTampered as tampering:
-        print_checks((check_chain(tampering),), terminal)
-        return ExitCode.CHECK_FAILED
-    print_checks((chain, *report.checks), terminal)
-    return ExitCode.OK if chain.holds and report.holds else ExitCode.CHECK_FAILED
+        checks: tuple[Check, ...] = (check_chain(tampering),)
+    else:
+        checks = (chain, *report.checks)
+    if arguments.json:
+        terminal.say(json.dumps(checks_as_plain(checks), indent=2))
+    else:
+        print_checks(checks, terminal)
+    return ExitCode.OK if all(check.holds for check in checks) else ExitCode.CHECK_FAILED
+
+
+def checks_as_plain(checks: tuple[Check, ...]) -> dict[str, object]:
+    """Return checks as plain JSON values."""
+    return {
+        "holds": all(check.holds for check in checks),
+        "checks": [
+            {"title": check.title, "holds": check.holds, "finding": check.finding}
+            for check in checks
+        ],
+    }
 
 
 def check_chain(tampering: LedgerTampered | None) -> Check:
@@ -53,5 +70,10 @@ def print_checks(checks: tuple[Check, ...], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "verify", "Examine a bundle against its project, ledger and table.", 40, _add_arguments, _run
+    "verify",
+    "Examine a bundle against its project, ledger and table.",
+    40,
+    _add_arguments,
+    _run,
+    ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",),
 )

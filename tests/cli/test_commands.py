@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zipfile
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 import app
+from app.cli import _parser, main
 from app.commands import all_commands
 from app.commands.base import ExitCode
 from app.project.store import ProjectFile
@@ -212,3 +214,29 @@ def test_a_column_is_shown_against_the_ledger_only_with_a_reason(released):
     assert released.release("Clinic A", "--override", "the board agreed") == ExitCode.OK
     assert released.run("ledger", released.project) == ExitCode.OK
     assert "override            the board agreed" in released.output
+
+
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
+def test_the_help_of_a_command_shows_examples_that_it_understands(command, capsys):
+    assert main([command.name, "--help"]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert command.examples
+    for example in command.examples:
+        assert example in shown
+        program, *arguments = shlex.split(example.partition(" > ")[0])
+        assert program == "sfumato"
+        assert _parser().parse_args(arguments).command == command.name
+
+
+def test_recipients_the_ledger_and_checks_can_be_read_by_programs(released):
+    (bundle,) = released.bundles()
+    assert released.run("recipients", released.project, "--json") == ExitCode.OK
+    first, second = json.loads(released.output)
+    assert (first["name"], second["note"]) == ("Clinic A", "for a study")
+    assert second["levels"] == {"illness": {"epsilon": 1.0}}
+    assert released.run("ledger", released.project, "--json") == ExitCode.OK
+    ledger = json.loads(released.output)
+    assert ledger["holds"]
+    assert ledger["entries"][-1]["kind"] == "release completed"
+    assert released.run("verify", bundle, "--project", released.project, "--json") == ExitCode.OK
+    assert all(check["holds"] for check in json.loads(released.output)["checks"])
