@@ -114,6 +114,14 @@ def test_the_python_code_corrects_regressions_covariances_and_quantiles(tmp_path
         assert spread.to_numpy() == pytest.approx(told, rel=0.1)
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(tmp_path, told):
+    bundle(tmp_path, rounding={"age": 26.0}, publish_covariance=told)
+    (printed,) = run_python(tmp_path)
+    truth = [np.nanstd(column.values) for column in PEOPLE]
+    assert printed["standard_deviation"].to_numpy() == pytest.approx(truth, rel=0.05)
+
+
 def test_the_r_code_is_sound_r_and_the_text_names_what_was_done(tmp_path):
     bundle(tmp_path, rounding={"age": 1}, noise="separate")
     text = (tmp_path / "README.md").read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.plots.number_ellipse import build_number_ellipse
+from app.plots.number_estimates import Figure
 from app.plots.style import light_style
 from app.project.model import PolicyEntry
 from app.project.released import released_columns
@@ -233,6 +234,15 @@ def test_one_attribute_has_quantiles_but_depends_on_nothing(qtbot, panel):
     assert panel.estimates.quantiles.isVisible()
     assert not panel.estimates.regression.isVisible()
     assert not panel.estimates.regression_note.isVisible()
+
+
+def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(qtbot, panel):
+    table = payroll_table(20_000)
+    open_payroll(panel.session, protected(rounding={"age": 30.0}), table)
+    wait_for_jobs(qtbot, panel.session)
+    estimates = panel._preview.estimates.estimates
+    (spread,) = [e for e in estimates if (e.figure, e.about) == (Figure.SPREAD, "age")]
+    assert abs(spread.estimated - spread.true) < 4.5 * spread.error
 
 
 def test_columns_that_are_released_as_they_are_can_explain_numbers_too(qtbot, filled):

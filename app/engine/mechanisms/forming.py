@@ -5,10 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from app.engine.audit.form_leak import FormLeaks
 from app.engine.mechanisms.base import Mechanism, Settings
 from app.engine.progress import Context
 from app.engine.table import Attribute
+
+Floats = npt.NDArray[np.float64]
 
 
 class Forming(Mechanism):
@@ -17,6 +22,10 @@ class Forming(Mechanism):
     @abstractmethod
     def forms(self, attributes: Sequence[Attribute], settings: Settings) -> bool:
         """Return whether any released numbers are rounded or bounded."""
+
+    @abstractmethod
+    def rounding_variances(self, attributes: Sequence[Attribute], settings: Settings) -> Floats:
+        """Return what rounding adds to each attribute's variance beside the noise, shape (N,)."""
 
     @abstractmethod
     def form_leaks(
@@ -49,6 +58,19 @@ class Forming(Mechanism):
 def is_formed(mechanism: Mechanism, attributes: Sequence[Attribute], settings: Settings) -> bool:
     """Return whether released numbers are not as the ladder has them."""
     return isinstance(mechanism, Forming) and mechanism.forms(attributes, settings)
+
+
+def added_covariance(
+    mechanism: Mechanism, level: float, attributes: Sequence[Attribute], settings: Settings
+) -> Floats | None:
+    """Return the covariance of all that is added to numbers: the noise, and what rounding adds.
+
+    Who estimates from releases takes it off. None where no noise is added.
+    """
+    noise = mechanism.noise_covariance(level, attributes, settings)
+    if noise is None or not isinstance(mechanism, Forming):
+        return noise
+    return noise + np.diag(mechanism.rounding_variances(attributes, settings))
 
 
 def form_leaks_of(

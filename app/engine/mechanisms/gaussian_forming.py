@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from app.engine.audit.form_leak import FormLeaks, measure_form_leak
 from app.engine.audit.rounding_leak import rounding_leak
 from app.engine.gaussian_settings import FORM_SETTINGS, settings_of
@@ -11,6 +14,8 @@ from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.forming import Forming
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute
+
+Floats = npt.NDArray[np.float64]
 
 _LINEAR = 0.2
 """The part of the work that linear estimates are."""
@@ -22,6 +27,11 @@ class GaussianForming(Forming):
     def forms(self, attributes: Sequence[Attribute], settings: Settings) -> bool:
         """Return whether any attribute has a step or a bound."""
         return any(form.changes for form in settings_of(attributes, settings).forms)
+
+    def rounding_variances(self, attributes: Sequence[Attribute], settings: Settings) -> Floats:
+        """Return a twelfth of each squared step (Sheppard 1898): noise spreads numbers evenly."""
+        forms = settings_of(attributes, settings).forms
+        return np.array([(form.step or 0.0) ** 2 / 12.0 for form in forms])
 
     def form_leaks(
         self,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.forming import added_covariance
 from app.engine.progress import Context, Part, Silent
 from app.plots.number_distribution import DistributionData
 from app.plots.number_estimates import EstimatesData
@@ -229,7 +230,7 @@ def _estimates(
 ]:
     """Return moments, quantiles and regressions as the recipient estimates them."""
     mechanism = mechanism_called(plan.mechanism)
-    noise = mechanism.noise_covariance(plan.level, question.attributes, plan.settings)
+    noise = added_covariance(mechanism, plan.level, question.attributes, plan.settings)
     if noise is None:
         return None, (), (), None
     names = question.entry.attributes

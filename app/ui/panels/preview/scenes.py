@@ -51,6 +51,16 @@ def _numbers(stage: Stage, page: str) -> None:
     stage.settle()
 
 
+def _regression(stage: Stage) -> None:
+    _numbers(stage, "estimates")
+    page = _panel(stage).estimates
+    for box in list(page.beside.boxes.values())[:1]:
+        box.click()
+    stage.settle()
+    page.ensureWidgetVisible(page.regression_note)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("working", _working),
@@ -64,4 +74,5 @@ SCENES = (
     Scene("numbers-dependence", partial(_numbers, page="scatter")),
     Scene("numbers-record", partial(_numbers, page="record")),
     Scene("numbers-usefulness", partial(_numbers, page="estimates")),
+    Scene("numbers-regression", _regression),
 )
