@@ -125,7 +125,10 @@ def traceability(
             sums[one, other] = _log_sums(counts[one], counts[other], rows)
             # The exponents lie evenly around one half.
             sums[other, one] = sums[one, other, ::-1]
-    hardest = sums.min(axis=2).argmax(axis=1)
+    # Releases without a row in common stand farther apart than any, yet none is its own other.
+    nearness = np.maximum(sums.min(axis=2), np.finfo(np.float64).min)
+    np.fill_diagonal(nearness, -np.inf)
+    hardest = nearness.argmax(axis=1)
     differing = [float(np.mean(releases[j] != releases[h])) for j, h in enumerate(hardest)]
     doubts = np.full((count, len(_EXPONENTS)), math.log((count - 1) / DOUBT)) * _EXPONENTS
     needed = []

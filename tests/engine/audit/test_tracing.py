@@ -266,6 +266,12 @@ def test_the_nearest_level_is_the_hardest_to_tell_apart(public: Codes, clear: li
     assert np.all(found.differing > 0.05)
 
 
+def test_releases_without_a_row_in_common_are_compared_with_each_other() -> None:
+    found = traceability([np.arange(50), np.arange(50, 100)], Silent())
+    assert found.hardest.tolist() == [1, 0]
+    assert found.differing.tolist() == [1.0, 1.0]
+
+
 def test_equal_releases_are_never_told_apart(public: Codes) -> None:
     found = traceability([public, public.copy()], Silent())
     assert found.most_rows == math.inf
