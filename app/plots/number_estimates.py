@@ -197,7 +197,7 @@ def _name(row: Estimate, style: PlotStyle) -> str:
         Figure.SPREAD: style.say("spread of {about}", about=row.about),
         Figure.CORRELATION: style.say("correlation of {about}", about=row.about),
         Figure.QUANTILE: style.say("{at} of {about} are below", about=row.about, at=row.at),
-        Figure.INTERCEPT: style.say("{about} where {at} is 0", about=row.about, at=row.at),
+        Figure.INTERCEPT: style.say("{about} with {at} at 0", about=row.about, at=row.at),
         Figure.SLOPE: style.say("{about} for each unit of {at}", about=row.about, at=row.at),
     }
     return words[row.figure]
