@@ -24,9 +24,12 @@ from app.engine.hierarchy import (
     refuse_problems,
     sentence,
 )
+from app.engine.progress import Part
 from app.formats.hierarchies import read_hierarchy, rows_of, write_hierarchy
+from app.project.hierarchy_files import files_in, read_files, read_for, with_hierarchies
 from app.project.model import Document
 from app.project.rules_reading import suggestion
+from app.project.store import ProjectFile
 
 _SHOWN = 20
 
@@ -39,12 +42,25 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--export", type=Path, metavar="FILE", help="write the hierarchy as a table (CSV)"
     )
     actions.add_argument(
-        "--import", type=Path, metavar="FILE", dest="table", help="read the hierarchy from a table"
+        "--import",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        dest="tables",
+        help="read the hierarchy from a table; without --column several files, or a folder, each"
+        " for the column that it is named after (adult_hierarchy_age.csv)",
     )
     actions.add_argument(
         "--propose", action="store_true", help="make a hierarchy from the column's kind"
     )
     actions.add_argument("--remove", action="store_true", help="remove the hierarchy")
+    parser.add_argument(
+        "--match",
+        action="append",
+        default=[],
+        metavar="FILE=COLUMN",
+        help="with --import of several files: what a file is for; may be repeated",
+    )
     parser.add_argument(
         "--mend",
         action="store_true",
@@ -52,19 +68,30 @@ def _add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def _usage(arguments: Namespace) -> str:
+    """Return what is wrong with the arguments together; empty where nothing is."""
+    single = arguments.propose or arguments.remove or arguments.export is not None
+    if arguments.mend and arguments.tables is None:
+        return "--mend goes with --import FILE"
+    if arguments.column is None and (single or arguments.mend):
+        return "name the column: --column COLUMN"
+    if arguments.match and (arguments.tables is None or arguments.column is not None):
+        return "--match goes with --import FILE, without --column"
+    if arguments.column is not None and len(arguments.tables or ()) > 1:
+        return "a column has one hierarchy: one FILE, or leave --column out"
+    return ""
+
+
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    changes = arguments.table is not None or arguments.propose or arguments.remove
-    asked = changes or arguments.export is not None
-    if asked and arguments.column is None:
-        terminal.note("sfumato: name the column: --column COLUMN")
-        return ExitCode.USAGE
-    if arguments.mend and arguments.table is None:
-        terminal.note("sfumato: --mend goes with --import FILE")
+    changes = arguments.tables is not None or arguments.propose or arguments.remove
+    if wrong := _usage(arguments):
+        terminal.note(f"sfumato: {wrong}")
         return ExitCode.USAGE
     with open_project(arguments, terminal, read_only=not changes) as project:
         document = project.document
         if arguments.column is None:
-            return _list(document, terminal)
+            several = arguments.tables is not None
+            return _several(project, arguments, terminal) if several else _list(document, terminal)
         spec = _spec(document, arguments.column)
         if arguments.remove:
             _recipe(document, spec)
@@ -79,6 +106,36 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         hierarchy_of(recipe, spec, series)
         project.save_document(document.with_hierarchy(spec.name, recipe))
         return _show(None, recipe, spec, series, terminal)
+
+
+def _several(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> ExitCode:
+    """Read several files; those that can be used are kept, and the others named."""
+    document = project.document
+    with terminal.working() as context:
+        table = source_of(project, Part(context, 0.0, 0.3))
+        meant = dict(_match(text, document) for text in arguments.match)
+        paths = files_in(arguments.tables)
+        stated = [read_for(p, meant[p.name], document, table) for p in paths if p.name in meant]
+        rest = [path for path in paths if path.name not in meant]
+        found = [*stated, *read_files(rest, document, table, Part(context, 0.3, 1.0))]
+    used = [file for file in found if file.recipe is not None]
+    if used:
+        project.save_document(with_hierarchies(document, used))
+    for file in found:
+        if file.recipe is not None:
+            terminal.say(f"{file.path.name}: {file.column}, {file.levels} levels")
+        elif file.problem is not None:
+            terminal.note(f"sfumato: {file.path.name}: {file.problem}")
+        else:
+            terminal.note(f"{file.path.name}: for no column; left out.")
+    failed = not used or any(file.problem is not None for file in found)
+    return ExitCode.EXPECTED_ERROR if failed else ExitCode.OK
+
+
+def _match(text: str, document: Document) -> tuple[str, str]:
+    """Return what ``FILE=COLUMN`` says."""
+    file, _, column = text.partition("=")
+    return Path(file).name, _spec(document, column).name
 
 
 def _spec(document: Document, name: str) -> ColumnSpec:
@@ -136,7 +193,7 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
         proposal = propose_hierarchy(spec, series)
         terminal.note(proposal.reason)
         return proposal.recipe
-    rows, values = read_hierarchy(arguments.table).rows, ground_values(spec, series)
+    rows, values = read_hierarchy(arguments.tables[0]).rows, ground_values(spec, series)
     if arguments.mend:
         rows, done = mended_throughout(rows, values, spec.name)
         for problem in done[:_SHOWN]:

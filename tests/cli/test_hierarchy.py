@@ -73,3 +73,50 @@ def test_rules_read_hierarchies_from_files_beside_them(line):
     assert list(kept(line)) == ["sex"]
     assert line.run("rules", line.project, "--apply", rules) == ExitCode.OK, line.remarks
     assert list(kept(line)) == ["sex"]
+
+
+# ----- several files
+
+
+def folder_of(line, **texts):
+    folder = line.folder / "hierarchies"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / f"people_hierarchy_{name}.csv").write_text(text)
+    return folder
+
+
+def test_a_folder_of_files_is_read_by_their_names(made):
+    folder = folder_of(made, sex="f;*\nm;*\n", planet="a;*\n")
+    (folder / "notes.pdf").write_bytes(b"%PDF")
+    assert made.run("hierarchy", made.project, "--import", folder) == ExitCode.OK
+    assert made.output == "people_hierarchy_sex.csv: sex, 2 levels\n"
+    assert "people_hierarchy_planet.csv: for no column; left out." in made.remarks
+    assert "notes" not in made.remarks
+    assert kept(made) == {"sex": Taxonomy((("f", "*"), ("m", "*")))}
+
+
+def test_a_file_with_faults_is_named_and_the_others_are_kept(made):
+    assert made.run("hierarchy", made.project, "--column", "illness", "--propose") == ExitCode.OK
+    before = kept(made)["illness"]
+    folder = folder_of(made, sex="f;*\nm;*\n", ill="1;*\n1;*\n")
+    files = sorted(folder.iterdir())
+    match = ("--match", "people_hierarchy_ill.csv=illness")
+    asked = ("hierarchy", made.project, "--import", *files, *match)
+    assert made.run(*asked) == ExitCode.EXPECTED_ERROR
+    assert "people_hierarchy_ill.csv: The hierarchy's table can't be used" in made.remarks
+    assert kept(made) == {"illness": before, "sex": Taxonomy((("f", "*"), ("m", "*")))}
+
+
+def test_what_a_file_is_for_can_be_said(made):
+    folder = folder_of(made, gender="f;*\nm;*\n")
+    [file] = folder.iterdir()
+    asked = ("hierarchy", made.project, "--import", folder, "--match")
+    assert made.run(*asked, f"{file.name}=sx") == ExitCode.EXPECTED_ERROR
+    assert kept(made) == {}
+    assert made.run(*asked, f"{file.name}=sex") == ExitCode.OK, made.remarks
+    assert list(kept(made)) == ["sex"]
+    assert made.run(*asked, "a=sex", "--column", "sex") == ExitCode.USAGE
+    assert made.run("hierarchy", made.project, "--import", folder, "--mend") == ExitCode.USAGE
+    both = ("--column", "sex", "--import", file, file)
+    assert made.run("hierarchy", made.project, *both) == ExitCode.USAGE

@@ -11,6 +11,7 @@ from app.engine.columns import ColumnSpec, Role
 from app.engine.errors import SfumatoError
 from app.engine.hierarchy import HierarchyProposal, Recipe, propose_hierarchy
 from app.engine.table import Table
+from app.project.hierarchy_files import HierarchyFile, with_hierarchies
 from app.ui.attributes import ROWS_AT_ONCE
 from app.ui.panels.attributes.hierarchy_parts.dialog import HierarchyDialog
 from app.ui.panels.attributes.hierarchy_parts.draft import (
@@ -19,6 +20,7 @@ from app.ui.panels.attributes.hierarchy_parts.draft import (
     ground_of,
     outcome_of,
 )
+from app.ui.panels.attributes.hierarchy_parts.files_dialog import HierarchyFilesDialog
 from app.ui.panels.attributes.hierarchy_parts.section import HierarchySection
 from app.ui.panels.attributes.hierarchy_parts.wording import tr
 from app.ui.session import Session
@@ -63,6 +65,7 @@ class Hierarchies(QObject):
         section.propose_wanted.connect(lambda: self.propose(self._shown))
         section.edit_wanted.connect(lambda: self.edit(self._shown))
         section.remove_wanted.connect(lambda: self.remove(self._shown))
+        section.files_wanted.connect(self.read_several)
 
     def show(self, spec: ColumnSpec) -> None:
         """Show a column's hierarchy in the section; only a quasi-identifier's is of use."""
@@ -138,6 +141,25 @@ class Hierarchies(QObject):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
         return dialog
+
+    def read_several(self) -> HierarchyFilesDialog | None:
+        """Open the dialog that reads several files; None where there is no table to look at."""
+        if self._session.table is None:
+            return None
+        parent = self.parent()
+        dialog = HierarchyFilesDialog(
+            self._session, parent.window() if isinstance(parent, QWidget) else None
+        )
+        dialog.decided.connect(self._take)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return dialog
+
+    def _take(self, files: list[HierarchyFile]) -> None:
+        self._session.edit(
+            tr("Read {count} hierarchies").format(count=len(files)),
+            with_hierarchies(self._session.document, files),
+        )
 
     def remove(self, name: str) -> None:
         """Take a column's hierarchy away; undo brings it back."""

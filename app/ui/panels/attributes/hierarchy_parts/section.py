@@ -24,6 +24,7 @@ class HierarchySection(QWidget):
     propose_wanted = Signal()
     edit_wanted = Signal()
     remove_wanted = Signal()
+    files_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,8 +43,12 @@ class HierarchySection(QWidget):
         self.propose = button(self.tr("Propose one"), self.propose_wanted.emit, icon="refresh")
         self.edit = button("", self.edit_wanted.emit, icon="edit")
         self.remove = button(self.tr("Remove"), self.remove_wanted.emit, "quiet")
+        self.files = button(self.tr("Read several…"), self.files_wanted.emit, "quiet")
+        self.files.setToolTip(
+            self.tr("Read hierarchies from files that are named after their columns")
+        )
         whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
-        whole.addLayout(row(self.propose, self.edit, self.remove, None))
+        whole.addLayout(row(self.propose, self.edit, self.remove, self.files, None))
         self.setLayout(whole)
 
     def show_hierarchy(self, recipe: Recipe | None, outcome: Outcome | None) -> None:
