@@ -152,3 +152,16 @@ def test_rows_that_can_not_be_read_may_belong_to_the_records_that_seem_absent(tm
         AdoptionError, match=r"1 rows of .* can't be read, and 1 records have no row"
     ):
         made.examined(settled(), TABLE, replace(told, options=options))
+
+
+def test_a_truncated_release_is_verified_beside_a_part_that_has_none_of_its_records(tmp_path):
+    (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
+    last = np.arange(6_000) >= 5_000
+    told = made.claim(part_of(whole, last), 0.7, match=made.by_key(), holder="Old Clinic")
+    with new_project(tmp_path, made.adopted(settled(), TABLE, told)) as project:
+        outcome = make_release(project, TABLE, "p 0.9", tmp_path / "out", "csv", Silent())
+        data = outcome.path / "data.csv"
+        data.write_text("".join(data.read_text().splitlines(keepends=True)[:2_001]))
+        report = verify_bundle(project, TABLE, outcome.path, Silent())
+    assert report.failed
+    assert not any("beside Old Clinic" in check.title for check in report.checks)

@@ -8,11 +8,13 @@ from PySide6.QtCore import QCoreApplication
 
 from app.engine.audit.coalition_risk import CoalitionRisk
 from app.engine.errors import SfumatoError
+from app.engine.wording import joined
 from app.plots.collusion_bars import CollusionData
 from app.plots.figure import percent
 from app.project.adopted_holders import beside_sentence, part_sentence
 from app.project.model import PolicyEntry
 from app.ui.panels.audit.holdings import Holding
+from app.ui.wording import spoken
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""
@@ -40,7 +42,7 @@ def adopted_beside(entry: PolicyEntry) -> str:
     Some releases are no rungs and are left out; others have some of the records only.
     """
     try:
-        return " ".join(filter(None, (part_sentence([entry]), beside_sentence([entry]))))
+        return spoken(joined(part_sentence([entry]), beside_sentence([entry])))
     except SfumatoError:
         return ""  # the policy says what is wrong with the entry's settings
 
