@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,6 +64,16 @@ class _BugCatcher:
                 self._showing = False
 
 
+def spare_what_is_loaded() -> None:
+    """Leave what is loaded by now out of every later search for garbage.
+
+    Each search stops the window. Most of what it would look at are the libraries' own objects,
+    which stay to the end.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def run_window(project_path: Path | None = None) -> int:
     """Show the window until it is closed.
 
@@ -80,6 +91,7 @@ def run_window(project_path: Path | None = None) -> int:
     store = QSettings()
     speak(application, chosen(store))
     window = MainWindow(Session(store=store))
+    spare_what_is_loaded()
     before, sys.excepthook = sys.excepthook, _BugCatcher(window)
     try:
         window.show()
