@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.engine.errors import SfumatoError
 from app.formats.errors import FileError
 from app.formats.options import ReadOptions
-from app.jobs.job import Job
+from app.jobs.job import Ending, Job
 from app.ui.choosers import table_filters
 from app.ui.messages import Action, MessageKind
 from app.ui.panels.base import Panel, PanelState
@@ -204,18 +204,17 @@ class DataPanel(Panel):
 
     def wait_for(self, job: Job) -> None:
         """Show a job in the place of the options until it ends."""
-        job.finished.connect(self._stop_waiting)
+        job.finished.connect(partial(self._stop_waiting, job))
         self.waiting.watch(job)
         self._turn_to(self.waiting)
 
-    def _stop_waiting(self) -> None:
-        """Go back to the options; a success turns to the table right after."""
-        if self.pages.currentWidget() is self.waiting:
+    def _stop_waiting(self, job: Job) -> None:
+        """Go back to the options, unless the table is about to take their place."""
+        if job.ending is not Ending.DONE and self.pages.currentWidget() is self.waiting:
             self._turn_to(self.importing)
             self.load_button.setEnabled(True)
 
     def _take(self, loaded: Loaded) -> None:
-        self._turn_to(self.loaded)
         name = loaded.document.title
         text = self.tr("Open {table}").format(table=name)
         self.session.open_table(text, loaded.table, loaded.document, loaded.insight)
