@@ -15,6 +15,7 @@ from app.engine.correlation import correlation
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Promise
+from app.engine.mechanisms.forming import is_formed
 from app.engine.table import Attribute
 from app.engine.wording import Sentence, joined, listed
 from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
@@ -136,7 +137,9 @@ def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Gua
                 problems.append(str(error))
         promises += sorted(made, key=lambda promise: -promise.trust)
     steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
-    coalition = "" if steps else _coalition(document, promises)
+    coalition = ""
+    if not steps:
+        coalition = joined(_coalition(document, promises), _formed(document, attributes))
     return Guarantee(tuple(promises), coalition, steps, _cautions(document, attributes))
 
 
@@ -161,9 +164,9 @@ def _promise(
 def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:
     """Return what is missing, apart from levels."""
     if not document.columns:
-        return ["Open a table."]
+        return [Sentence("Open a table.")]
     if not document.sensitive:
-        return ["Mark at least one column as sensitive."]
+        return [Sentence("Mark at least one column as sensitive.")]
     steps: list[str] = [
         Sentence("Choose a mechanism for {column}.", column=column.name)
         for column in document.sensitive
@@ -235,6 +238,24 @@ def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
     if shared:
         return joined(_one_top(shared, everybody), told, beside)
     return joined(_several_tops(tops), beside)
+
+
+def _formed(document: Document, attributes: Mapping[str, Attribute]) -> str:
+    """Say where a group can learn a little more, because released numbers are rounded."""
+    if len(document.recipients) < 2:
+        return ""
+    formed = []
+    for entry in document.policy:
+        chosen = [attributes[name] for name in entry.attributes]
+        if is_formed(mechanism_called(entry.mechanism), chosen, entry.settings):
+            formed.append(entry.key)
+    if not formed:
+        return ""
+    return Sentence(
+        "Because numbers of {names} are rounded or bounded, a group can learn a little more about"
+        " them; the audit measures how much.",
+        names=listed(formed),
+    )
 
 
 def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple[str, ...]:

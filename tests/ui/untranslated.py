@@ -25,7 +25,8 @@ from app.ui.widgets.plot_view import PlotView
 
 BEGIN, END = "«", "»"
 _TRANSLATED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
-_MARKUP = re.compile(r"<style.*?</style>|<[^>]+>|\S+…", re.DOTALL)
+_MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
+_NO_WORDS = re.compile(r"\S+…|\S*[/\d]\S*")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp"})
 """Names that are the same in every language."""
@@ -48,7 +49,7 @@ def bare(text: str) -> str:
     text, before = _MARKUP.sub(" ", text), ""
     while text != before:
         text, before = _TRANSLATED.sub("", text), text
-    return text
+    return _NO_WORDS.sub("", text)
 
 
 def own_words(document: Document, table: Table | None) -> frozenset[str]:

@@ -1,0 +1,149 @@
+"""Every text that a person reads can be translated, and is read in the language chosen."""
+
+from __future__ import annotations
+
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from app.engine.errors import SfumatoError
+from app.engine.wording import Sentence, joined, listed
+from app.ui import languages
+from app.ui.main_window import MainWindow
+from app.ui.messages import error_texts
+from app.ui.scenes import Stage, scenes_of
+from app.ui.session import Session
+from app.ui.settings import MemoryStore
+from app.ui.wording import spoken
+from installer.translatable import texts_of
+from installer.translating import CHECKOUT, compiled, renew
+from tests.ui.untranslated import BEGIN, END, untranslated
+
+QUICK = ("attributes-filled", "policy-filled", "releases-filled")
+OTHERS = (
+    *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
+    *("policy-generalized-promise", "preview-filled"),
+    *("audit-planned", "audit-filled", "audit-numbers"),
+)
+
+
+@pytest.fixture(scope="module")
+def pseudo(tmp_path_factory) -> Path:
+    """A language in which every text stands in brackets, compiled in a folder of its own."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(CHECKOUT / "app", checkout / "app", ignore=shutil.ignore_patterns("*.pyc"))
+    path = renew("eo", checkout)
+    tree = ElementTree.parse(path)
+    for message in tree.iter("message"):
+        translation, source = message.find("translation"), message.findtext("source")
+        assert translation is not None
+        translation.attrib.pop("type", None)
+        translation.text = f"{BEGIN}{source}{END}"
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+    compiled(path)
+    return path
+
+
+@pytest.fixture
+def spoken_there(pseudo: Path, themed: QApplication) -> Iterator[Path]:
+    """The application speaks that language."""
+    translators = languages.speak(themed, "eo", pseudo.parent)
+    yield pseudo
+    for translator in translators:
+        themed.removeTranslator(translator)
+
+
+def found_in(path: Path) -> set[tuple[str, str]]:
+    return {
+        (str(context.findtext("name")), str(message.findtext("source")))
+        for context in ElementTree.parse(path).iter("context")
+        for message in context.iter("message")
+    }
+
+
+def test_a_translators_file_has_every_text_of_the_code(pseudo):
+    wanted = {(text.context, text.source) for text in texts_of(pseudo.parents[2])}
+    assert found_in(pseudo) == wanted
+    assert ("Sentences", "{file} is empty.") in wanted  # said below the window
+    assert (
+        "Plots",
+        "Share of records by the probability that Bayes' rule gives to their true value.",
+    ) in wanted
+    assert ("MainWindow", "&File") in wanted
+    assert ("Panel", "Policy") in wanted
+
+
+def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(pseudo):
+    again = renew("eo", pseudo.parents[2])
+    text = again.read_text(encoding="utf-8")
+    assert "unfinished" not in text
+    assert 'filename="../../app/ui/window_menus.py"' in text
+
+
+def test_an_error_is_translated_before_it_is_filled_in(spoken_there):
+    error = SfumatoError("{file} is empty.", "Choose another.", file="a.csv")
+    assert error_texts(error) == (f"{BEGIN}a.csv is empty.{END}", f"{BEGIN}Choose another.{END}")
+
+
+def test_a_sentence_is_translated_with_those_inside_it_and_names_stay(spoken_there):
+    inner = Sentence("the public columns")
+    made = joined(Sentence("Choose a mechanism for {column}.", column=inner), Sentence("Add it."))
+    parts = spoken(made)
+    assert parts.count(BEGIN) == 3
+    assert "the public columns" in spoken(listed(["the public columns", "b"]))
+    assert spoken(listed(["the public columns", "b"])).count(BEGIN) == 1
+
+
+def test_qts_own_texts_are_loaded(themed):
+    translators = languages.speak(themed, "de")
+    said = QCoreApplication.translate("QPlatformTheme", "Cancel")
+    for translator in translators:
+        themed.removeTranslator(translator)
+    assert said == "Abbrechen"
+
+
+def test_a_language_is_offered_where_there_is_one_and_remembered(pseudo, themed, monkeypatch):
+    monkeypatch.setattr(languages, "_shipped", lambda: pseudo.parent)
+    window = MainWindow(Session(store=MemoryStore()))
+    window.menus.actions["language-eo"].trigger()
+    assert languages.chosen(window.session.store) == "eo"
+    assert "starts anew" in window.current.messages.messages[0].text
+    assert window.menus.actions["language-eo"].text() == "Esperanto"
+    window.session.close()
+    window.deleteLater()
+
+
+def test_no_language_is_offered_where_there_is_only_english(window):
+    assert len(languages.languages()) == 1
+    assert "language-en" not in window.menus.actions
+
+
+def _arranged(name: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Arrange a scene, and give every text in sight that is not translated."""
+    panel, _, scene = name.partition("-")
+    stage = Stage(folder)
+    try:
+        stage.panel(panel)
+        next(one for one in scenes_of(panel) if one.name == scene).arrange(stage)
+        dialogs = [one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog)]
+        widgets: list[QWidget] = [stage.window, *(one for one in dialogs if one.isVisible())]
+        document, table = stage.session.document, stage.session.table
+        yield from untranslated(widgets, document, table)
+    finally:
+        stage.close()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_what_a_panel_shows_is_translated(spoken_there, tmp_path, name):
+    assert list(_arranged(name, tmp_path)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_a_panel_shows_in_other_states_is_translated(spoken_there, tmp_path, name):
+    assert list(_arranged(name, tmp_path)) == []
