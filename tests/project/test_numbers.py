@@ -205,6 +205,16 @@ def test_rounding_does_not_leave_the_ladder(tmp_path, project, table):
     assert failed(verify(project, table, path)) == {}
 
 
+def test_the_guarantee_does_not_call_rounded_numbers_a_ladder(table):
+    rounded = with_settings(table, rounding={"age": 5.0})
+    told = guarantee_of(rounded, attributes_of(rounded, table)).coalition
+    assert "Because numbers of age + income are rounded or bounded, a group can learn" in told
+    alone = replace(rounded, recipients=rounded.recipients[:1])
+    assert "rounded" not in guarantee_of(alone, attributes_of(alone, table)).coalition
+    plain = a_document(table)
+    assert "rounded" not in guarantee_of(plain, attributes_of(plain, table)).coalition
+
+
 def test_the_guarantee_speaks_of_units_and_of_coalitions(table):
     document = a_document(table)
     guarantee = guarantee_of(document, attributes_of(document, table))

@@ -136,6 +136,15 @@ def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, ses
     assert "50\u202f%" in page.bars.figure.headline
 
 
+def test_the_coalition_page_does_not_call_rounded_numbers_a_ladder(qtbot, session):
+    page = CoalitionPage(session)
+    qtbot.addWidget(page)
+    page.show()
+    open_payroll(session, protected(rounding={"age": 5.0}))
+    wait_for_jobs(qtbot, session)
+    assert "together can learn a little more about age + income" in page.sentence.text()
+
+
 def release_to(qtbot, page, folder, *names):
     project = save_clinic(page.session, folder)
     for name in names:

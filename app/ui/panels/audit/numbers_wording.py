@@ -25,7 +25,7 @@ def numbers_sentence(coalition: NumbersCoalition) -> str:
         return coalition_sentence(coalition.entry.key, coalition.holdings)
     return tr(
         "{names} together can learn a little more about {attribute} than {best} alone, because"
-        " released numbers are rounded or bounded: see below how much.",
+        " released numbers are rounded or bounded. How much is measured under “Numbers”.",
         names=listed(coalition.names),
         attribute=coalition.entry.key,
         best=coalition.names[0],

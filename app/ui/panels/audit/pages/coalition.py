@@ -22,6 +22,7 @@ from app.ui.messages import Message
 from app.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from app.ui.panels.audit.holdings import Holding, planned, released
 from app.ui.panels.audit.numbers_weighing import NumbersCoalition, weigh_copies
+from app.ui.panels.audit.numbers_wording import numbers_sentence
 from app.ui.panels.audit.pages.base import AuditPage
 from app.ui.panels.audit.pages.coalition_parts.files import ReleasedFiles
 from app.ui.panels.audit.pages.coalition_parts.groups import GroupsCard
@@ -287,6 +288,7 @@ class CoalitionPage(AuditPage):
         asked = NumbersCoalition(entry, attributes, tuple(coalition))
         try:
             data = weigh_copies(asked)
+            self.sentence.setText(numbers_sentence(asked))
         except SfumatoError as error:
             self._fail(error)
             return
