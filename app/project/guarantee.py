@@ -164,9 +164,9 @@ def _promise(
 def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:
     """Return what is missing, apart from levels."""
     if not document.columns:
-        return ["Open a table."]
+        return [Sentence("Open a table.")]
     if not document.sensitive:
-        return ["Mark at least one column as sensitive."]
+        return [Sentence("Mark at least one column as sensitive.")]
     steps: list[str] = [
         Sentence("Choose a mechanism for {column}.", column=column.name)
         for column in document.sensitive
