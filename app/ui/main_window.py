@@ -36,7 +36,7 @@ from app.ui.rules import Rules
 from app.ui.session import Session
 from app.ui.theme import Appearance, themes
 from app.ui.widgets.layout import column
-from app.ui.widgets.reading_order import go_to, next_stop, reading_order
+from app.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 from app.ui.window_menus import WindowMenus
 from resources import resource_path
 
@@ -300,14 +300,15 @@ class MainWindow(QMainWindow):
                 session.save()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin with the work: Return opens a table."""
+        """Begin with the work: the space bar opens a table."""
         super().showEvent(event)
         if self.focusWidget() is None:
             self._focus_work()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Go by Tab as the window is read, not as its parts were made."""
-        stop = next_stop(self._page, self.focusWidget(), forward=forward)
+        present = self.focusWidget()
+        stop = next_stop(self._page, present, forward=forward) or heir(present)
         if stop is None:  # what had the focus is gone, with the page that it was on
             return self._focus_work() or super().focusNextPrevChild(forward)
         reasons = Qt.FocusReason

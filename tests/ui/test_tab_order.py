@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from app.ui.widgets.reading_order import next_stop, reading_order
+from app.ui.widgets.reading_order import heir, next_stop, reading_order
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click
 from tests.ui.policy_steps import editor_of, page_of_term
@@ -65,6 +65,28 @@ class TestTheOrder:
         assert next_stop(top, first, forward=False) is last
         assert next_stop(top, hidden, forward=True) is None
 
+    def test_what_goes_out_of_sight_leaves_the_focus_to_its_neighbour(self, qtbot):
+        top = QWidget()
+        qtbot.addWidget(top)
+        column = QVBoxLayout(top)
+        first, middle, last = made("first", "middle", "last")
+        for button in (first, middle, last):
+            column.addWidget(button)
+        assert heir(middle) is None
+        middle.hide()
+        assert heir(middle) is last
+        last.hide()
+        assert heir(middle) is first
+
+    def test_a_page_that_gives_way_has_no_neighbour(self, qtbot):
+        pages = QStackedWidget()
+        qtbot.addWidget(pages)
+        for button in made("first", "second"):
+            pages.addWidget(button)
+        gone = pages.currentWidget()
+        pages.setCurrentIndex(1)
+        assert heir(gone) is None
+
 
 class TestTheWindow:
     def test_tab_leaves_a_level_for_what_stands_below_it(self, policy, window):
@@ -89,7 +111,7 @@ class TestTheWindow:
         assert places == sorted(places)
         assert window.guarantee.isAncestorOf(order[-1])
 
-    def test_a_fresh_window_lets_return_open_a_table(self, window):
+    def test_a_fresh_window_lets_the_space_bar_open_a_table(self, window):
         begin = window.focusWidget()
         assert begin.text() == "Open a table…"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QGridLayout, QLayout, QScrollArea, QStackedWidget, QWidget
 
 
 def reading_order(top: QWidget) -> list[QWidget]:
@@ -45,6 +45,36 @@ def next_stop(top: QWidget, present: QWidget | None, *, forward: bool) -> QWidge
     if place is None or len(visited) < 2:
         return None
     return visited[(place + (1 if forward else -1)) % len(visited)]
+
+
+def heir(gone: QWidget | None) -> QWidget | None:
+    """Return what stands nearest to a widget that went out of sight, to have the focus after it.
+
+    Parameters
+    ----------
+    gone
+        What had the focus.
+
+    Returns
+    -------
+    The next stop, else the one before, in the part that it has gone from; None where it is in
+    sight, stood alone there, or gave its place to another page.
+    """
+    part = gone
+    while part is not None and not part.isHidden():
+        part = part.parentWidget()
+    around = part.parentWidget() if part is not None else None
+    if part is None or around is None or isinstance(around, QStackedWidget):
+        return None
+    children = [child for child in _children(around) if child is part or not child.isHidden()]
+    place = next((at for at, child in enumerate(children) if child is part), 0)
+    after = (stop for child in children[place + 1 :] for stop in _stops_of(child))
+    before = (stop for child in reversed(children[:place]) for stop in _stops_of(child)[::-1])
+    return next(after, None) or next(before, None)
+
+
+def _stops_of(widget: QWidget) -> list[QWidget]:
+    return [each for each in (widget, *_walk(widget)) if _is_stop(each)]
 
 
 def go_to(stop: QWidget, reason: Qt.FocusReason) -> None:

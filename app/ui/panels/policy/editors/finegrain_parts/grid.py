@@ -31,7 +31,7 @@ from app.ui.widgets.tables import TableView
 Index = QModelIndex | QPersistentModelIndex
 ROWS_IN_SIGHT = 9
 NARROWEST = 56
-WIDTHS = {SHARE: 68, LOW: 74, HIGH: 74, GAMMA: 60, KEPT: 68, UP: 66, DOWN: 66}
+WIDTHS = {SHARE: 68, LOW: 82, HIGH: 82, GAMMA: 60, KEPT: 84, UP: 66, DOWN: 66}
 
 
 class LimitsGrid(TableView):
