@@ -98,8 +98,7 @@ class CountLaw:
             large = ~small
             questions = np.stack([records[large], own[large], limit[large]])
             distinct, inverse = np.unique(questions, axis=1, return_inverse=True)
-            found = [self._directly(*map(int, question)) for question in distinct.T]
-            answer[large] = np.array(found)[inverse.ravel()]
+            answer[large] = self._added_up(*distinct)[inverse.ravel()]
         return answer
 
     def likeliest(self, records: int, first: Whole, last: Whole) -> Floats:
@@ -156,19 +155,29 @@ class CountLaw:
         longer[-1, 1:] += law[-1] * self.own
         return longer
 
-    def _directly(self, records: int, own: int, limit: int) -> float:
+    def _added_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
         """Add up the convolution of the two binomials around the first one's mean."""
-        if limit < 0 or limit >= records:
-            return float(limit >= records)
-        reach = _DEVIATIONS * float(np.sqrt(own * self.own * (1.0 - self.own))) + 30.0
-        first = max(0, int(own * self.own - reach))
-        own_shown = np.arange(first, min(own, limit, int(own * self.own + reach)) + 1)
-        if not len(own_shown):
-            return 0.0
-        return float(
-            _binomial(own_shown, own, self.own)
-            @ _binomial_at_most(limit - own_shown, records - own, self.other)
-        )
+        answer = (limit >= records).astype(np.float64)
+        reach = _DEVIATIONS * np.sqrt(own * self.own * (1.0 - self.own)) + 30.0
+        first = np.maximum(0, own * self.own - reach).astype(np.int64)
+        last = np.minimum(np.minimum(own, limit), (own * self.own + reach).astype(np.int64))
+        lengths = np.where(limit < records, np.maximum(last - first + 1, 0), 0)
+        for part in _stretches(lengths):
+            row = np.repeat(np.arange(part.start, part.stop), lengths[part])
+            begins = np.cumsum(lengths[part]) - lengths[part]
+            shown = first[row] + np.arange(len(row)) - begins[row - part.start]
+            chance = _binomial(shown, own[row], self.own)
+            chance *= _binomial_at_most(limit[row] - shown, (records - own)[row], self.other)
+            added = np.bincount(row - part.start, weights=chance, minlength=part.stop - part.start)
+            answer[part] += added
+        return answer
+
+
+def _stretches(lengths: Whole) -> list[slice]:
+    """Cut questions into stretches with not too many terms."""
+    begins = np.flatnonzero(np.diff(np.cumsum(lengths) // _TERMS, prepend=-1))
+    ends = [*begins[1:], len(lengths)]
+    return [slice(int(start), int(stop)) for start, stop in zip(begins, ends, strict=True)]
 
 
 @lru_cache(maxsize=4)
@@ -320,10 +329,7 @@ def _sampled_at_most(
             answer[extra] += rest[extra] / size[extra] * (more - answer[extra])
         return answer
     answer = np.empty(len(size))
-    terms = np.cumsum(np.minimum(count, sample) + 1)
-    begins = np.flatnonzero(np.diff(terms // _TERMS, prepend=-1))
-    for start, stop in zip(begins, [*begins[1:], len(size)], strict=True):
-        part = slice(start, stop)
+    for part in _stretches(np.minimum(count, sample) + 1):
         answer[part] = _mixed(law, size[part], count[part], sample[part], limit[part])
     return answer
 
@@ -357,14 +363,14 @@ def _log_choose(total: Whole, chosen: Whole) -> Floats:
     return answer
 
 
-def _binomial(shown: Whole, trials: int, chance: float) -> Floats:
-    logarithm = _log_choose(np.full(len(shown), trials), shown)
+def _binomial(shown: Whole, trials: Whole, chance: float) -> Floats:
+    logarithm = _log_choose(trials, shown)
     logarithm += special.xlogy(shown, chance) + special.xlog1py(trials - shown, -chance)
     answer: Floats = np.exp(logarithm)
     return answer
 
 
-def _binomial_at_most(limit: Whole, trials: int, chance: float) -> Floats:
+def _binomial_at_most(limit: Whole, trials: Whole, chance: float) -> Floats:
     inside = np.clip(limit, 0, trials)
     answer: Floats = np.where(limit < 0, 0.0, special.bdtr(inside, trials, chance))
     return answer

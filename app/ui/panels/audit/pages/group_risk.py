@@ -36,6 +36,7 @@ from app.ui.panels.audit.groups.risk_wording import (
     limits_sentence,
     risk_sentence,
     rule_name,
+    tr,
     whole_table_sentence,
 )
 from app.ui.session import Session
@@ -302,7 +303,9 @@ def curve_data(answer: RiskAnswer, points: tuple[CurvePoint, ...]) -> RiskCurveD
         limits.epsilon,
         limits.delta,
         start.records,
-        rule_name(limits.rule),
+        rule_name(limits.rule)
+        if answer.shown.trials is None
+        else tr("{test}, were no record repeated", test=rule_name(limits.rule)),
         tuple(
             RiskPoint(
                 str(point.parameter),
