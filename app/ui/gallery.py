@@ -18,6 +18,7 @@ from app.ui.main_window import MainWindow
 from app.ui.panels import all_panels
 from app.ui.scenes import Stage, scenes_of, take_down
 from app.ui.theme import Appearance, themes
+from app.ui.turns import turns
 from app.ui.widgets.plot_view import PlotView
 
 LOOKS: Final = (Appearance.LIGHT, Appearance.DARK)
@@ -112,6 +113,7 @@ def _in_each_look(
         for _ in range(12):  # layouts settle from the inside out
             QCoreApplication.processEvents()
         for _ in range(2):  # a plot that is drawn may take another height
+            turns().finish()
             for view in window.findChildren(PlotView):
                 view.draw_now()
             for _ in range(4):

@@ -55,6 +55,11 @@ class Turns(QObject):
         """Return whether there are steps left."""
         return who in self._waiting
 
+    def finish(self) -> None:
+        """Take every step that is left at once: for a picture of the window."""
+        while self._waiting:
+            self._take()
+
     def _take(self) -> None:
         for deleted in [who for who in self._waiting if not isValid(who)]:
             del self._waiting[deleted]

@@ -98,6 +98,15 @@ def test_steps_that_fail_end_and_the_others_go_on(qtbot, who):
     assert done == [("next", 0)]
 
 
+def test_everything_is_done_at_once_for_a_picture(who):
+    done = []
+    turns().ask(who[0], steps("a", 2, done))
+    turns().ask(who[2], steps("hidden", 2, done))
+    turns().finish()
+    assert done == [("a", 0), ("a", 1), ("hidden", 0), ("hidden", 1)]
+    assert not any(map(turns().waits, who))
+
+
 class Noting(PlotView):
     """Notes what it does, and when the event loop came round."""
 
