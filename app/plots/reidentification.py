@@ -146,7 +146,10 @@ def build_class_sizes(data: RiskData, style: PlotStyle) -> PlotFigure:
     figure = PlotFigure(
         style,
         _sizes_headline(data, style),
-        style.say("Share of the records in classes of each size. Left: before. Right: after."),
+        style.say(
+            "Share of the records in classes of each size, from a number up to the next."
+            " Left: before. Right: after."
+        ),
         _sizes_table(data),
         size=(420.0, 270.0),
     )
@@ -155,7 +158,8 @@ def build_class_sizes(data: RiskData, style: PlotStyle) -> PlotFigure:
     places = np.arange(len(before))
     axes.bar(places - 0.2, shares[0], width=0.36, color=style.original, zorder=2)
     axes.bar(places + 0.2, shares[1], width=0.36, color=style.released, zorder=2)
-    axes.set_xticks(places, [_size_name(size) for size in before])
+    # Ranges would run into one another; the numbers that they begin with have room.
+    axes.set_xticks(places, [str(size.least) for size in before])
     top = max(float(shares.max()) * 1.1, 0.05)
     axes.set_ylim(0.0, top)
     ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= min(top, 1.0)]

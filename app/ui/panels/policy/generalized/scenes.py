@@ -64,6 +64,12 @@ def _none_safe(stage: Stage) -> None:
     stage.settle()
 
 
+def _in_a_population(stage: Stage) -> None:
+    page = _searched(stage, tab=2, suppression=0.02, sampling_fraction=0.1)
+    page.beside.ensureWidgetVisible(page.beside.population)
+    stage.settle()
+
+
 _BESIDE = partial(_searched, others=("sex", "region"), sensitive="diagnosis")
 
 GENERALIZED_SCENES = (
@@ -78,5 +84,6 @@ GENERALIZED_SCENES = (
     Scene("generalized-heights", partial(_searched, tab=1, view="heights")),
     Scene("generalized-compared", _compared),
     Scene("generalized-before-after", partial(_searched, tab=2, suppression=0.02)),
+    Scene("generalized-population", _in_a_population),
     Scene("generalized-promise", partial(_searched, tab=3)),
 )
