@@ -155,6 +155,7 @@ def test_where_records_are_drawn_blindly_both_sides_count_together(qtbot, made):
     assert "None of the 40 groups" in text(page.sentence)
     assert "is computed exactly" in text(page.explanation)
     assert "gains" not in text(page.explanation)
+    assert "were no record repeated" in page.curves.figure.subtitle
 
 
 def test_another_epsilon_is_another_question(qtbot, made):
