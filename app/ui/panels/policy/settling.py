@@ -127,14 +127,15 @@ def _tell(panel: Panel, entry: PolicyEntry, moved: dict[str, Statement]) -> None
     names = list(moved)
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {tr('and')} {names[-1]}"
     level = statement_text(mechanism_called(entry.mechanism), moved[names[0]])
-    template = (
-        "{names} is moved to {level}, as far as {entry} may now be told."
+    details = {"names": listed, "level": level, "entry": entry.key}
+    words = (
+        tr("{names} is moved to {level}, as far as {entry} may now be told.", **details)
         if len(names) == 1
-        else "{names} are moved to {level}, as far as {entry} may now be told."
+        else tr("{names} are moved to {level}, as far as {entry} may now be told.", **details)
     )
     panel.tell(
         MessageKind.INFO,
-        tr(template, names=listed, level=level, entry=entry.key),
+        words,
         tr("Nobody can be told more than the most trusted release tells."),
         Action(tr("Undo"), panel.session.undo),
         topic=TOPIC,
