@@ -16,9 +16,10 @@ from app.commands.base import Command, ExitCode
 from app.commands.terminal import Terminal
 from app.engine.errors import Cancelled, SfumatoError
 from app.project.errors import PassphraseError
+from app.project.store import SUFFIX
 
 _EPILOG: Final = """\
-Without a command the window opens.
+Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
 
 The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
 SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     """
     terminal = terminal or Terminal()
     try:
-        parsed = _parser().parse_args(arguments)
+        parsed = _parser().parse_args(_meant(sys.argv[1:] if arguments is None else arguments))
     except SystemExit as ended:
         return int(ended.code or 0)
     try:
@@ -71,6 +72,15 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     except Exception as error:
         terminal.note(_fault(error))
         return ExitCode.FAULT
+
+
+def _meant(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command line as meant: a project's file alone is to be opened.
+
+    A file manager starts the program so, and no command is called like a project's file.
+    """
+    alone = len(arguments) == 1 and Path(arguments[0]).suffix == SUFFIX
+    return ("open", *arguments) if alone else arguments
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""``sfumato open``: the window with a project."""
+"""``sfumato open``: the window, with a project where one is named."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from app.project.errors import ProjectMissing
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("project", type=Path, metavar="PROJECT", help="the project's file")
+    parser.add_argument(
+        "project",
+        type=Path,
+        nargs="?",
+        metavar="PROJECT",
+        help="the project's file; without it the window opens empty",
+    )
 
 
 def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
-    if not arguments.project.is_file():
-        raise ProjectMissing(
-            "There is no project at {path}.", "Check the name.", path=arguments.project
-        )
+    project: Path | None = arguments.project
+    if project is not None and not project.is_file():
+        raise ProjectMissing("There is no project at {path}.", "Check the name.", path=project)
     from app.ui.application import run_window  # noqa: PLC0415 (other commands work without Qt)
 
-    return ExitCode.OK if run_window(arguments.project) == 0 else ExitCode.FAULT
+    return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT
 
 
 COMMAND = Command(
     "open",
-    "Open a project in the window.",
+    "Open the window, with a project where one is named.",
     10,
     _add_arguments,
     _run,
-    ("sfumato open clinic.sfumato",),
+    ("sfumato open clinic.sfumato", "sfumato open"),
 )

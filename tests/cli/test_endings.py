@@ -26,7 +26,14 @@ def descriptor_with(text):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("nonsense",), ("release",), ("--nonsense",), ("init", "p"), ("verify", "b"), ("open",)],
+    [
+        ("nonsense",),
+        ("release",),
+        ("--nonsense",),
+        ("init", "p"),
+        ("verify", "b"),
+        ("a.sfumato", "b"),
+    ],
 )
 def test_a_command_line_that_is_not_understood_ends_with_2(line, arguments, capsys):
     assert line.run(*arguments) == ExitCode.USAGE
@@ -167,7 +174,9 @@ def test_a_project_that_is_not_there_is_named(line, command):
     line.environment["SFUMATO_NEW_PASSPHRASE"] = "x"
     assert line.run(command, line.folder / "none.sfumato") == ExitCode.EXPECTED_ERROR
     expect_error(line, "none.sfumato")
-    assert line.run("open", line.folder / "none.sfumato") == ExitCode.EXPECTED_ERROR
+    for words in (("open", line.folder / "none.sfumato"), (line.folder / "none.sfumato",)):
+        assert line.run(*words) == ExitCode.EXPECTED_ERROR
+        expect_error(line, "none.sfumato")
 
 
 def test_a_file_that_is_no_project_is_named(line):

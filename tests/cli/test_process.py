@@ -95,5 +95,7 @@ def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
     monkeypatch.setattr(application, "run_window", lambda path: opened.append(path) or 0)
     assert made.run() == ExitCode.OK
     assert made.run("open", made.project) == ExitCode.OK
-    assert opened == [None, made.project]
+    assert made.run("open") == ExitCode.OK
+    assert made.run(made.project) == ExitCode.OK
+    assert opened == [None, made.project, None, made.project]
     assert open_window.COMMAND.name == "open"
