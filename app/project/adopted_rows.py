@@ -62,9 +62,9 @@ class FileRows:
             return None
         return int(np.count_nonzero(self.covered)), len(self.covered)
 
-    def at_level(self, level: float) -> Adopted:
-        """Return them as a release at a level."""
-        return Adopted(level, self.values, self.covered)
+    def release_of(self, file: AdoptedFile) -> Adopted:
+        """Return them as what the earlier release of that file is to its ladder."""
+        return Adopted(file.level, self.values, self.covered, file.digest)
 
 
 def read_rungs(
@@ -107,7 +107,7 @@ def read_rungs(
         if file.level in whole:
             continue  # another holder's copy
         rows = read_rows(file, columns, table, part, folders, source)
-        found.append(rows.at_level(file.level))
+        found.append(rows.release_of(file))
         if rows.covered is None:
             whole.add(file.level)
     return tuple(found)

@@ -161,7 +161,7 @@ def examine(
     read = read_file(file.path, claim.options, Part(context, 0.1, 0.4))
     rows = match_rows(file, read, columns, table)
     file = replace(file, part=rows.part)
-    found = mechanism.find_level(*_common(columns, entry.settings, rows.at_level(file.level)))
+    found = mechanism.find_level(*_common(columns, entry.settings, rows.release_of(file)))
     if claim.level is None:
         if not found.usable:
             raise _no_release(file, found)
@@ -226,7 +226,7 @@ def _others(
     for place, other in enumerate(earlier):
         part = Part(context, place / len(earlier), (place + 1) / len(earlier))
         rows = read_rows(other, columns, table, part, folders, source)
-        found.append((other, rows.at_level(other.level)))
+        found.append((other, rows.release_of(other)))
     return found
 
 
@@ -240,7 +240,7 @@ def _judged(
     context: Context,
 ) -> Examination:
     mechanism, settings = adopting(entry), entry.settings
-    release = rows.at_level(file.level)
+    release = rows.release_of(file)
     context.report(0.0, "Examining the release")
     checks = mechanism.check_adopted(*_common(columns, settings, release))
     if not found.usable and not all(check.holds for check in checks):

@@ -29,12 +29,15 @@ class Held:
         What it was made from; None for one that is planned or was adopted.
     planned
         Whether nobody was given it yet.
+    file
+        The digest of the adopted file that it is; empty for a release of the project.
     """
 
     holder: str
     plan: EntryPlan
     source: Source | None = None
     planned: bool = False
+    file: str = ""
 
     @property
     def trust(self) -> float:
@@ -115,7 +118,7 @@ def held_adopted(regenerator: Regenerator) -> tuple[Held, ...]:
                     ladder_of(document, entry, attributes),
                 )
                 if not regenerator.obstacle(plan):
-                    found.append(Held(holder.name, plan))
+                    found.append(Held(holder.name, plan, file=holder.file.digest))
     except SfumatoError:
         pass  # the policy says what is wrong with its settings
     return tuple(found)

@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from app.engine.audit.realized_risk import RealizedRisk, realized_risk
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.audit.realized_coverage import realized_by_coverage
+from app.engine.audit.realized_risk import RealizedRisk
 from app.engine.audit.record_risk import CERTAIN, LIKELY
 from app.engine.columns import Codes
 from app.engine.mechanisms import mechanism_called
@@ -81,7 +85,14 @@ def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context)
         matrix = mechanism_called(plan.mechanism).matrix(plan.level, (attribute,), plan.settings)
         assert matrix is not None  # it has values to count, see `_reason`
         matrices.append(matrix)
-    risk = realized_risk(true, columns, matrices, attribute.frequencies, Part(context, 0.7, 1.0))
+    risk = realized_by_coverage(
+        true,
+        columns,
+        [_covered(regenerator, one) for one in ordered],
+        matrices,
+        attribute.frequencies,
+        Part(context, 0.7, 1.0),
+    )
     return RealizedReport(members, released, risk)
 
 
@@ -205,6 +216,12 @@ def _columns(
             made[plan.level] = attribute.domain.encode(column, attribute.name)
             regenerator.forget()  # the codes are enough, and smaller
     return [made[plan.level] for plan in plans]
+
+
+def _covered(regenerator: Regenerator, held: Held) -> npt.NDArray[np.bool_] | None:
+    """Return which records a holder has anything of, shape (n,); None for all."""
+    adopted = regenerator.adopted(held.plan) if held.file else ()
+    return next((one.covered for one in adopted if one.origin == held.file), None)
 
 
 def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:

@@ -10,13 +10,18 @@ import pytest
 
 from app.engine.adoption_checks import check_ladder, check_uniform
 from app.engine.progress import Silent
+from app.engine.randomness import KeyRing
+from app.engine.retention_matrix import uniform_matrix
 from app.engine.table import Table
 from app.formats.options import RaggedRows
 from app.formats.reading import detect_options
 from app.project.adoption_examination import adopt
 from app.project.errors import AdoptionError
 from app.project.guarantee import guarantee_of
+from app.project.held import held_adopted
 from app.project.model import Recipient
+from app.project.realized import weigh_held
+from app.project.regenerate import Regenerator
 from app.project.release import make_release
 from app.project.released import attributes_of
 from app.project.serialise import document_from_json, document_to_json
@@ -70,6 +75,23 @@ def test_a_file_of_a_part_of_the_records_becomes_a_rung_for_these(tmp_path):
             assert failed(check_uniform(rungs[upper], rungs[lower], 5, lower / upper)) == []
             assert failed(check_ladder(TRUE[rows], rungs[upper], rungs[lower], 5)) == []
     assert (shown[0.7][~HALF] == earlier[~HALF]).mean() < 0.7
+
+
+def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_path):
+    (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
+    average = {}
+    for name, path in (("whole", whole), ("part", part_of(whole, HALF))):
+        told = made.claim(path, 0.7, match=made.by_key(), holder="Old Clinic")
+        document = adopt(settled(), "illness", made.examined(settled(), TABLE, told))
+        regenerator = Regenerator(document, TABLE, KeyRing(bytes(32)))
+        report = weigh_held(regenerator, held_adopted(regenerator), Silent())
+        assert report.members == ("Old Clinic",)
+        average[name] = report.risk.risk.average
+    shares = np.bincount(TRUE, minlength=5) / len(TRUE)
+    earlier = codes(pd.read_csv(whole)["illness"])
+    beliefs = uniform_matrix(0.7, 5).posterior(shares)[earlier, TRUE]
+    assert average["whole"] == pytest.approx(beliefs.mean())
+    assert average["part"] == pytest.approx(np.where(HALF, beliefs, shares[TRUE]).mean())
 
 
 def test_a_release_beside_a_part_verifies(tmp_path):

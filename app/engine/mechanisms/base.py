@@ -115,16 +115,19 @@ class Adopted:
         For each attribute of the policy entry, codes of its domain or numbers, shape (n,).
     covered
         Which records it has, shape (n,); None for all. The values of others mean nothing.
+    origin
+        The digest of the file that it was read from; empty where it is no file.
     """
 
     level: float
     values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
     covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    origin: str = ""
 
     def at(self, rows: Rows) -> Adopted:
         """Return it for some of the rows."""
-        values = {name: shown[rows] for name, shown in self.values.items()}
-        return Adopted(self.level, values, None if self.covered is None else self.covered[rows])
+        known = None if self.covered is None else self.covered[rows]
+        return replace(self, values={k: v[rows] for k, v in self.values.items()}, covered=known)
 
 
 @dataclass(frozen=True)
@@ -160,14 +163,11 @@ class ReleaseRequest:
         return tuple(column.attribute for column in self.columns)
 
     def only(self, record: int) -> ReleaseRequest:
-        """Return the request for one record, by its position.
-
-        Not for mechanisms that need groups: there a record's release depends on others.
-        """
+        """Return the request for one record, by its position; see `at`."""
         return self.at(slice(record, record + 1))
 
     def at(self, rows: Rows) -> ReleaseRequest:
-        """Return the request for some records; not for mechanisms that need groups."""
+        """Return it for some records; not where groups are needed, whose releases hang together."""
         return replace(
             self,
             columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.engine.audit import realized_risk as engine
 from app.engine.audit.coalition_risk import coalition_risk
 from app.engine.audit.known_draws import draw_released, uniforms
+from app.engine.audit.realized_coverage import realized_by_coverage
 from app.engine.audit.realized_risk import realized_risk
 from app.engine.dense_matrix import DenseMatrix
 from app.engine.errors import Cancelled, LadderError, TableError
@@ -151,3 +152,33 @@ def test_it_can_be_cancelled():
     stop = Callback(lambda _share, _text: None, lambda: True)
     with pytest.raises(Cancelled):
         realized_risk(true, [true], LADDERS["uniform"][:1], np.full(3, 1 / 3), stop)
+
+
+def test_where_members_hold_a_part_what_the_others_hold_of_a_record_decides():
+    frequencies = np.array([0.5, 0.3, 0.2])
+    true, shares = records(frequencies, 200)
+    matrices = LADDERS["uneven"]
+    held = released_down(matrices, true)
+    some = np.arange(len(true)) % 3
+    covered = [some == 0, some != 2, some == 0]
+    found = realized_by_coverage(true, held, covered, matrices, shares, Silent())
+    beliefs = []
+    for record, value in enumerate(true):
+        has = [member for member in range(3) if covered[member][record]]
+        seen = [held[member][record] for member in has]
+        belief = joint_belief([matrices[m] for m in has], shares, seen) if has else shares
+        beliefs.append(belief[value])
+    beliefs = np.array(beliefs)
+    assert found.risk.average == pytest.approx(beliefs.mean())
+    assert found.together == pytest.approx(beliefs.mean())
+    assert found.alone == pytest.approx(beliefs.mean())
+    assert found.largest_difference < 1e-12
+    assert found.compared == found.records == len(true)
+    assert found.risk.by_value == pytest.approx([beliefs[true == x].mean() for x in range(3)])
+    assert found.risk.histogram.sum() == pytest.approx(1.0)
+    # Nothing is known of the records that nobody's release has but how frequent values are.
+    nobody = realized_by_coverage(
+        true, held[:1], [np.zeros(len(true), dtype=bool)], matrices[:1], shares, Silent()
+    )
+    assert nobody.risk.average == pytest.approx(shares[true].mean())
+    assert nobody.risk.guessed == pytest.approx(shares.max())
