@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.engine.audit.collusion import restored_alone, restored_together, restored_without
-from app.engine.audit.gaussian_attack import Dependence, errors_by_copies
-from app.engine.covariance import estimate_moments
+from app.engine.audit.form_leak import FormLeaks
+from app.engine.audit.gaussian_attack import Dependence
+from app.engine.audit.gaussian_experiment import Pool, expected_by_copies
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
+from app.engine.mechanisms.forming import form_leaks_of
 from app.engine.progress import Context, Part
 from app.engine.table import Attribute, Table
 from app.plots.collusion_bars import CollusionData, Member
@@ -79,6 +81,8 @@ class ReportMaterial:
         For each policy entry with matrices, what all recipients together restore.
     copies
         For each policy entry of numbers, what all recipients together leave open.
+    forms
+        For each policy entry whose numbers are rounded or bounded, what that gives away.
     releases
         What the ledger has of releases, oldest first.
     entries
@@ -96,6 +100,7 @@ class ReportMaterial:
     plans: Mapping[str, tuple[tuple[str, EntryPlan], ...]]
     coalitions: Mapping[str, CollusionData]
     copies: Mapping[str, CopiesData]
+    forms: Mapping[str, FormLeaks]
     releases: tuple[ReleaseRecord, ...]
     entries: tuple[Entry, ...]
     tampering: str
@@ -133,7 +138,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     attributes = {} if instead else Regenerator(document, table, project.keys).attributes()
     guarantee = guarantee_of(document, attributes)
     plans = {entry.key: _plans(guarantee, entry, releases) for entry in document.policy}
-    coalitions, copies = {}, {}
+    coalitions, copies, forms = {}, {}, {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)
         part = Part(context, 0.2 + 0.8 * place / count, 0.2 + 0.8 * (place + 1) / count)
@@ -141,9 +146,13 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         data = _coalition(entry, plans[entry.key], attributes, part)
         if data is not None:
             coalitions[entry.key] = data
-        pooled = _copies(entry, plans[entry.key], attributes)
-        if pooled is not None:
+        pool = _pool(entry, plans[entry.key], attributes)
+        pooled = None if pool is None else _copies(entry, plans[entry.key], pool)
+        if pool is not None and pooled is not None:
             copies[entry.key] = pooled
+            leaks = form_leaks_of(pool.mechanism, pool.levels, pool.attributes, pool.settings, part)
+            if leaks is not None:
+                forms[entry.key] = leaks
     return ReportMaterial(
         document=document,
         rows=table.rows,
@@ -152,6 +161,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         plans=plans,
         coalitions=coalitions,
         copies=copies,
+        forms=forms,
         releases=releases,
         entries=entries,
         tampering=tampering,
@@ -227,23 +237,25 @@ def _coalition(
     )
 
 
-def _copies(
+def _pool(
     entry: PolicyEntry,
     plans: tuple[tuple[str, EntryPlan], ...],
     attributes: Mapping[str, Attribute],
-) -> CopiesData | None:
-    """Return what all recipients of an entry's numbers leave open; None where it has none."""
-    mechanism = mechanism_called(entry.mechanism)
-    chosen = [attributes[name] for name in entry.attributes]
+) -> Pool | None:
+    """Return the copies that all recipients of an entry's numbers hold; None where it has none."""
+    chosen = tuple(attributes[name] for name in entry.attributes)
     if not plans or any(attribute.numbers is None for attribute in chosen):
         return None
-    levels = [plan.level for _, plan in plans]
+    levels = tuple(plan.level for _, plan in plans)
+    return Pool(mechanism_called(entry.mechanism), entry.settings, chosen, levels)
+
+
+def _copies(
+    entry: PolicyEntry, plans: tuple[tuple[str, EntryPlan], ...], pool: Pool
+) -> CopiesData | None:
+    """Return what all recipients of an entry's numbers leave open together."""
     try:
-        noise = mechanism.noise_covariance(levels[0], chosen, entry.settings)
-        if noise is None:
-            return None
-        covariance = estimate_moments(chosen).covariance
-        errors = errors_by_copies(levels, covariance, noise / levels[0])
+        errors = expected_by_copies(pool)
     except SfumatoError:
         return None  # the promises say what is wrong with the numbers
     return CopiesData(

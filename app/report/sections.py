@@ -20,6 +20,7 @@ from app.plots.collusion_bars import build_collusion_bars
 from app.plots.error_by_copies import build_error_by_copies
 from app.plots.figure import percent
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from app.project.form_leaks import form_leak_sentences
 from app.project.guarantee import asked_instead
 from app.project.ledger import EntryKind
 from app.project.model import PolicyEntry
@@ -173,6 +174,12 @@ def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
     yield Picture(
         partial(build_error_by_copies, data), "What stays open as releases are put together."
     )
+    leaks = material.forms.get(entry.key)
+    if leaks is not None:
+        yield Paragraph(
+            "Numbers are rounded or bounded after the noise, and such releases are no ladder:"
+            f" what pooling them gains was measured. {' '.join(form_leak_sentences(leaks))}"
+        )
 
 
 def _level_text(material: ReportMaterial, plan: EntryPlan) -> str:
