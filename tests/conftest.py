@@ -143,8 +143,14 @@ if HAS_QT:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def collected_at_the_end() -> Iterator[None]:
-    """Free what is left while Qt still stands: interpreters end in no certain order."""
+def collected_at_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Free what is left while Qt still stands: interpreters end in no certain order.
+
+    There is one application in a process, and commands that draw make a lesser one where there
+    is none: so the one that widgets need is there before any test.
+    """
+    if HAS_QT:
+        request.getfixturevalue("qapp")
     yield
     gc.collect()
     if HAS_QT:
