@@ -235,6 +235,10 @@ class Themes(QObject):
             self.changed.emit()
 
     def _apply(self) -> None:
+        # Where one sheet replaces another, Qt styles each widget once more for every widget that
+        # it stands in: seconds in a filled window. Taken off and put on, a sheet goes over each
+        # widget once.
+        self._application.setStyleSheet("")
         self._application.setPalette(self.current.palette())
         self._application.setStyleSheet(self.current.stylesheet())
 

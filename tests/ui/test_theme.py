@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QFontInfo, QPalette
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.plots.style import contrast
 from app.ui.theme import Appearance, Theme, current_theme, font, mix, themes
@@ -69,6 +70,39 @@ def test_the_choice_of_appearance_takes_effect_at_once(themed):
     keeper.set_appearance(Appearance.LIGHT)
     keeper.set_appearance(Appearance.LIGHT)
     assert heard == ["dark", "light"]
+
+
+class Restyled(QLabel):
+    """Counts how often it is styled anew."""
+
+    times = 0
+
+    def changeEvent(self, event):
+        super().changeEvent(event)
+        self.times += event.type() == QEvent.Type.StyleChange
+
+
+def test_a_switch_styles_what_stands_deep_as_often_as_what_stands_on_top(themed, qtbot):
+    page = QWidget()
+    qtbot.addWidget(page)
+    made, inside = [], page
+    for _ in range(12):
+        made.append(Restyled("text", inside))
+        deeper = QWidget(inside)
+        column = QVBoxLayout(inside)
+        column.addWidget(made[-1])
+        column.addWidget(deeper)
+        inside = deeper
+    page.show()
+    for each in made:
+        each.times = 0
+    themes().set_appearance(Appearance.DARK)
+    inks = {each.palette().color(QPalette.ColorRole.WindowText).name().upper() for each in made}
+    assert inks == {current_theme().style.text}
+    times = {each.times for each in made}
+    themes().set_appearance(Appearance.LIGHT)
+    assert len(times) == 1
+    assert max(times) <= 2
 
 
 def test_the_bundled_font_is_used_in_its_four_sizes(themed):
