@@ -269,7 +269,8 @@ def test_a_query_is_answered_by_every_recipient_beside_the_truth(qtbot, made):
     assert (data["truth"] == truth).all()
     assert (data["low"] <= data["estimate"]).all()
     spread = data["high"] - data["low"]
-    assert spread.is_monotonic_increasing
+    # The widest end at what is possible, so that they need not be in order.
+    assert spread.idxmin() == 0
 
 
 def test_the_pool_of_queries_is_answered_worse_by_the_less_trusted(qtbot, made):
