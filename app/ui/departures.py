@@ -28,8 +28,8 @@ FOLDING: Final = 250
 class Departure(QObject):
     """Lets a message go: at once when the person goes elsewhere, else after a while in sight.
 
-    What stands below it moves up slowly, and only while the pointer rests away from it and no
-    button is pressed: nobody clicks beside what they were about to click.
+    What stands around it takes its room slowly, and only while the pointer rests away from it and
+    no button is pressed: nobody clicks beside what they were about to click.
 
     Parameters
     ----------

@@ -157,13 +157,14 @@ def _run(action: Action, _checked: bool = False) -> None:
 class MessageBar(QWidget):
     """Where a panel shows its messages, the newest first; takes no room when it is empty.
 
-    Good news go by themselves once they were seen; everything else stays until it is dismissed
-    or something later takes its place.
+    In a panel it stands below the work, so that a message makes the work lower and moves none of
+    it from under the pointer. Good news go by themselves once they were seen; everything else
+    stays until it is dismissed or something later takes its place.
 
     Parameters
     ----------
     gap
-        The room below the messages, which goes with them.
+        The room above the messages, which goes with them.
     """
 
     SHOWN = 3
@@ -171,7 +172,7 @@ class MessageBar(QWidget):
     def __init__(self, parent: QWidget | None = None, gap: int = 0) -> None:
         super().__init__(parent)
         self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, gap)
+        self._layout.setContentsMargins(0, gap, 0, 0)
         self._layout.setSpacing(Space.INSIDE)
         self._views: list[MessageView] = []
         self.hide()
@@ -190,7 +191,7 @@ class MessageBar(QWidget):
         view = MessageView(message, self)
         view.dismissed.connect(lambda: self._remove(view))
         if message.kind is MessageKind.GOOD:
-            # The last message takes the room below it along.
+            # The last message takes the room above it along.
             departure = Departure(view, lambda: self if len(self._views) == 1 else view)
             departure.gone.connect(lambda: self._remove(view))
         self.setMaximumHeight(_ANY_HEIGHT)  # another one may be folding away

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.jobs.job import BugReport
 from app.project.model import Document
@@ -15,6 +16,7 @@ from app.ui.messages import Message, MessageKind
 from app.ui.panels.base import PanelState
 from app.ui.session import Session
 from app.ui.theme import Appearance, current_theme
+from app.ui.widgets.reading_order import reading_order
 from resources import resource_path
 from tests.ui.hands import (
     click,
@@ -183,6 +185,22 @@ class TestJobsAndMessages:
         window.show_panel("audit")
         window.session.message.emit(Message(MessageKind.INFO, "Something happened."))
         assert messages(window.panels["audit"].messages) == ["Something happened."]
+
+    def test_a_message_moves_nothing_of_the_work_above_it(self, window, qtbot, clinic):
+        load_table(window, qtbot, clinic)
+        panel = window.current
+
+        def places():
+            stops = [stop for stop in reading_order(panel) if not panel.messages.isAncestorOf(stop)]
+            return [stop.mapTo(panel, QPoint(0, 0)) for stop in stops]
+
+        before = places()
+        panel.messages.show_message(Message(MessageKind.DANGER, "Refused.", "Try again."))
+        qtbot.waitUntil(lambda: panel.messages.height() > 0 and panel.messages.isVisible())
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        assert len(before) > 1
+        assert places() == before
+        assert reading_order(panel)[-1].toolTip() == "Dismiss"
 
     def test_a_report_of_the_main_thread_is_shown_too(self, window):
         window.show_bug(BugReport("Drawing", "KeyError", ("KeyError:", "  a.py:1 f: x")))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.project.model import PolicyEntry, Recipient
@@ -118,6 +118,20 @@ def test_recipients_are_moved_and_removed(qtbot, filled):
     assert message.text == "Clinic A was removed."
     message.actions[0].run()
     assert names(filled) == ["Clinic A", "Institute", "Public"]
+
+
+def test_the_switch_keeps_its_place_on_both_ways(qtbot, filled):
+    filled.ways.show_way("perturbed")
+    assert filled.primary.isVisible()
+
+    def place():
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        return filled.ways.segments.mapTo(filled, QPoint(0, 0)), filled.ways.pos()
+
+    before = place()
+    filled.ways.show_way("generalized")
+    assert not filled.primary.isVisible()
+    assert place() == before
 
 
 def test_a_note_is_kept(qtbot, filled):

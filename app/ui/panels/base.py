@@ -68,8 +68,9 @@ class Panel(QWidget):
         page.setSpacing(0)
         page.addLayout(self._build_head())
         page.addSpacing(Space.BETWEEN)
-        page.addWidget(self.messages)
         page.addLayout(self.body, 1)
+        # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
+        page.addWidget(self.messages)
 
     @classmethod
     def translated_title(cls) -> str:
@@ -93,6 +94,9 @@ class Panel(QWidget):
         if self.primary is None:
             self.primary = QPushButton(self)
             self.primary.setProperty("look", "primary")
+            policy = self.primary.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)  # what stands beside it keeps its place
+            self.primary.setSizePolicy(policy)
             self.add_to_head(self.primary)
         self.primary.setText(text)
         if icon:
