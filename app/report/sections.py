@@ -80,9 +80,14 @@ def _promises(material: ReportMaterial) -> Section:
     if instead := asked_instead(material.document):
         return published_promises(instead)
     guarantee = material.guarantee
+    trusted = {promise.entry.key: promise for promise in reversed(guarantee.promises)}
+    told = [
+        f"To {trusted[key].recipient}, trusted most with {key}: {trusted[key].promise.sentence}"
+        for key in dict.fromkeys(promise.entry.key for promise in guarantee.promises)
+    ]
+    told += [guarantee.coalition] if guarantee.coalition else []
     blocks: list[Block] = [
-        Paragraph(sentence, "lead" if place == 0 else "")
-        for place, sentence in enumerate(guarantee.sentences)
+        Paragraph(sentence, "lead" if place == 0 else "") for place, sentence in enumerate(told)
     ]
     if guarantee.cautions:
         blocks += [Paragraph("What weakens the promises:"), Bullets(guarantee.cautions)]
