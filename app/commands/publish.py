@@ -9,6 +9,7 @@ from app.commands.files import source_of
 from app.commands.population import add_population, changes_population, with_population
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
+from app.project.alone import alone_from, publication_limits
 from app.project.publication import publish_table
 
 
@@ -33,7 +34,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             as_zip=arguments.zip,
             override=arguments.override,
         )
+        told = outcome.record.details["alone"]
+        limits = publication_limits(
+            project.document, alone_from(told) if told else None, advice=True
+        )
     terminal.say(str(outcome.path))
+    for limit in limits:
+        terminal.note(limit)
     return ExitCode.OK
 
 

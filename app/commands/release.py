@@ -8,6 +8,7 @@ from app.commands.base import Command, ExitCode, add_bundle, add_project, open_p
 from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
+from app.project.alone import RELEASE_ADVICE, alone_in_release, release_sentence
 from app.project.release import make_release
 
 
@@ -26,7 +27,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     recipients = arguments.recipient
     with open_project(arguments, terminal) as project, terminal.working() as context:
-        table = source_of(project, Part(context, 0.0, 0.2))
+        table = source_of(project, Part(context, 0.0, 0.15))
+        alone = alone_in_release(project.document, table, Part(context, 0.15, 0.2))
         for position, recipient in enumerate(recipients):
             start = 0.2 + 0.8 * position / len(recipients)
             outcome = make_release(
@@ -40,6 +42,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 override=arguments.override,
             )
             terminal.say(str(outcome.path))
+    if alone is not None:
+        terminal.note(release_sentence(alone))
+        if alone.alone:
+            terminal.note(RELEASE_ADVICE)
     return ExitCode.OK
 
 

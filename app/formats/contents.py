@@ -95,6 +95,8 @@ class BundleContents:
         The version of Sfumato that made the release.
     generalized
         How it was generalized; None for a release that was not.
+    limits
+        What no perturbation promises, because of the columns that were not perturbed.
     """
 
     table: Table
@@ -105,6 +107,7 @@ class BundleContents:
     release_id: str
     version: str
     generalized: Generalized | None = None
+    limits: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

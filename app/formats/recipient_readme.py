@@ -60,7 +60,7 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
         data_file=f"data.{format_name}",
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
-        promises=_promises(contents.perturbations) or _NOTHING_PERTURBED,
+        promises=_promises(contents.perturbations, contents.limits) or _NOTHING_PERTURBED,
         reading=_template(f"data-{format_name}").substitute().strip(),
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
@@ -119,7 +119,7 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _promises(perturbations: Sequence[Perturbation]) -> str:
+def _promises(perturbations: Sequence[Perturbation], others: Sequence[str]) -> str:
     """Return every perturbation's promise, and what none of them covers."""
     parts: list[str] = []
     for perturbation in perturbations:
@@ -131,7 +131,7 @@ def _promises(perturbations: Sequence[Perturbation]) -> str:
         ]
         if promise.facts:
             parts.append(_facts(promise.facts))
-    limits = dict.fromkeys(limit for p in perturbations for limit in p.promise.limits)
+    limits = dict.fromkeys((*others, *(one for p in perturbations for one in p.promise.limits)))
     if limits:
         parts.append("### What this does not promise")
         parts.append("\n".join(f"- {_plain(limit, cell=False)}" for limit in limits))

@@ -29,6 +29,12 @@ from app.formats.bundle import BundleContents
 from app.formats.contents import Generalized
 from app.formats.hierarchies import table_of
 from app.formats.tables import format_called
+from app.project.alone import (
+    AloneInPublication,
+    alone_in_publication,
+    publication_limits,
+    told_alone,
+)
 from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from app.project.generalization import Generalization, to_plain
 from app.project.generalizing import (
@@ -81,6 +87,8 @@ class Published:
         What an independent check of its rows found.
     risk
         How likely somebody is found in it (`app.project.population.told`).
+    alone
+        The records that are alone by columns it shows exactly; None where it shows none so.
     """
 
     document: Document
@@ -90,6 +98,7 @@ class Published:
     publication: Publication
     check: PublicationCheck
     risk: dict[str, Any]
+    alone: AloneInPublication | None
 
 
 def publish_table(
@@ -161,8 +170,10 @@ def _published(document: Document, table: Table, context: Context) -> Published:
             " not published.",
             "Look for labels that two classes share, and give them different names.",
         )
-    risk = _risk(document, table, searched.prepared, publication, Part(context, 0.8, 1.0))
-    return Published(document, decided_in(document), searched, node, publication, check, risk)
+    risk = _risk(document, table, searched.prepared, publication, Part(context, 0.8, 0.9))
+    alone = alone_in_publication(document, table, publication, Part(context, 0.9, 1.0))
+    decided = decided_in(document)
+    return Published(document, decided, searched, node, publication, check, risk, alone)
 
 
 def _risk(
@@ -266,6 +277,7 @@ def _details(published: Published) -> dict[str, Any]:
         "open_columns": [str(name) for name in published.publication.frame.columns],
         "generalization": _facts(published),
         "risk": published.risk,
+        "alone": told_alone(published.alone),
     }
 
 
@@ -338,7 +350,10 @@ def generalized_facts(published: Published) -> Generalized:
             "suppression": decided.suppression,
         },
         suppression=left[decided.suppressed] if rows else "",
-        limits=LIMITS,
+        limits=(
+            *publication_limits(published.document, published.alone, advice=False),
+            *LIMITS,
+        ),
         hierarchies={
             hierarchy.column: _above(hierarchy, level, published)
             for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)

@@ -14,6 +14,7 @@ from app.formats.bundle import BundleContents, Perturbation
 from app.formats.tables import format_called
 from app.project.adopted_rows import with_adopted
 from app.project.adoption_ledger import adoptions_to_record
+from app.project.alone import alone_in_release, release_sentence
 from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from app.project.ledger import EntryKind
 from app.project.plan import EntryPlan
@@ -103,8 +104,9 @@ def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
 def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> BundleContents:
     """Compute what a release's bundle holds."""
     material = with_adopted(plan.material, Part(context, 0.0, 0.2), (project.path.parent,))
-    frame = released_by_plan(material, plan.entries, project.keys, Part(context, 0.2, 1.0))
+    frame = released_by_plan(material, plan.entries, project.keys, Part(context, 0.2, 0.9))
     document, table = plan.document, plan.material.table
+    alone = alone_in_release(document, table, Part(context, 0.9, 1.0))
     specs = released_specs(document, table)
     return BundleContents(
         table=released_table(document, table, frame),
@@ -114,6 +116,7 @@ def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> Bund
         title=document.title,
         release_id=plan.release_id,
         version=__version__,
+        limits=() if alone is None else (release_sentence(alone),),
     )
 
 

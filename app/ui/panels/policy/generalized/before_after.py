@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.engine.diversity.risk import Basis
 from app.engine.errors import SfumatoError
 from app.plots.reidentification import RiskData, build_class_sizes, build_reidentification
+from app.project.alone import exact_sentence, publication_sentence
 from app.ui.messages import error_texts
 from app.ui.panels.policy.generalized.computing import View
 from app.ui.panels.policy.generalized.population_card import PopulationCard
@@ -22,7 +23,7 @@ from app.ui.widgets.layout import Card, ScrollPage, label
 from app.ui.widgets.plot_view import PlotView
 from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.widgets.tables import FrameModel, TableView
-from app.ui.wording import grouped, number
+from app.ui.wording import grouped, number, typeset
 
 TABLES_HEIGHT: Final = 270
 WIDE: Final = 700
@@ -42,6 +43,8 @@ class BeforeAfterPage(ScrollPage):
         super().__init__(parent)
         self._view: View | None = None
         self.sentence = label("", "muted", wrap=True)
+        self.exact = label("", "caution", wrap=True)
+        self.exact.hide()
         self.order = Segments([(False, tr("As in the file")), (True, tr("Class by class"))], self)
         self.order.setAccessibleName(tr("Order of the rows"))
         self.order.chosen.connect(lambda _order: self._arrange())
@@ -50,6 +53,7 @@ class BeforeAfterPage(ScrollPage):
         head.addWidget(self.order)
         self.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
         self.column.addLayout(head)
+        self.column.addWidget(self.exact)
         self.before, self.after = TableView(self), TableView(self)
         self.before.setAccessibleName(tr("The table as it is"))
         self.after.setAccessibleName(tr("The table as it is published"))
@@ -96,6 +100,7 @@ class BeforeAfterPage(ScrollPage):
         """Show a table, or why there is none."""
         self._view = view
         self.population.show_view(view)
+        self._show_exact(view)
         if view is None:
             for table in (self.before, self.after, self.statistics):
                 table.setModel(None)
@@ -122,6 +127,14 @@ class BeforeAfterPage(ScrollPage):
         self._show_statistics(view)
         self.sentence.setText(_sentence(view))
 
+    def _show_exact(self, view: View | None) -> None:
+        """Say who is alone by columns that the counts below know nothing of."""
+        alone = view.alone if view is not None else None
+        self.exact.setVisible(alone is not None)
+        if alone is not None:
+            texts = (exact_sentence(alone.exact), publication_sentence(alone))
+            self.exact.setText(" ".join(typeset(text) for text in texts))
+
     def _arrange(self) -> None:
         if self._view is not None:
             order = self._view.grouped if self.order.value else None
@@ -146,6 +159,9 @@ def statistics(view: View) -> pd.DataFrame:
         (tr("Average class"), number(before.average, 4), number(after.average, 4)),
         (tr("People who are unique"), grouped(before.uniques), grouped(after.uniques)),
     ]
+    if view.alone is not None:
+        beside = tr("Unique with what is published as it is")
+        rows.append((beside, grouped(view.alone.before), grouped(view.alone.alone)))
     if after.basis is not Basis.TABLE:
         was, now = (number(risk.population_uniques, 4) for risk in (before, after))
         rows.append((tr("Unique in the population too"), was, now))

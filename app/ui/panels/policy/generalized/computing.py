@@ -21,6 +21,7 @@ from app.engine.diversity.risk import Risk
 from app.engine.errors import SfumatoError
 from app.engine.progress import Context, Part
 from app.engine.table import Table
+from app.project.alone import AloneInPublication, alone_in_publication
 from app.project.generalizing import Prepared, Searched, decided_in, published_table
 from app.project.model import Document
 from app.project.population import PopulationFound, read_population, risks_of
@@ -68,6 +69,8 @@ class View:
         Why it could not be measured by what is known of the population.
     distinct
         For each public column its different values, before and after.
+    alone
+        The records that are alone by columns it shows exactly; None where it shows none so.
     """
 
     publication: Publication
@@ -79,6 +82,7 @@ class View:
     population: PopulationFound | None
     population_problem: SfumatoError | None
     distinct: Mapping[str, tuple[int, int]]
+    alone: AloneInPublication | None
 
     @property
     def left_out(self) -> int:
@@ -140,6 +144,7 @@ def look(
     if publication.suppressed is Suppressed.DROPPED and len(after) < len(before):
         after = after.reindex(before.index)
     kept = publication.frame
+    alone = alone_in_publication(document, table, publication, Part(context, 0.6, 0.7))
     context.report(0.7, "Measuring the risk")
     risks, population, problem = _risks(document, table, searched, publication, known, context)
     return View(
@@ -155,6 +160,7 @@ def look(
             name: (int(before[name].nunique(dropna=False)), int(kept[name].nunique(dropna=False)))
             for name in names
         },
+        alone,
     )
 
 

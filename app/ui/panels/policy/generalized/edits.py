@@ -99,16 +99,6 @@ def usable(document: Document) -> tuple[str, ...]:
     )
 
 
-def left_as_they_are(document: Document) -> tuple[str, ...]:
-    """Return the quasi-identifiers that would be published as they are."""
-    known = decided_in(document).quasi_identifiers
-    return tuple(
-        column.name
-        for column in document.columns
-        if column.role is Role.QUASI_IDENTIFIER and column.name not in known
-    )
-
-
 def question_of(document: Document) -> tuple[object, ...]:
     """Return all that a search depends on: where it is alike, so is what is found."""
     decided = document.generalization

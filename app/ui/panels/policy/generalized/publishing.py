@@ -15,6 +15,7 @@ from app.engine.diversity.criteria import Closeness
 from app.engine.errors import LadderError, SfumatoError
 from app.engine.progress import Context
 from app.formats.tables import all_formats
+from app.project.alone import left_out_sentence, publication_limits
 from app.project.bundle_making import ReleaseOutcome
 from app.project.publication import LIMITS, publish_table
 from app.ui.messages import Action, Message, MessageKind, error_texts
@@ -25,7 +26,7 @@ from app.ui.theme import Space
 from app.ui.widgets.fields import Segments
 from app.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row
 from app.ui.widgets.responsive import ResponsiveRow
-from app.ui.wording import number, spoken
+from app.ui.wording import number, spoken, typeset
 
 JOB: Final = "publish generalized"
 WIDE: Final = 700
@@ -58,8 +59,12 @@ class PublishPage(ScrollPage):
         self.check = Badge("clock", "muted", "")
         self.promise.body.addWidget(self.check)
         self.promise.body.addWidget(label(tr("What it does not promise"), "caption"))
+        self.exact = label("", "caution", wrap=True)
+        self.left_out = label("", "muted", wrap=True)
+        self.promise.body.addWidget(self.exact)
         for limit in LIMITS:
             self.promise.body.addWidget(label(f"•  {spoken(limit)}", "muted", wrap=True))
+        self.promise.body.addWidget(self.left_out)
         self.promise.body.addStretch(1)
         sides = ResponsiveRow(WIDE, parent=self)
         sides.add(self.promise, 3)
@@ -139,10 +144,23 @@ class PublishPage(ScrollPage):
             self.check.show_state("good", "good", tr("Counted again from the rows: it holds"))
         else:
             self.check.show_state("danger", "danger", tr("Counted again from the rows: broken"))
+        self._show_exact()
         reason = self._reason_against()
         self.why.setText(reason)
         self.why.setVisible(bool(reason))
         self.submit.setEnabled(not reason)
+
+    def _show_exact(self) -> None:
+        """Say what goes out as it is, and which other sensitive columns do not go out."""
+        document, view = self._session.document, self._finding.view
+        found = view.alone if view is not None else None
+        limits = publication_limits(document, found, advice=True)
+        for shown, text in (
+            (self.exact, " ".join(typeset(limit) for limit in limits)),
+            (self.left_out, spoken(left_out_sentence(document))),
+        ):
+            shown.setText(f"•  {text}" if text else "")
+            shown.setVisible(bool(text))
 
     def _show_promises(self, lines: list[str]) -> None:
         while self._promises.count():

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.engine.diversity.publication import Suppressed
+from app.project.alone import exact_sentence, publication_advice, published_as_they_are
 from app.project.generalization import CRITERION_KINDS, CriterionChoice, Generalization
 from app.project.model import Document
 from app.ui.panels.policy.generalized import edits
@@ -188,16 +189,10 @@ class RequirementsCard(Card):
                 box.clicked.connect(partial(self._tick, name))
         for name, box in self.boxes.items():
             box.setChecked(name in decided.quasi_identifiers)
-        bare = edits.left_as_they_are(document)
+        bare = published_as_they_are(document)
         self.lacking.setVisible(bool(bare))
-        self.lacking.setText(
-            tr(
-                "{names}: published as they are, and nothing here protects people against whoever"
-                " knows them. Tick them, give them a hierarchy under Attributes, or mark them as"
-                " identifying, so that they are left out.",
-                names=", ".join(bare),
-            )
-        )
+        told = (exact_sentence(bare), publication_advice(bare))
+        self.lacking.setText(" ".join(spoken(text) for text in told))
 
     def _rebuild(self, decided: Generalization, limits: tuple[int, int]) -> None:
         for line in self.criteria:
