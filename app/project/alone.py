@@ -212,7 +212,7 @@ def release_sentence(found: AloneInRelease) -> str:
     if not found.marked:
         return said
     by_marked = Sentence(
-        "By the quasi-identifiers only ({columns}), {alone:,} are alone.",
+        "By the quasi-identifiers only ({columns}) it is {alone:,}.",
         columns=_named(found.marked),
         alone=found.marked_alone,
     )

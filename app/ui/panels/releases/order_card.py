@@ -18,8 +18,10 @@ from PySide6.QtWidgets import (
 
 from app.formats.tables import all_formats
 from app.jobs.job import Job
+from app.ui.panels.releases.alone_note import AloneNote
 from app.ui.panels.releases.making import Order
 from app.ui.panels.releases.recipients_model import LAST, LEVELS, NAME, Candidate, CandidatesModel
+from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import Segments
 from app.ui.widgets.icons import IconLabel
@@ -41,8 +43,9 @@ class OrderCard(Card):
     folder_asked = Signal()
     cancel_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Make releases"), parent=parent)
+        self.alone = AloneNote(session, self)
         self.model = CandidatesModel(self)
         self.table = self._build_table()
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
@@ -66,6 +69,7 @@ class OrderCard(Card):
         ways.add(self._line(self.tr("As"), self.kind))
         self.body.addWidget(ways)
         self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
+        self.body.addWidget(self.alone)
         self.body.addWidget(self.conflict)
         self.body.addWidget(self.progress)
         self.model.ticked.connect(self.changed)

@@ -60,7 +60,7 @@ class ReleasesPanel(Panel):
         self._folder_proposed = ""
         self.setAcceptDrops(True)
         self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
-        self.form = OrderCard(self)
+        self.form = OrderCard(session, self)
         self.ledger = LedgerCard(self)
         self.work = ScrollPage(self)
         self.work.column.setSpacing(Space.BETWEEN)

@@ -1,0 +1,85 @@
+"""Records that are alone in what goes out as it is, counted by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pandas as pd
+
+from app.engine.columns import ColumnSpec, Domain, Kind, Role
+from app.engine.progress import Silent
+from app.engine.table import Table
+from app.project.alone import (
+    alone_from,
+    alone_in_publication,
+    alone_in_release,
+    left_out_sentence,
+    publication_limits,
+    release_sentence,
+    told_alone,
+)
+from app.project.generalization import Generalization
+from app.project.model import Document
+
+FRAME = pd.DataFrame(
+    {
+        "town": ["Bonn", "Bonn", "Bonn", "Lyon", "Lyon", "Rome"],
+        "stay": [1, 1, 2, 2, 2, 2],
+        "ward": ["a", "b", "a", "b", "a", "b"],
+        "illness": ["x", "y", "x", "x", "y", "y"],
+    }
+)
+WARDS = ColumnSpec("ward", Role.SENSITIVE, Kind.CATEGORICAL, Domain(("a", "b")))
+DOCUMENT = Document(
+    columns=(
+        ColumnSpec("town", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL),
+        ColumnSpec("stay", Role.INSENSITIVE, Kind.NUMERIC),
+        WARDS,
+        ColumnSpec("illness", Role.SENSITIVE, Kind.CATEGORICAL, Domain(("x", "y"))),
+    )
+)
+
+
+def test_records_of_a_release_are_counted_by_all_public_columns_and_by_those_marked():
+    found = alone_in_release(DOCUMENT, Table(FRAME), Silent())
+    assert found.columns == ("town", "stay")
+    # Bonn with a stay of 2, and Rome; by the town alone only Rome.
+    assert (found.records, found.alone, found.smallest) == (6, 2, 1)
+    assert (found.marked, found.marked_alone) == (("town",), 1)
+    told = release_sentence(found)
+    assert told.startswith("2 of 6 records are alone in what is released as it is (town and stay)")
+    assert told.endswith("By the quasi-identifiers only (town) it is 1.")
+
+
+def test_a_release_of_sensitive_columns_only_leaves_nobody_alone():
+    alone = replace(DOCUMENT, columns=(WARDS,))
+    assert alone_in_release(alone, Table(FRAME[["ward"]]), Silent()) is None
+
+
+def test_what_a_generalized_table_shows_exactly_is_counted_beside_its_classes():
+    document = replace(DOCUMENT, generalization=Generalization("illness", ("town",)))
+    coarser = FRAME.assign(town=["DE", "DE", "DE", "*", "*", "*"])
+    publication = SimpleNamespace(frame=coarser[["town", "stay", "illness"]])
+    found = alone_in_publication(document, Table(FRAME), publication, Silent())
+    assert found.exact == ("stay",)
+    # The third record has a stay of its own in its class; before, the last was alone as well.
+    assert (found.records, found.alone, found.before, found.smallest) == (6, 1, 2, 1)
+    assert alone_from(told_alone(found)) == found
+    limits = publication_limits(document, found, advice=True)
+    assert limits[0].startswith("stay is published exactly as it is")
+    assert "1 of 6 records is alone" in limits[1]
+    assert limits[2].startswith("Make it a quasi-identifier")
+    assert publication_limits(document, found, advice=False) == limits[:2]
+    assert left_out_sentence(document).startswith("ward is sensitive too and is left out")
+
+
+def test_where_all_is_generalized_nothing_has_to_be_said():
+    document = replace(
+        DOCUMENT,
+        columns=tuple(column for column in DOCUMENT.columns if column.name != "stay"),
+        generalization=Generalization("illness", ("town",)),
+    )
+    publication = SimpleNamespace(frame=FRAME[["town", "illness"]])
+    assert alone_in_publication(document, Table(FRAME), publication, Silent()) is None
+    assert publication_limits(document, None, advice=True) == ()
