@@ -145,8 +145,8 @@ class TracingPrice:
             else ""
         )
         return Sentence(
-            "{most:,.0f} leaked rows, taken by chance, name their recipient with at "
-            "least {confidence:.0%} certainty.{price}",
+            "Leaked rows, taken by chance, name their recipient with at least {confidence:.0%} "
+            "certainty where there are at least {most:,.0f}.{price}",
             most=most,
             confidence=CONFIDENCE,
             price=price,
