@@ -42,10 +42,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 override=arguments.override,
             )
             terminal.say(str(outcome.path))
-    if alone is not None:
+    if alone is not None and alone.alone:
         terminal.note(release_sentence(alone))
-        if alone.alone:
-            terminal.note(RELEASE_ADVICE)
+        terminal.note(RELEASE_ADVICE)
     return ExitCode.OK
 
 

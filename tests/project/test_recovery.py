@@ -21,7 +21,7 @@ from tests.project.making import PASSPHRASE, new_project, noon, table
 
 BEFORE_RECORDED = (
     *("planned", "computed", "noted", "staged", "written", "synced"),
-    *("1", "3", "6", "9"),  # in the midst of computing and of writing
+    *("1", "3", "7", "9"),  # in the midst of computing and of writing
 )
 AFTER_RECORDED = ("prepared", "renamed", "cleared", "completed")
 STEPS = BEFORE_RECORDED + AFTER_RECORDED
