@@ -76,6 +76,31 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     return Promise(sentence, _facts(names, settings, level, uncertainty), limits)
 
 
+def told_apart_over_editions(levels: Sequence[float]) -> str:
+    """Say how often a guess between two histories is right, one spread apart in each edition.
+
+    Noise that is independent from edition to edition counts by its precision: all of it tells
+    the histories apart as one release with σ² = 1/Σ(1/σ²) would.
+
+    Parameters
+    ----------
+    levels
+        σ² of the most trusted release of each edition.
+    """
+    together = chance_to_tell_apart(1.0 / sum(1.0 / level for level in levels))
+    return Sentence(
+        "Between two values, one standard deviation apart, the best guess is right {one} of the"
+        " time where the value stayed, and {together} at worst where it was another in each"
+        " edition and each time one standard deviation apart.",
+        one=_share_rounded_up(chance_to_tell_apart(min(levels))),
+        together=_share_rounded_up(together),
+    )
+
+
+def _share_rounded_up(share: float) -> str:
+    return f"{min(1.0, math.ceil(share * 1000 - 1e-9) / 1000):.1%}"
+
+
 def _facts(
     names: Sequence[str], settings: GaussianSettings, level: float, uncertainty: Uncertainty
 ) -> tuple[Fact, ...]:

@@ -1,13 +1,13 @@
 """What the present settings promise, in plain words: the content of the guarantee card.
 
-Everything is computed from the document and the attributes; nothing is read, released or kept,
-so that it can be asked for at each edit.
+Everything is computed from the document, the attributes and the ledger's releases; nothing is
+read, released or kept, so that it can be asked for at each edit.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,8 +19,10 @@ from app.engine.mechanisms.forming import is_formed
 from app.engine.table import Attribute
 from app.engine.wording import Sentence, joined, listed
 from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
+from app.project.editions import edition_sentences
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.plan import check_policy, plan_entry
+from app.project.records import ReleaseRecord
 
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
@@ -31,6 +33,8 @@ TELLING: Final = Sentence(
     "Attributes that depend on each other tell about each other, so whoever holds several may learn"
     " more of one than its own promise says."
 )
+
+WITHIN_EDITION: Final = Sentence("This holds within each edition of the table.")
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Guarantee:
         What makes the promises weaker than they could be, the worst first.
     instead
         What is asked of a generalized table that takes the place of releases.
+    editions
+        What several editions of the table tell together about a record that changed.
     """
 
     promises: tuple[EntryPromise, ...]
@@ -81,6 +87,7 @@ class Guarantee:
     next_steps: tuple[str, ...]
     cautions: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
+    editions: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -108,8 +115,12 @@ def asked_instead(document: Document) -> tuple[str, ...]:
     return tuple(choice.build().promise for choice in decided.criteria)
 
 
-def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Guarantee:
-    """Compute what a document promises.
+def guarantee_of(
+    document: Document,
+    attributes: Mapping[str, Attribute],
+    releases: Iterable[ReleaseRecord] = (),
+) -> Guarantee:
+    """Compute what a document promises beside the releases that were made.
 
     Parameters
     ----------
@@ -118,6 +129,8 @@ def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Gua
     attributes
         What is known of the policy's attributes, by name (`app.project.released.attributes_of`);
         entries whose attributes are not in it are left out.
+    releases
+        What the ledger tells of; needed wherever the promise is shown to somebody.
 
     Returns
     -------
@@ -137,10 +150,16 @@ def guarantee_of(document: Document, attributes: Mapping[str, Attribute]) -> Gua
                 problems.append(str(error))
         promises += sorted(made, key=lambda promise: -promise.trust)
     steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
+    editions = edition_sentences(document, attributes, releases)
     coalition = ""
     if not steps:
-        coalition = joined(_coalition(document, promises), _formed(document, attributes))
-    return Guarantee(tuple(promises), coalition, steps, _cautions(document, attributes))
+        coalition = joined(
+            _coalition(document, promises),
+            _formed(document, attributes),
+            WITHIN_EDITION if editions else "",
+        )
+    cautions = _cautions(document, attributes)
+    return Guarantee(tuple(promises), coalition, steps, cautions, editions=editions)
 
 
 def _promise(

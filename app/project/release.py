@@ -16,6 +16,7 @@ from app.project.adopted_rows import with_adopted
 from app.project.adoption_ledger import adoptions_to_record
 from app.project.alone import alone_in_release, release_sentence
 from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from app.project.editions import edition_sentences
 from app.project.ledger import EntryKind
 from app.project.plan import EntryPlan
 from app.project.recovery import AtStep, no_step
@@ -108,6 +109,7 @@ def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> Bund
     document, table = plan.document, plan.material.table
     alone = alone_in_release(document, table, Part(context, 0.9, 1.0))
     specs = released_specs(document, table)
+    editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
         table=released_table(document, table, frame),
         columns=tuple(spec for _, spec in specs),
@@ -116,7 +118,7 @@ def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> Bund
         title=document.title,
         release_id=plan.release_id,
         version=__version__,
-        limits=() if alone is None else (release_sentence(alone),),
+        limits=(*(() if alone is None else (release_sentence(alone),)), *editions),
     )
 
 

@@ -136,7 +136,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     # A generalized table in the place of releases needs no policy.
     instead = document.generalization is not None and not document.policy
     attributes = {} if instead else Regenerator(document, table, project.keys).attributes()
-    guarantee = guarantee_of(document, attributes)
+    guarantee = guarantee_of(document, attributes, releases)
     plans = {entry.key: _plans(guarantee, entry, releases) for entry in document.policy}
     coalitions, copies, forms = {}, {}, {}
     for place, entry in enumerate(document.policy):

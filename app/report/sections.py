@@ -89,6 +89,11 @@ def _promises(material: ReportMaterial) -> Section:
     blocks: list[Block] = [
         Paragraph(sentence, "lead" if place == 0 else "") for place, sentence in enumerate(told)
     ]
+    if guarantee.editions:
+        blocks += [
+            Paragraph("What several editions of the table tell together:"),
+            Bullets(guarantee.editions),
+        ]
     if guarantee.cautions:
         blocks += [Paragraph("What weakens the promises:"), Bullets(guarantee.cautions)]
     if not guarantee.complete:

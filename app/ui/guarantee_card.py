@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.engine.mechanisms.base import Fact
 from app.project.guarantee import EntryPromise, Guarantee, asked_instead, guarantee_of
+from app.ui.records import releases_of
 from app.ui.session import Session
 from app.ui.theme import Space, TextSize, font
 from app.ui.widgets.fields import ChoiceField
@@ -65,7 +66,13 @@ class GuaranteeCard(QFrame):
         self._timer.setSingleShot(True)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self.refresh)
-        for signal in (session.document_changed, session.table_changed, session.attribute_changed):
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.attribute_changed,
+            session.ledger_changed,
+            session.project_changed,
+        ):
             signal.connect(self._soon)
         self.set_compact(False)
         self.refresh()
@@ -120,7 +127,7 @@ class GuaranteeCard(QFrame):
         elif instead := asked_instead(session.document):
             found = Guarantee((), "", (), (), instead)
         else:
-            found = guarantee_of(session.document, attributes)
+            found = guarantee_of(session.document, attributes, releases_of(session))
         if found == self._shown:
             return
         self._shown = found
@@ -156,6 +163,9 @@ class GuaranteeCard(QFrame):
         if self._shown.coalition:
             lines.addWidget(Rule())
             lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+        if self._shown.editions:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Editions"), self._shown.editions))
         if self._shown.cautions:
             lines.addWidget(Rule())
             lines.addLayout(self._cautions(self._shown.cautions))

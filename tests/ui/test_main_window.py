@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.engine.progress import Silent
 from app.jobs.job import BugReport
 from app.project.model import Document
+from app.project.release import make_release
 from app.ui.dialogs.about import AboutDialog
 from app.ui.dialogs.bug import BugDialog
 from app.ui.main_window import MainWindow
@@ -18,6 +22,7 @@ from app.ui.session import Session
 from app.ui.theme import Appearance, current_theme
 from app.ui.widgets.reading_order import reading_order
 from resources import resource_path
+from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import (
     click,
     dialog_of,
@@ -235,6 +240,23 @@ class TestGuarantee:
         assert "Retention probability" not in window.guarantee.text()
         press(window.guarantee, "All figures")
         assert "Retention probability" in window.guarantee.text()
+
+    def test_the_card_tells_of_editions_once_a_second_one_is_released(
+        self, window, qtbot, tmp_path
+    ):
+        session = window.session
+        open_clinic(session, replace(protected(), record_key="name"))
+        with save_clinic(session, tmp_path) as project:
+            folder = tmp_path / "out"
+            make_release(project, session.table, "Institute", folder, "csv", Silent())
+            session.ledger_changed.emit()
+            qtbot.waitUntil(lambda: "odds" in window.guarantee.text())
+            assert "edition" not in window.guarantee.text()
+            later = replace(session.document.source, digest="1" * 64)
+            session.edit("Accept an edition", replace(session.document, source=later))
+            qtbot.waitUntil(lambda: "from 2 editions" in window.guarantee.text())
+            assert "changed for certain" in window.guarantee.text()
+            session.set_project(None)
 
 
 def test_a_window_starts_and_ends_without_anything_open(themed, answers, tmp_path):

@@ -379,6 +379,24 @@ class Mechanism(ABC):
     def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
         """Return what a release at this level promises."""
 
+    def lost_by_changing(
+        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+    ) -> str:
+        """Say what a record loses at worst whose value was another in each edition.
+
+        Parameters
+        ----------
+        levels
+            The most trusted level at which each edition is released, at least two.
+
+        Returns
+        -------
+        str
+            Empty where no figure bounds the loss.
+        """
+        del levels, attributes, settings
+        return ""
+
     @abstractmethod
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings

@@ -132,6 +132,25 @@ class CategoricalMechanism(Mechanism):
             domain, upper.columns[name], upper.level, lower.columns[name], lower.level
         )
 
+    def lost_by_changing(
+        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+    ) -> str:
+        """Say the sum of the losses ε: each value has draws of its own, whose losses add up."""
+        losses = [
+            fact.value
+            for level in levels
+            for fact in self.promise(level, attributes, settings).facts
+            if fact.symbol == "ε"
+        ]
+        if len(losses) < len(levels) or not math.isfinite(sum(losses)):
+            return ""
+        return Sentence(
+            "If its value was another in each edition, the loss is ε = {total} at worst, where it"
+            " is {one} for a value that stayed.",
+            total=f"{math.ceil(sum(losses) * 1000 - 1e-9) / 1000:.4g}",
+            one=f"{math.ceil(max(losses) * 1000 - 1e-9) / 1000:.4g}",
+        )
+
     @staticmethod
     def matrix_terms(matrix: PerturbationMatrix) -> Mapping[str, Statement]:
         """Return a matrix's promise as γ, as ε and as ρ2 for a ρ1 of `USUAL_RHO1`."""

@@ -27,7 +27,7 @@ from app.engine.errors import PolicyError
 from app.engine.gaussian_checks import check_noise, check_noise_between
 from app.engine.gaussian_columns import noisy_of, series_of, values_of
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_promise import promise_of
+from app.engine.gaussian_promise import promise_of, told_apart_over_editions
 from app.engine.gaussian_release import Recipe, release_numbers
 from app.engine.gaussian_settings import (
     FORM_SETTINGS,
@@ -279,6 +279,13 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         """Return what a release at this level promises, computed from the covariance."""
         names = [attribute.name for attribute in attributes]
         return promise_of(names, self.read(attributes, settings), check_noise_level(level))
+
+    def lost_by_changing(
+        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+    ) -> str:
+        """Say how well two histories of values can be told apart, from noise in each edition."""
+        del attributes, settings
+        return told_apart_over_editions([check_noise_level(level) for level in levels])
 
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings

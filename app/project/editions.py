@@ -1,0 +1,106 @@
+"""What several editions of the source table tell together about a record that changed.
+
+A record's draws follow from its identifier and its true value. A record whose value stays shows
+the same in every edition; one whose value changed is drawn afresh, so that a shown value that
+changed proves it, and the record loses once for each value it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.engine.errors import SfumatoError
+from app.engine.mechanisms import mechanism_called
+from app.engine.table import Attribute
+from app.engine.wording import Sentence, joined
+from app.project.adopted_holders import rung_holders
+from app.project.model import Document, PolicyEntry
+from app.project.plan import plan_entry
+from app.project.records import ReleaseRecord
+from app.project.standing import rows_of
+
+
+def edition_sentences(
+    document: Document,
+    attributes: Mapping[str, Attribute],
+    releases: Iterable[ReleaseRecord],
+) -> tuple[str, ...]:
+    """Say what the editions tell together, one sentence a policy entry; most often nothing.
+
+    Parameters
+    ----------
+    document
+        The policy, its recipients, and the edition that the next release is made from.
+    attributes
+        What is known of the policy's attributes, by name; entries that lack one are left out.
+    releases
+        What the ledger tells of.
+    """
+    made = [record for record in releases if record.counts]
+    told = []
+    for entry in document.policy:
+        if set(entry.attributes) <= set(attributes):
+            levels = _levels_by_edition(document, entry, attributes, made)
+            if len(levels) > 1:
+                told.append(_sentence(entry, attributes, levels))
+    return tuple(told)
+
+
+def _levels_by_edition(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    made: Sequence[ReleaseRecord],
+) -> list[float]:
+    """Return the most trusted level at which each edition of an entry is or will be released."""
+    found: dict[tuple[str, int, str], list[float]] = {}
+    for record in made:
+        for plan in record.plans:
+            if (plan.attributes, plan.mechanism) == (entry.attributes, entry.mechanism):
+                found.setdefault(rows_of(record.source), []).append(plan.level)
+    if document.source is not None:
+        planned = _planned_levels(document, entry, attributes)
+        if planned:
+            found.setdefault(rows_of(document.source), []).extend(planned)
+    trust = mechanism_called(entry.mechanism).trust
+    return [max(levels, key=trust) for levels in found.values()]
+
+
+def _planned_levels(
+    document: Document, entry: PolicyEntry, attributes: Mapping[str, Attribute]
+) -> list[float]:
+    levels = []
+    for recipient in document.recipients:
+        try:
+            levels.append(plan_entry(document, entry, attributes, recipient).level)
+        except SfumatoError:
+            continue  # the guarantee says what this recipient lacks
+    return levels
+
+
+def _sentence(
+    entry: PolicyEntry, attributes: Mapping[str, Attribute], levels: Sequence[float]
+) -> str:
+    mechanism = mechanism_called(entry.mechanism)
+    if mechanism.needs_groups:
+        proof = Sentence(
+            "A record that shows another value in a later edition, released alike, proves that a"
+            " true value in its group changed; a group in which none did shows the same."
+        )
+    else:
+        proof = Sentence(
+            "A record that shows another value in a later edition, released alike, has changed"
+            " for certain; a record that did not change shows the same."
+        )
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    return joined(
+        Sentence(
+            "{key} is released from {count} editions of the table.",
+            key=entry.key,
+            count=len(levels),
+        ),
+        proof,
+        Sentence("A record that changed loses once for each value it had."),
+        # The law of what is fitted to an earlier release knows one value of each record.
+        "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
+    )
