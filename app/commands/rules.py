@@ -8,6 +8,7 @@ from pathlib import Path
 from app.commands.base import Command, ExitCode, add_project, open_project
 from app.commands.files import read_text, source_of
 from app.commands.terminal import Terminal
+from app.engine.noisy_statistics import KeyedNoise
 from app.project.rules import apply_rules, rules_of
 
 
@@ -27,7 +28,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal) as project:
         with terminal.working() as context:
             table = source_of(project, context)
-        project.save_document(apply_rules(rules, table, project.document, arguments.apply.parent))
+        noise = KeyedNoise(project.keys)
+        folder = arguments.apply.parent
+        project.save_document(apply_rules(rules, table, project.document, folder, noise))
     terminal.note("The rules are applied.")
     return ExitCode.OK
 

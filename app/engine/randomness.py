@@ -144,6 +144,19 @@ class KeyRing:
         """Return the key that turns record keys into record identifiers."""
         return self._derive(RECORD_KEY_PURPOSE)
 
+    def for_statistics(self, what: str, drawn_for: str) -> AttributeKey:
+        """Return the key of the noise of some statistics of the table.
+
+        Parameters
+        ----------
+        what
+            What is measured.
+        drawn_for
+            A digest of the exact statistics, and how much noise there is to be: other
+            statistics get noise that has nothing to do with this one's.
+        """
+        return self._derive("statistics", what, drawn_for)
+
     def _derive(self, *parts: str) -> AttributeKey:
         # JSON keeps the parts apart: no two lists of parts give one text.
         label = json.dumps(["sfumato", 1, *parts]).encode()

@@ -8,12 +8,17 @@ from dataclasses import replace
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Statement
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.table import Attribute
 from app.project.model import Document, PolicyEntry
 
 
 def with_members(
-    document: Document, key: str, members: Sequence[str], known: Mapping[str, Attribute]
+    document: Document,
+    key: str,
+    members: Sequence[str],
+    known: Mapping[str, Attribute],
+    noise: KeyedNoise,
 ) -> Document:
     """Let a policy entry protect these attributes together.
 
@@ -30,6 +35,8 @@ def with_members(
         The attributes that it is to cover, at least one of those it covers now.
     known
         Every attribute concerned, by name.
+    noise
+        Draws noise for statistics of the table.
 
     Raises
     ------
@@ -46,11 +53,15 @@ def with_members(
             groups = [joined, *((name,) for name in left)]
         else:
             groups = [tuple(name for name in entry.attributes if name not in joined)]
-        policy += [(_regrouped(entry, group, known), entry) for group in filter(None, groups)]
+        policy += [
+            (_regrouped(entry, group, known, noise), entry) for group in filter(None, groups)
+        ]
     return _with_policy(document, policy, known)
 
 
-def without_stray_attributes(document: Document, known: Mapping[str, Attribute]) -> Document:
+def without_stray_attributes(
+    document: Document, known: Mapping[str, Attribute], noise: KeyedNoise
+) -> Document:
     """Take what is not sensitive any more out of the policy; the rest stays protected.
 
     An entry none of whose attributes is sensitive goes, with every level stated for it. One that
@@ -63,6 +74,8 @@ def without_stray_attributes(document: Document, known: Mapping[str, Attribute])
         The columns, with their roles as they are now, and the policy.
     known
         Every attribute that is left in an entry, by name, as far as it is known.
+    noise
+        Draws noise for statistics of the table.
     """
     sensitive = {column.name for column in document.sensitive}
     policy: list[tuple[PolicyEntry, PolicyEntry]] = []
@@ -71,7 +84,8 @@ def without_stray_attributes(document: Document, known: Mapping[str, Attribute])
         if not left:
             continue
         try:
-            changed = _regrouped(entry, left, known) if set(left) <= set(known) else entry
+            known_all = set(left) <= set(known)
+            changed = _regrouped(entry, left, known, noise) if known_all else entry
         except SfumatoError:
             changed = entry
         policy.append((changed, entry))
@@ -101,7 +115,10 @@ def _with_policy(
 
 
 def _regrouped(
-    entry: PolicyEntry, names: tuple[str, ...], known: Mapping[str, Attribute]
+    entry: PolicyEntry,
+    names: tuple[str, ...],
+    known: Mapping[str, Attribute],
+    noise: KeyedNoise,
 ) -> PolicyEntry:
     """Return an entry for other attributes, with as much of its settings as fits them."""
     if names == entry.attributes:
@@ -109,9 +126,9 @@ def _regrouped(
     attributes = tuple(known[name] for name in names)
     mechanism = mechanism_called(entry.mechanism)
     mechanism.check_attributes(attributes)
-    return PolicyEntry(
-        names, entry.mechanism, dict(mechanism.resettled(attributes, entry.settings))
-    )
+    chosen = mechanism.resettled(attributes, entry.settings)
+    settings = mechanism.complete_settings(attributes, chosen, noise)
+    return PolicyEntry(names, entry.mechanism, dict(settings))
 
 
 def _restated(

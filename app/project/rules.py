@@ -23,7 +23,9 @@ from app.engine.columns import (
 from app.engine.errors import DomainError, SfumatoError
 from app.engine.mechanisms import all_mechanisms, mechanism_called
 from app.engine.mechanisms.base import Mechanism, Statement
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.profile import propose_columns
+from app.engine.randomness import KeyRing
 from app.engine.table import Table, encode_column, proposed_domain
 from app.engine.values import Value
 from app.formats.options import ReadOptions
@@ -33,6 +35,7 @@ from app.project.rules_generalization import generalization_in
 from app.project.rules_hierarchies import hierarchies_in
 from app.project.rules_reading import RulesText, Section, suggestion
 from app.project.rules_writing import FORMAT, rules_of
+from app.project.secret import ProjectSecret
 
 __all__ = ["apply_rules", "reading_options_in", "rules_of"]
 
@@ -50,14 +53,18 @@ def reading_options_in(text: str) -> dict[str, Any] | None:
 
 
 def apply_rules(
-    text: str, table: Table, document: Document, folder: Path | None = None
+    text: str,
+    table: Table,
+    document: Document,
+    folder: Path | None = None,
+    noise: KeyedNoise | None = None,
 ) -> Document:
     """Return the document with what the rules decide.
 
-    Every column of the table needs a role: in the rules, or by their ``other_columns``. A
-    sensitive categorical column without a list of values gets the values that occur in the
-    table, so that its domain is fixed from here on. Title and source stay where the rules
-    say nothing of them; how the table is read is up to the caller (`reading_options_in`).
+    Every column needs a role: in the rules, or by their ``other_columns``. A sensitive
+    categorical column without a list of values gets those that occur, so that its domain is
+    fixed from here on. Title and source stay where the rules say nothing of them; how the
+    table is read is up to the caller (`reading_options_in`).
 
     Parameters
     ----------
@@ -68,8 +75,9 @@ def apply_rules(
     document
         What is decided so far.
     folder
-        Where the rules file lies, which is where the files that it names are looked for:
-        hierarchies, and other holders' tables.
+        Where the files that the rules name are looked for.
+    noise
+        Draws noise for statistics of the table, kept in the document; a passing one where absent.
 
     Raises
     ------
@@ -82,16 +90,15 @@ def apply_rules(
     record_key = _record_key(rules, table)
     _check_reading(rules.section("reading"))
     columns = _columns(rules, table)
+    noise = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
-    generalization = generalization_in(
-        rules.section("generalization"), columns, hierarchies, folder
-    )
-    policy = tuple(_entry(section, columns, table) for section in rules.sections("policy"))
+    generalizing = rules.section("generalization")
+    generalization = generalization_in(generalizing, columns, hierarchies, folder)
+    drawing = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
+    policy = tuple(_entry(section, columns, table, drawing) for section in rules.sections("policy"))
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
     rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
-    spacing = rules.number("level_spacing") or 0.0
-    rules.finish()
     settled = replace(
         document,
         title=document.title if title is None else title,
@@ -102,8 +109,15 @@ def apply_rules(
         hierarchies=hierarchies,
         generalization=generalization,
     )
+    return _spaced(settled, rules)
+
+
+def _spaced(document: Document, rules: Section) -> Document:
+    """Return the document with the spacing of levels, the last key of the rules."""
+    spacing = rules.number("level_spacing") or 0.0
+    rules.finish()
     try:
-        return with_spacing(settled, spacing)
+        return with_spacing(document, spacing)
     except SfumatoError as error:
         raise rules.explained("level_spacing", error) from None
 
@@ -268,7 +282,9 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
     return item, label
 
 
-def _entry(section: Section, columns: tuple[ColumnSpec, ...], table: Table) -> PolicyEntry:
+def _entry(
+    section: Section, columns: tuple[ColumnSpec, ...], table: Table, noise: KeyedNoise
+) -> PolicyEntry:
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     attributes = section.texts("attributes") or ()
     if not attributes:
@@ -301,7 +317,7 @@ def _entry(section: Section, columns: tuple[ColumnSpec, ...], table: Table) -> P
             encode_column(table, find_column(columns, attribute)).attribute
             for attribute in attributes
         )
-        return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings))
+        return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings, noise))
     except SfumatoError as error:
         raise section.explained("settings", error) from None
 

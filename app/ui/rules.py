@@ -69,7 +69,7 @@ class Rules(QObject):
     def apply(self, path: Path) -> None:
         """Apply a rules file to the open table, as one step that can be undone."""
         session = self._session
-        table, document = session.table, session.document
+        table, document, noise = session.table, session.document, session.noise
         if table is None:
             self._say(
                 MessageKind.INFO,
@@ -85,7 +85,7 @@ class Rules(QObject):
                 raise SfumatoError(
                     "{path} is not a text file in UTF-8.", "Choose a rules file.", path=path
                 ) from None
-            return apply_rules(text, table, document, path.parent)
+            return apply_rules(text, table, document, path.parent, noise)
 
         def applied(changed: Document) -> None:
             session.edit(self.tr("Apply rules"), changed)

@@ -114,7 +114,7 @@ class Stage:
         document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
         if with_rules:
             text = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
-            document = apply_rules(text, table, document)
+            document = apply_rules(text, table, document, noise=self.session.noise)
         self.session.open_table("Open", table, document)
         self.settle()
         return table
@@ -131,7 +131,7 @@ class Stage:
         entries = []
         for group in groups:
             columns = [encode_column(table, document.column(name)).attribute for name in group]
-            settings = mechanism.default_settings(columns)
+            settings = mechanism.first_settings(columns, self.session.noise)
             entries.append(PolicyEntry(group, mechanism.name, settings))
         stated = mechanism.default_statements(len(document.recipients))
         recipients = tuple(

@@ -17,6 +17,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.engine.columns import ColumnSpec
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import all_mechanisms
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.randomness import KeyRing
 from app.engine.table import EncodedColumn, Table
 from app.jobs.runner import JobRunner
@@ -139,6 +140,11 @@ class Session(QObject):
         if self._project is not None:
             return self._project.keys
         return self._passing_keys
+
+    @property
+    def noise(self) -> KeyedNoise:
+        """What draws noise for statistics of the table; what is drawn is kept in the settings."""
+        return KeyedNoise(self.keys)
 
     # ----- edits
 

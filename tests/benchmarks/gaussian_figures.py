@@ -28,6 +28,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.noise_level import on_grid
 from app.engine.progress import Silent
 from app.engine.table import Attribute
+from tests.noise import NOISE
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"
 COPIES = (1, 2, 5, 10, 20, 30)
@@ -61,7 +62,7 @@ def experiment_on(columns: dict[str, np.ndarray]) -> Experiment:
     attributes = tuple(
         Attribute(name, Kind.NUMERIC, numbers=values) for name, values in columns.items()
     )
-    settings = mechanism.complete_settings(attributes, {})
+    settings = mechanism.complete_settings(attributes, {}, NOISE)
     return make_experiment(Pool(mechanism, settings, attributes, tuple(levels())), None, Silent())
 
 

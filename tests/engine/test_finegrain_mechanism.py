@@ -11,6 +11,7 @@ from app.engine.mechanisms.finegrain import largest_level
 from app.engine.privacy import gamma_for_rho, retention_for_gamma
 from app.engine.retention_matrix import RetentionMatrix
 from tests.engine.categories import column_of, joint_of_chain, released, request_for
+from tests.noise import NOISE
 
 FINE = mechanism_called("finegrain")
 EXAMPLE = {
@@ -31,12 +32,12 @@ def column():
 
 @pytest.fixture(scope="module")
 def settings(column):
-    return FINE.complete_settings((column.attribute,), EXAMPLE)
+    return FINE.complete_settings((column.attribute,), EXAMPLE, NOISE)
 
 
 @pytest.fixture(scope="module")
 def strict(column):
-    return FINE.complete_settings((column.attribute,), {**EXAMPLE, "mode": "strict"})
+    return FINE.complete_settings((column.attribute,), {**EXAMPLE, "mode": "strict"}, NOISE)
 
 
 def test_the_papers_example_gives_the_matrix_of_figure_2b(column, settings):
@@ -115,7 +116,9 @@ def test_limits_of_a_recipient_are_met_by_the_largest_level(column, strict):
 def test_a_profile_of_one_probability_has_the_uniform_ladders_matrix_to_the_last_bit():
     column = column_of([100, 100, 100, 100])
     limits = [{"value": v, "rho1": 0.1, "rho2": 0.4} for v in ("SARS", "HIV", "H1N1", "cancer")]
-    settings = FINE.complete_settings((column.attribute,), {"mode": "strict", "limits": limits})
+    settings = FINE.complete_settings(
+        (column.attribute,), {"mode": "strict", "limits": limits}, NOISE
+    )
     level = FINE.level({"trust_factor": 1.0}, (column.attribute,), settings)
     kept = retention_for_gamma(gamma_for_rho(0.1, 0.4), 4)
     assert level == kept
@@ -141,7 +144,7 @@ def test_more_trust_than_the_limits_allow_is_counted_in_the_promise(column, stri
 
 def test_next_months_frequencies_leave_a_stored_profile_as_it_is(strict):
     later = column_of([10, 500, 20, 4000])
-    assert FINE.complete_settings((later.attribute,), strict) == strict
+    assert FINE.complete_settings((later.attribute,), strict, NOISE) == strict
 
 
 def test_proportional_profiles_share_a_ladder_and_others_do_not(column, settings, strict):
@@ -177,7 +180,7 @@ def test_settings_without_a_fitting_profile_are_refused(column, profile):
 
 def test_a_domain_of_one_value_is_refused():
     with pytest.raises(PolicyError, match="single value"):
-        FINE.default_settings((column_of([10]).attribute,))
+        FINE.first_settings((column_of([10]).attribute,), NOISE)
 
 
 def test_the_largest_level_for_loose_limits_is_the_top():

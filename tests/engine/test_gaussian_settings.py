@@ -20,6 +20,7 @@ from tests.engine.numbers import (
     people,
     released,
 )
+from tests.noise import NOISE
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
@@ -50,7 +51,7 @@ def test_a_ladder_is_the_attributes_and_the_covariance_of_the_noise():
 
 def test_the_moments_are_settled_once():
     moved = people(seed=6)
-    kept = GAUSSIAN.complete_settings(attributes_of(moved), PROPORTIONAL)
+    kept = GAUSSIAN.complete_settings(attributes_of(moved), PROPORTIONAL, NOISE)
     assert kept == PROPORTIONAL
     chosen = {"noise": "separate", "rounding": {"age": 1, "income": 10}}
     again = GAUSSIAN.resettled(BOTH[:1], {**PROPORTIONAL, **chosen})

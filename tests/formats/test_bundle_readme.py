@@ -28,6 +28,7 @@ from app.formats.recipient_readme import readme_of
 from resources import resource_path
 from tests.formats.bundles import FORMATS, ILLNESSES, case, code_blocks, perturbed, plain_contents
 from tests.formats.r_syntax import r_problems
+from tests.noise import NOISE
 
 RSCRIPT = shutil.which("Rscript")
 NAMES_OF_ESTIMATES = ["count", "standard_error", "low", "high"]
@@ -178,7 +179,7 @@ def test_every_mechanism_has_a_guide_that_can_be_filled_in(name):
         mechanism.check_attributes(chosen)
     except Exception:
         pytest.skip("another kind of attribute")
-    settings = mechanism.default_settings(chosen)
+    settings = mechanism.first_settings(chosen, NOISE)
     (statement,) = mechanism.default_statements(1)
     level = mechanism.level(statement, chosen, settings)
     contents = case().contents

@@ -17,6 +17,7 @@ from app.project.model import Document, PolicyEntry, Recipient, Source
 from app.project.release import make_release
 from app.project.store import ProjectFile
 from app.project.verify import VerificationReport, verify_bundle
+from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS = 600
@@ -57,7 +58,7 @@ def a_document(table: Table, settings: Mapping[str, object] | None = None) -> Do
     attributes = [
         encode_column(table, spec).attribute for spec in columns() if spec.name in TOGETHER
     ]
-    chosen = mechanism_called("gaussian").complete_settings(attributes, dict(settings or {}))
+    chosen = mechanism_called("gaussian").complete_settings(attributes, dict(settings or {}), NOISE)
     return Document(
         title="Wages",
         source=Source("/data/wages.csv", "cd" * 32, table.rows),

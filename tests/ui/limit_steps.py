@@ -17,6 +17,7 @@ from app.project.model import Document, PolicyEntry, Recipient
 from app.ui.panels.policy.editors.finegrain_parts.model import (
     LOW,
 )
+from tests.noise import NOISE
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 DISEASES = ("SARS", "HIV", "H1N1", "cancer")
@@ -44,7 +45,7 @@ def open_values(
     attribute = session.attribute("disease").attribute
     mechanism = mechanism_called(by)
     stated = settings or mechanism.default_settings((attribute,))
-    stated = mechanism.complete_settings((attribute,), stated)
+    stated = mechanism.complete_settings((attribute,), stated, NOISE)
     session.edit(
         "Protect",
         Document(

@@ -13,6 +13,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.table import Table, encode_column
 from app.project.model import Document, PolicyEntry, Recipient
 from app.ui.session import Session
+from tests.noise import NOISE
 
 KEY = "age + income"
 LEVELS = {"Clinic A": 0.25, "Institute": 1.0, "Public": 4.0}
@@ -57,7 +58,7 @@ def protected(
     entries = []
     for group in groups:
         attributes = [encode_column(table, document.column(name)).attribute for name in group]
-        chosen = gaussian.complete_settings(attributes, settings)
+        chosen = gaussian.complete_settings(attributes, settings, NOISE)
         entries.append(PolicyEntry(group, "gaussian", chosen))
     recipients = tuple(
         Recipient(name, {entry.key: {"sigma_squared": level} for entry in entries})

@@ -19,6 +19,7 @@ from app.ui.panels.audit.pages.count_queries import CountQueriesPage
 from app.ui.panels.audit.pages.group_risk import GroupRiskPage
 from app.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage
 from app.ui.panels.base import PanelState
+from tests.noise import NOISE
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click
 
@@ -144,7 +145,7 @@ def test_where_records_are_drawn_blindly_both_sides_count_together(qtbot, made):
     known = (page.session.attribute("disease").attribute,)
     document = replace(
         page.session.document,
-        policy=(PolicyEntry(("disease",), "reconstruction", drawn.default_settings(known)),),
+        policy=(PolicyEntry(("disease",), "reconstruction", drawn.first_settings(known, NOISE)),),
         recipients=(Recipient("Clinic A", {"disease": {"retention_probability": 0.25}}),),
     )
     page.session.edit("Protect groups", document)
@@ -222,7 +223,7 @@ def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     page = made(GroupRiskPage, protected())
     fine = mechanism_called("finegrain")
     known = (page.session.attribute("disease").attribute,)
-    limits = fine.complete_settings(known, fine.default_settings(known))
+    limits = fine.complete_settings(known, fine.default_settings(known), NOISE)
     recipient = Recipient("Clinic A", {"disease": fine.default_statements(1)[0]})
     document = replace(
         page.session.document,

@@ -12,6 +12,7 @@ from app.engine.table import encode_column
 from app.ui.panels.attributes import PANEL
 from app.ui.panels.attributes.edits import with_roles
 from app.ui.panels.base import PanelState
+from tests.noise import NOISE
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import choose
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected
@@ -85,9 +86,9 @@ def test_one_of_several_that_is_sensitive_no_more_leaves_the_others_protected(pa
 
 def test_where_nobody_knows_the_others_the_entry_waits_to_be_mended():
     document = protected()
-    changed = with_roles(document, ["income"], Role.INSENSITIVE, {})
+    changed = with_roles(document, ["income"], Role.INSENSITIVE, {}, NOISE)
     assert changed.policy == document.policy
     assert changed.recipients == document.recipients
-    both = with_roles(changed, ["age"], Role.INSENSITIVE, {})
+    both = with_roles(changed, ["age"], Role.INSENSITIVE, {}, NOISE)
     assert both.policy == ()
     assert both.recipients[0].statements == {}

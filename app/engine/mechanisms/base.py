@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from app.engine.table import Attribute, EncodedColumn
 
 if TYPE_CHECKING:
     from app.engine.matrix import PerturbationMatrix
+    from app.engine.noisy_statistics import KeyedNoise
     from app.engine.progress import Context
     from app.engine.randomness import KeyRing
     from app.engine.reconstruction_law import Resampling
@@ -101,6 +103,34 @@ class Check:
     title: str
     holds: bool
     finding: str
+
+
+class Origin(StrEnum):
+    """How something in a bundle that follows from the true table was made."""
+
+    EXACT = "exact"
+    """From the table as it is: it can tell about single records, and no promise counts it."""
+    NOISY = "noisy"
+    """From statistics with noise, whose ε0 the promise counts."""
+
+
+@dataclass(frozen=True)
+class Byproduct:
+    """Something beside the released values that recipients are told and that follows from them.
+
+    Parameters
+    ----------
+    name
+        What it is, in plain words, for a list ("the retention probabilities of diagnosis").
+    origin
+        How it was made.
+    sentence
+        What that means for a person in the table, in one sentence.
+    """
+
+    name: str
+    origin: Origin
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -228,27 +258,57 @@ class Mechanism(ABC):
 
     @abstractmethod
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
-        """Return the settings a new policy starts with."""
+        """Return what a new policy chooses; `first_settings` completes it from the table."""
 
-    def complete_settings(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def first_settings(self, attributes: Sequence[Attribute], noise: KeyedNoise) -> Settings:
+        """Return the settings a new policy starts with, complete."""
+        return self.complete_settings(attributes, self.default_settings(attributes), noise)
+
+    def complete_settings(
+        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+    ) -> Settings:
         """Return the settings with what the table itself decides, once and for all.
 
         Called where settings are stated, for instance in a rules file, and never again: what
-        it adds belongs to the ladder. Most mechanisms have nothing to add.
+        it adds belongs to the ladder. Most mechanisms have nothing to add. What recipients can
+        see of it, directly or in what follows from it, is made with noise, kept, and counted by
+        `byproduct_epsilon`.
+
+        Parameters
+        ----------
+        noise
+            Draws noise for statistics of the table.
 
         Raises
         ------
         PolicyError, LevelError
             If the settings can't be met for these attributes.
         """
-        del attributes
+        del attributes, noise
         return settings
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0: what recipients learn of any record beside its released values.
+
+        The by-products of the true table that recipients are told multiply nobody's odds by more
+        than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
+        """
+        del settings
+        return 0.0
+
+    def byproducts(
+        self, attributes: Sequence[Attribute], settings: Settings
+    ) -> tuple[Byproduct, ...]:
+        """Return what recipients are told that follows from the true table, and how it was made."""
+        del attributes, settings
+        return ()
 
     def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
         """Return the settings of an entry that covers other attributes from now on.
 
-        What the custodian chose stays where it fits any attributes; what the table decided is
-        decided anew. Settings that belong to particular attributes begin afresh.
+        What the custodian chose stays where it fits any attributes; what the table decides is
+        left out, for `complete_settings` to decide anew. Settings that belong to particular
+        attributes begin afresh.
         """
         del settings
         return self.default_settings(attributes)

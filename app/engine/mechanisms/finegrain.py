@@ -43,6 +43,7 @@ from app.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.privacy import check_retention
 from app.engine.privacy_limits import PrivacyLimits
 from app.engine.progress import Context
@@ -94,10 +95,13 @@ class FineGrain(CategoricalMechanism):
     completes_settings = True
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
-        """Return strict limits by the tolerance rule, with their profile."""
-        return self.complete_settings(attributes, PrivacyLimits(theta=USUAL_THETA).to_dict())
+        """Return strict limits by the tolerance rule."""
+        self.check_attributes(attributes)
+        return PrivacyLimits(theta=USUAL_THETA).to_dict()
 
-    def complete_settings(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def complete_settings(
+        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+    ) -> Settings:
         """Return the settings with the optimal profile for the attribute's frequencies.
 
         A profile that is there already stays: releases of one ladder share it, and next
@@ -108,6 +112,7 @@ class FineGrain(CategoricalMechanism):
         PolicyError, LevelError
             If the limits are not valid for the attribute.
         """
+        del noise
         if "profile" in settings:
             return settings
         domain = self.domain_of(attributes)

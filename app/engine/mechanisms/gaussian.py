@@ -51,6 +51,7 @@ from app.engine.mechanisms.categorical import numbers_of, unknown_statement
 from app.engine.mechanisms.gaussian_adopting import GaussianAdopting
 from app.engine.mechanisms.gaussian_forming import GaussianForming
 from app.engine.noise_level import HIGHEST, LOWEST, check_noise_level, on_grid
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.progress import Context
 from app.engine.table import Attribute
 
@@ -119,9 +120,11 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
         """Return proportional noise with the moments of the table, nothing rounded."""
-        return self.complete_settings(attributes, {})
+        return completed(attributes, {})
 
-    def complete_settings(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def complete_settings(
+        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+    ) -> Settings:
         """Return the settings with the mean and the covariance of the table's numbers.
 
         Those that are there already stay: releases of one ladder share them, and next month's
@@ -132,6 +135,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         PolicyError
             If a column's spread can't be measured; the column is named.
         """
+        del noise
         self.check_attributes(attributes)
         return completed(attributes, settings)
 
@@ -143,7 +147,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             chosen = {name: n for name, n in settings.get(part, {}).items() if name in names}
             if chosen:
                 kept[part] = chosen
-        return self.complete_settings(attributes, kept)
+        return completed(attributes, kept)
 
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not valid for these attributes."""

@@ -33,6 +33,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.noise_level import on_grid
 from app.engine.progress import Silent
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
+from tests.noise import NOISE
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 ONE = np.array([[1.0]])
@@ -152,7 +153,7 @@ PERFECT = Attacker()
 
 def pool(true=TRUE, levels=ORDER, **settings):
     attributes = attributes_of(number_columns(a=true[0], b=true[1]))
-    chosen = GAUSSIAN.complete_settings(attributes, settings)
+    chosen = GAUSSIAN.complete_settings(attributes, settings, NOISE)
     return Pool(GAUSSIAN, chosen, attributes, tuple(levels))
 
 

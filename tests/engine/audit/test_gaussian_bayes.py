@@ -30,6 +30,7 @@ from app.engine.covariance import factor_of
 from app.engine.errors import EstimationError
 from app.engine.progress import Silent
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
+from tests.noise import NOISE
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 FACTOR = np.array([[1.5, 0.0], [0.4, 0.7]])
@@ -130,7 +131,10 @@ def test_on_a_table_the_ladder_holds_and_independent_noise_does_not():
     true = groups()
     attributes = attributes_of(number_columns(a=true[0], b=true[1]))
     asked = Pool(
-        GAUSSIAN, GAUSSIAN.complete_settings(attributes, {}), attributes, (1.0, 0.5, 2.0, 0.75)
+        GAUSSIAN,
+        GAUSSIAN.complete_settings(attributes, {}, NOISE),
+        attributes,
+        (1.0, 0.5, 2.0, 0.75),
     )
     copies = make_experiment(asked, None, Silent()).copies
     factor = factor_of(asked.noise)

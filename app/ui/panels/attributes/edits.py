@@ -9,6 +9,7 @@ import pandas as pd
 
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from app.engine.errors import DomainError
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.table import Attribute, Table, proposed_domain
 from app.engine.values import Value, sort_key
 from app.project.model import Document
@@ -16,7 +17,11 @@ from app.project.regrouping import without_stray_attributes
 
 
 def with_roles(
-    document: Document, names: Iterable[str], role: Role, known: Mapping[str, Attribute]
+    document: Document,
+    names: Iterable[str],
+    role: Role,
+    known: Mapping[str, Attribute],
+    noise: KeyedNoise,
 ) -> Document:
     """Give columns a role; a policy for what is not sensitive any more goes.
 
@@ -28,10 +33,12 @@ def with_roles(
         Which columns get which role.
     known
         The policy's attributes, by name, as far as they are known.
+    noise
+        Draws noise for statistics of the table.
     """
     for name in names:
         document = document.with_column(replace(document.column(name), role=role))
-    return without_stray_attributes(document, known)
+    return without_stray_attributes(document, known, noise)
 
 
 def needs_domain(spec: ColumnSpec) -> bool:

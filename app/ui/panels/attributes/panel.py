@@ -253,7 +253,9 @@ class AttributesPanel(Panel):
         what = names[0] if len(names) == 1 else tr("{count} columns").format(count=len(names))
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
         before = self.session.document
-        changed = edits.with_roles(before, names, role, known_attributes(self.session))
+        changed = edits.with_roles(
+            before, names, role, known_attributes(self.session), self.session.noise
+        )
         self._edit(text, changed)
         for words in who_stays(before, changed):
             self.tell(MessageKind.INFO, words, topic="roles")

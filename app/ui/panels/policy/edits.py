@@ -18,18 +18,15 @@ def with_entry(
     document: Document,
     attributes: Attribute | Sequence[Attribute],
     mechanism: str,
-    settings: Settings | None = None,
+    settings: Settings,
 ) -> Document:
     """Protect an attribute, or several jointly, in the place of what protected them before.
 
     Every recipient gets the level that another entry with this mechanism states for them, or
-    else one of the mechanism's proposals in their present order. The settings are those that the
-    mechanism begins with, unless they are given.
+    else one of the mechanism's proposals in their present order.
     """
     chosen = mechanism_called(mechanism)
     together = (attributes,) if isinstance(attributes, Attribute) else tuple(attributes)
-    if settings is None:
-        settings = chosen.default_settings(together)
     made = PolicyEntry(tuple(each.name for each in together), mechanism, dict(settings))
     before = document.entry_for(made.attributes[0])
     if before is None:

@@ -252,7 +252,14 @@ class PolicyPanel(Panel):
             return
         attributes = tuple(known[name] for name in names)
         protect = partial(self._protect, self.session.document, attributes, mechanism)
-        job = find_settings(self.session.runner, attributes, mechanism, protect, self._refuse)
+        job = find_settings(
+            self.session.runner,
+            attributes,
+            mechanism,
+            self.session.noise,
+            protect,
+            self._refuse,
+        )
         if job is not None:
             title = self.tr("Working out how {name} is protected").format(name=self._key)
             self.waiting.heading.setText(title)
@@ -285,7 +292,9 @@ class PolicyPanel(Panel):
         if entry is None or not isinstance(members, tuple) or not members:
             return
         try:
-            document = with_members(self.session.document, entry.key, members, self._sensitive())
+            document = with_members(
+                self.session.document, entry.key, members, self._sensitive(), self.session.noise
+            )
         except SfumatoError as error:
             self.show_error(error, topic="members")
             self._refresh()

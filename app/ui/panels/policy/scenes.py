@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from app.engine.columns import Role
+from app.engine.mechanisms import mechanism_called
 from app.ui.panels.policy.adopting.scenes import ADOPTING_SCENES
 from app.ui.panels.policy.editors.finegrain import FineGrainEditor
 from app.ui.panels.policy.editors.finegrain_parts.settings import FineGrainSettings
@@ -82,7 +83,9 @@ def _settings(stage: Stage, mechanism: str) -> SettingsEditor:
     stage.settle()
     attribute = stage.session.attribute(stage.session.document.sensitive[0].name)
     if attribute is not None:
-        document = with_entry(stage.session.document, attribute.attribute, mechanism)
+        chosen = mechanism_called(mechanism)
+        settings = chosen.first_settings((attribute.attribute,), stage.session.noise)
+        document = with_entry(stage.session.document, attribute.attribute, mechanism, settings)
         stage.session.edit("Protect", document)
     panel.choose(stage.session.document.sensitive[0].name)
     stage.settle()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Settings, Statement
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.progress import Context, Silent
 from app.engine.table import Attribute
 from app.jobs.job import Job
@@ -34,6 +35,7 @@ def find_settings(
     runner: JobRunner,
     attributes: Sequence[Attribute],
     mechanism: str,
+    noise: KeyedNoise,
     then: Callable[[Settings], None],
     refuse: Callable[[SfumatoError], None],
 ) -> Job | None:
@@ -47,6 +49,8 @@ def find_settings(
         What is protected.
     mechanism
         The mechanism's name.
+    noise
+        Draws noise for statistics of the table.
     then, refuse
         Called with the settings, or with why there are none.
 
@@ -55,7 +59,7 @@ def find_settings(
     Job or None
         The job that is at work; None where the settings were found.
     """
-    work = partial(_first_settings, tuple(attributes), mechanism)
+    work = partial(_first_settings, tuple(attributes), mechanism, noise)
     if not all(map(_is_quick, attributes)):
         names = " + ".join(attribute.name for attribute in attributes)
         title = tr("Working out the protection of {name}", name=names)
@@ -77,10 +81,10 @@ def _is_quick(attribute: Attribute) -> bool:
 
 
 def _first_settings(
-    attributes: tuple[Attribute, ...], mechanism: str, context: Context
+    attributes: tuple[Attribute, ...], mechanism: str, noise: KeyedNoise, context: Context
 ) -> Settings:
     context.report(0.1, "Finding what the protection begins with")
-    return mechanism_called(mechanism).default_settings(attributes)
+    return mechanism_called(mechanism).first_settings(attributes, noise)
 
 
 def take_settings(

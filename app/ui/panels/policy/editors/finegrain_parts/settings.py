@@ -15,6 +15,7 @@ from app.engine.errors import SfumatoError
 from app.engine.finegrain import BreachMode
 from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.finegrain import MECHANISM
+from app.engine.noisy_statistics import KeyedNoise
 from app.engine.privacy_limits import PrivacyLimits
 from app.engine.progress import Context
 from app.engine.table import Attribute
@@ -234,7 +235,7 @@ class FineGrainSettings(SettingsEditor):
         attribute, draft = self._attribute, self._draft
         if attribute is None or draft is None:
             return
-        work = partial(_solved_settings, attribute, draft.limits())
+        work = partial(_solved_settings, attribute, draft.limits(), self.session.noise)
         if len(draft.names) <= AT_ONCE:
             try:
                 self._adopt(draft, work(None))
@@ -325,11 +326,11 @@ class FineGrainSettings(SettingsEditor):
 
 
 def _solved_settings(
-    attribute: Attribute, limits: PrivacyLimits, context: Context | None
+    attribute: Attribute, limits: PrivacyLimits, noise: KeyedNoise, context: Context | None
 ) -> Settings:
     if context is not None:
         context.report(0.1, "Finding what keeps most")
-    return MECHANISM.complete_settings((attribute,), limits.to_dict())
+    return MECHANISM.complete_settings((attribute,), limits.to_dict(), noise)
 
 
 def _same(first: Attribute, second: Attribute) -> bool:
