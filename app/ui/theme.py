@@ -11,9 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.plots.style import PlotStyle, dark_style, light_style
 from app.ui.stylesheet import stylesheet
@@ -235,12 +235,36 @@ class Themes(QObject):
             self.changed.emit()
 
     def _apply(self) -> None:
-        # Where one sheet replaces another, Qt styles each widget once more for every widget that
-        # it stands in: seconds in a filled window. Taken off and put on, a sheet goes over each
-        # widget once.
-        self._application.setStyleSheet("")
-        self._application.setPalette(self.current.palette())
-        self._application.setStyleSheet(self.current.stylesheet())
+        application, sheet = self._application, self.current.stylesheet()
+        restyled = bool(application.styleSheet())
+        if restyled:
+            # Where one sheet replaces another, Qt styles each widget once more for every widget
+            # that it stands in: seconds in a filled window. With its rules forgotten it styles
+            # none, and each is styled here: what is in sight now, the rest when it is shown.
+            application.style().unpolish(application)
+        application.setStyleSheet(sheet)
+        application.setPalette(self.current.palette())
+        if restyled:
+            for widget in application.topLevelWidgets():
+                self._restyle(widget)
+
+    def _restyle(self, widget: QWidget) -> None:
+        """Style a widget and what is in sight of it; what is hidden waits until it is shown."""
+        if widget.isHidden():
+            widget.installEventFilter(self)
+            return
+        widget.style().polish(widget)
+        widget.update()
+        for child in widget.children():
+            if isinstance(child, QWidget):
+                self._restyle(child)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Style what was hidden when the look changed: before it is painted, once."""
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
+            watched.removeEventFilter(self)
+            self._restyle(watched)
+        return False
 
 
 def themes() -> Themes:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QFontInfo, QPalette
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QStackedWidget,
+    QTableWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.plots.style import contrast
 from app.ui.theme import Appearance, Theme, current_theme, font, mix, themes
 from app.ui.widgets.icons import IconLabel, themed_icon
+from app.ui.widgets.layout import label
 
 READABLE = 4.5
 
@@ -73,16 +82,27 @@ def test_the_choice_of_appearance_takes_effect_at_once(themed):
 
 
 class Restyled(QLabel):
-    """Counts how often it is styled anew."""
+    """Counts how often it takes other colours."""
 
     times = 0
 
     def changeEvent(self, event):
         super().changeEvent(event)
-        self.times += event.type() == QEvent.Type.StyleChange
+        self.times += event.type() in (QEvent.Type.StyleChange, QEvent.Type.PaletteChange)
 
 
-def test_a_switch_styles_what_stands_deep_as_often_as_what_stands_on_top(themed, qtbot):
+def ink_of(widget):
+    return widget.palette().color(QPalette.ColorRole.WindowText).name().upper()
+
+
+@pytest.fixture
+def light_again(themed):
+    """The application, which is light again at the end."""
+    yield themed
+    themes().set_appearance(Appearance.LIGHT)
+
+
+def test_a_switch_styles_what_stands_deep_as_often_as_what_stands_on_top(light_again, qtbot):
     page = QWidget()
     qtbot.addWidget(page)
     made, inside = [], page
@@ -97,12 +117,67 @@ def test_a_switch_styles_what_stands_deep_as_often_as_what_stands_on_top(themed,
     for each in made:
         each.times = 0
     themes().set_appearance(Appearance.DARK)
-    inks = {each.palette().color(QPalette.ColorRole.WindowText).name().upper() for each in made}
-    assert inks == {current_theme().style.text}
+    assert {ink_of(each) for each in made} == {current_theme().style.text}
     times = {each.times for each in made}
-    themes().set_appearance(Appearance.LIGHT)
     assert len(times) == 1
     assert max(times) <= 2
+
+
+def test_what_is_hidden_takes_the_new_colours_when_it_is_shown(light_again, qtbot):
+    pages = QStackedWidget()
+    qtbot.addWidget(pages)
+    shown, hidden, folded = QLabel("a"), QWidget(), QLabel("c")
+    inside, deep = QLabel("b", hidden), QWidget(hidden)
+    folded.setParent(deep)
+    pages.addWidget(shown)
+    pages.addWidget(hidden)
+    pages.show()
+    pages.setCurrentWidget(hidden)  # both were styled once
+    pages.setCurrentWidget(shown)
+    deep.hide()
+    light = ink_of(shown)
+    themes().set_appearance(Appearance.DARK)
+    dark = current_theme().style.text
+    assert (ink_of(shown), ink_of(inside), ink_of(folded)) == (dark, light, light)
+    pages.setCurrentWidget(hidden)
+    assert (ink_of(inside), ink_of(folded)) == (dark, light)
+    deep.show()
+    assert ink_of(folded) == dark
+
+
+def test_what_was_hidden_through_two_switches_looks_as_it_did(light_again, qtbot):
+    page = QWidget()
+    qtbot.addWidget(page)
+    inside = QLabel("text", page)
+    page.resize(200, 100)
+    page.show()
+    before = ink_of(inside), page.grab().toImage()
+    page.hide()
+    themes().set_appearance(Appearance.DARK)
+    themes().set_appearance(Appearance.LIGHT)
+    page.show()
+    assert (ink_of(inside), page.grab().toImage()) == before
+
+
+def test_a_switch_draws_the_window_as_if_it_had_been_made_in_that_look(light_again, qtbot):
+    def picture():
+        made = QWidget()
+        made.setProperty("look", "page")
+        qtbot.addWidget(made)
+        column = QVBoxLayout(made)
+        column.addWidget(label("Title", "heading"))
+        column.addWidget(label("more", "muted"))
+        for each in (QPushButton("Press"), QLineEdit("typed"), QTableWidget(2, 2)):
+            each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            column.addWidget(each)
+        made.show()
+        return made
+
+    switched = picture()
+    themes().set_appearance(Appearance.DARK)
+    made_dark = picture()
+    QCoreApplication.processEvents()
+    assert switched.grab().toImage() == made_dark.grab().toImage()
 
 
 def test_the_bundled_font_is_used_in_its_four_sizes(themed):
@@ -131,9 +206,21 @@ def test_icons_follow_the_theme_without_being_set_again(themed, qtbot):
 
 def test_an_icon_that_is_not_shipped_is_left_out(themed, qtbot):
     assert themed_icon("no-such-drawing").isNull()
-    label = IconLabel("no-such-drawing")
-    qtbot.addWidget(label)
-    assert label.pixmap().size().width() > 0
+    absent = IconLabel("no-such-drawing")
+    qtbot.addWidget(absent)
+    assert absent.grab().toImage().size().width() > 0
+
+
+def test_a_standing_icon_follows_the_theme(light_again, qtbot):
+    standing = IconLabel("data", "text")
+    qtbot.addWidget(standing)
+    standing.show()
+    light = standing.grab().toImage()
+    themes().set_appearance(Appearance.DARK)
+    dark = standing.grab().toImage()
+    assert light.pixelColor(0, 0) != dark.pixelColor(0, 0)  # the ground
+    colours = {dark.pixelColor(x, y).name().upper() for x in range(20) for y in range(20)}
+    assert current_theme().style.text in colours
 
 
 def test_mixing_goes_from_one_colour_to_the_other(themed):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, QUrl
-from PySide6.QtGui import QDesktopServices, QTextCursor
+from PySide6.QtCore import QSize, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QShowEvent, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ui.theme import Space, current_theme
+from app.ui.theme import Space, Theme, current_theme, themes
 from app.ui.widgets.prose import set_prose
 from resources import resource_path
 
@@ -61,6 +61,12 @@ class HelpDialog(QDialog):
         self.text.setOpenLinks(False)
         self.text.anchorClicked.connect(self._follow)
         self.list.currentRowChanged.connect(self._show_row)
+        self._shown_in: Theme | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._follow_theme)
+        # Not at once: the page is written anew once Qt has told every widget of its new colours.
+        themes().changed.connect(self._soon.start)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(16)
@@ -80,11 +86,11 @@ class HelpDialog(QDialog):
     def _show_row(self, line: int) -> None:
         if not 0 <= line < len(self.pages):
             return
-        style = current_theme().style
+        self._shown_in = current_theme()
         page = self.pages[line]
         document = self.text.document()
         self.text.setSearchPaths([str(page.parent)])
-        set_prose(document, page.read_text(encoding="utf-8"), style)
+        set_prose(document, page.read_text(encoding="utf-8"), self._shown_in.style)
         document.setDocumentMargin(24)
         self.text.moveCursor(QTextCursor.MoveOperation.Start)
 
@@ -94,8 +100,15 @@ class HelpDialog(QDialog):
         else:
             QDesktopServices.openUrl(url)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Show the page again in the new theme's colours."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
+    def _follow_theme(self) -> None:
+        """Show the page in the new theme's colours, read as far as it was."""
+        if self.isVisible() and self._shown_in is not current_theme():
+            place = self.text.verticalScrollBar()
+            before = place.value()
             self._show_row(self.list.currentRow())
+            place.setValue(before)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with a theme that changed meanwhile."""
+        super().showEvent(event)
+        self._follow_theme()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QEvent, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPaintEvent, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.ui.theme import current_theme
 from resources import resource_path
@@ -103,8 +103,8 @@ def put_icon(button: QAbstractButton, name: str, token: str = "muted") -> None:
     button.setIconSize(BESIDE_TEXT)
 
 
-class IconLabel(QLabel):
-    """An icon standing by itself, redrawn when the theme changes."""
+class IconLabel(QWidget):
+    """An icon standing by itself, in the theme's colours."""
 
     def __init__(
         self, name: str, token: str = "muted", size: int = 20, parent: QWidget | None = None
@@ -112,25 +112,16 @@ class IconLabel(QLabel):
         super().__init__(parent)
         self._name = name
         self._token = token
-        self._size = size
-        self._drawn: tuple[str, str, float] | None = None
         self.setFixedSize(size, size)
-        self._draw()
 
     def show_icon(self, name: str, token: str) -> None:
         """Show another icon, or the same in another colour."""
-        self._name = name
-        self._token = token
-        self._draw()
+        if (name, token) != (self._name, self._token):
+            self._name, self._token = name, token
+            self.update()
 
-    def _draw(self) -> None:
-        now = (self._name, colour_of(self._token), self.devicePixelRatioF())
-        if now != self._drawn:
-            self._drawn = now
-            self.setPixmap(icon_pixmap(self._name, self._token, self._size, now[2]))
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Redraw in the new theme's colours."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.DevicePixelRatioChange):
-            self._draw()
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the icon in the colour that its token has now."""
+        del event
+        token = self._token if self.isEnabled() else "disabled"
+        draw_icon(QPainter(self), self._name, token, QRectF(self.rect()))
