@@ -46,6 +46,9 @@ _FINENESS: Final = 1_000
 """Above this, the exact test tries sizes a thousandth apart: what it finds passes, but one
 slightly larger may pass as well."""
 
+_HAIR: Final = 1e-12
+"""Tails are rounded by less."""
+
 _ENDLESS: Final = 1 << 40
 """A group so large that copying its sample rounds nothing."""
 
@@ -157,7 +160,7 @@ def passes(found: Tails, delta: float) -> npt.NDArray[np.bool_]:
     """
     least = np.minimum(found.upper, found.lower)
     most = np.maximum(found.upper, found.lower)
-    answer: npt.NDArray[np.bool_] = (least >= delta) | (most >= 1.0 - delta)
+    answer: npt.NDArray[np.bool_] = (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
     return answer
 
 

@@ -84,7 +84,7 @@ def facts_of(level: float, limits: Limits) -> tuple[Fact, ...]:
         Fact(
             "error", "Relative error", limits.epsilon, "What counts as a wrong estimate of a share."
         ),
-        Fact("side", "Probability on each side", limits.delta, "As you asked for it."),
+        Fact("side", "Probability on each side", limits.delta, _side_explained(limits)),
         Fact("Pr", "Least true probability of a wrong estimate", missed, explanation),
         Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
         *_record_facts(limits),
@@ -113,6 +113,25 @@ def times(probability: float) -> str:
     return Sentence("{share:g} % of the time", share=share)
 
 
+def on_each_side(delta: float) -> str:
+    """Return what the exact test keeps of δ, for every value of every group (`passes`)."""
+    return Sentence(
+        "too high at least {delta:.3g} % of the time and too low as often, or, where a value is"
+        " too rare for both, on one side at least {nearly:.3g} % of the time",
+        delta=100.0 * delta,
+        nearly=100.0 * (1.0 - delta),
+    )
+
+
+def _side_explained(limits: Limits) -> str:
+    if limits.rule is not Rule.EXACT:
+        return "As you asked for it; the test bounds it from above, not from below."
+    return (
+        "An estimate is too high at least so often, and too low at least so often. Where a value"
+        " is too rare for both, it is off on one side with the rest of this probability to 1."
+    )
+
+
 def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
     groups = attribute.groups
     named = list(groups.names[:_MOST_NAMED]) if groups is not None else []
@@ -131,12 +150,13 @@ def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
     if limits.rule is Rule.EXACT:
         return Sentence(
             "For any group of people {alike}, an estimate{whence} of how many share a "
-            "value of {attribute} {off} at least {missed}.{after}",
+            "value of {attribute} {off} at least {missed}: {sides}.{after}",
             alike=alike,
             whence=whence,
             attribute=attribute.name,
             off=off,
             missed=times(missed),
+            sides=on_each_side(limits.delta),
             after=after,
         )
     return Sentence(

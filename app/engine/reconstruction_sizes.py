@@ -12,7 +12,6 @@ perturbation holds for resampled groups too, whoever knows the others.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -36,8 +35,8 @@ from app.engine.reconstruction_tails import (
     LARGEST_TABLE,
     Draw,
     Floats,
+    Tails,
     Whole,
-    beyond,
     count_law,
     release_tails,
 )
@@ -45,14 +44,11 @@ from app.engine.reconstruction_tails import (
 _LARGEST_BLIND: Final = LARGEST_TABLE
 """A blind draw by the exact test takes no more than this of any group."""
 
+_SPARSE: Final = 16
+"""How many stretches of counts are skipped at first."""
+
 _FINENESS: Final = 100
 """Samples up to this size are tried one by one."""
-
-_TRIED_FIRST: Final = (4, 64)
-"""How many of the counts that a group could have are tried before all of them."""
-
-_ROUNDING: Final = 1e-9
-"""Sums of probabilities are rounded by less."""
 
 
 class Sampling(StrEnum):
@@ -95,12 +91,12 @@ class Limits:
     size_of_domain: int
 
     def tails_pass(self, sizes: Whole, counts: Whole, samples: Whole) -> npt.NDArray[np.bool_]:
-        """Return which values of groups keep the exact promise when so many are drawn.
+        """Return which values of groups keep the exact promise when so many are drawn."""
+        return passes(self.tails(sizes, counts, samples), self.delta)
 
-        Drawn by value, both true tails count (`passes`). Drawn blindly, the estimate has to be
-        off, on either side, with a probability of at least 2·δ.
-        """
-        found = release_tails(
+    def tails(self, sizes: Whole, counts: Whole, samples: Whole) -> Tails:
+        """Return how likely estimates are off when so many records are drawn."""
+        return release_tails(
             sizes,
             counts,
             samples,
@@ -109,17 +105,10 @@ class Limits:
             self.epsilon,
             self.sampling.draw,
         )
-        if self.sampling is Sampling.PUBLISHED:
-            return passes(found, self.delta)
-        # A hair's breadth for the rounding of sums.
-        answer: npt.NDArray[np.bool_] = found.total >= 2.0 * self.delta * (1.0 - 1e-12)
-        return answer
 
     @property
     def least_missed(self) -> float:
         """The least probability of being off by more than ε that the exact test leaves."""
-        if self.sampling is Sampling.BLIND:
-            return 2.0 * self.delta
         return min(2.0 * self.delta, 1.0 - self.delta)
 
     def check(self, largest_share: float = 1.0) -> None:
@@ -185,7 +174,7 @@ class Limits:
         shown = share * self.retention + (1.0 - self.retention) / self.size_of_domain
         if shown + self.epsilon * self.retention * share < 1.0:
             return 0.5
-        return (1.0 - shown) / 2.0 if self.sampling is Sampling.BLIND else 0.0
+        return 0.0
 
     def highest_retention(self, share: float = 1.0) -> float:
         """Return the retention probability below which the exact test can be kept."""
@@ -299,59 +288,106 @@ def blind_sizes(limits: Limits, sizes: Whole, context: Context) -> Whole:
     -------
     numpy.ndarray
         By the published tests, what a group allows in which one value holds all, for that
-        allows least. By the exact one the largest number, up to 192, with which the promise is
-        kept for every count that a value could have.
+        allows least. By the exact one the largest number, up to 192, with which both sides keep the
+        promise (`passes`) for every count that a value could have.
     """
     p, m = limits.retention, limits.size_of_domain
     if limits.rule is not Rule.EXACT:
         allowed = float(allowed_size(limits.rule, p, m, 1.0, limits.epsilon, limits.delta))
         return np.where(sizes <= allowed, sizes, max(int(allowed), 1)).astype(np.int64)
     possible = int(largest_possible(p, m, 1.0, limits.epsilon, limits.delta))
-    samples = np.minimum(sizes, min(possible, _LARGEST_BLIND))
+    possible = min(possible, int(largest_by_chernoff(p, m, 1.0, limits.epsilon, limits.delta)))
+    samples = np.minimum(sizes, min(max(possible, 1), _LARGEST_BLIND))
     left = np.flatnonzero(samples > 1)
     total = max(len(left), 1)
+    # Where all records are alike, chance is least; it mostly decides, so it is asked first. So is
+    # the count that a larger sample gave away.
+    suspect = sizes.copy()
     while len(left):
         context.report(1.0 - len(left) / total, "Finding out how many records may be drawn")
-        passed = _kept_for_all(limits, sizes[left], samples[left])
+        passed = limits.tails_pass(sizes[left], sizes[left], samples[left])
+        passed &= limits.tails_pass(sizes[left], suspect[left], samples[left])
+        asked = left[passed]
+        given_away = _count_given_away(limits, sizes[asked], samples[asked])
+        suspect[asked] = np.maximum(given_away, 1)
+        passed[passed] = given_away == 0
         left = left[~passed]
         samples[left] -= 1
         left = left[samples[left] > 1]
     return samples
 
 
-def _kept_for_all(limits: Limits, sizes: Whole, samples: Whole) -> npt.NDArray[np.bool_]:
-    """Return which groups keep the promise whatever their values are."""
-    # Where all records are alike, chance is least; it mostly decides, and costs least to ask.
-    passed = limits.tails_pass(sizes, sizes, samples)
-    asked = np.flatnonzero(passed)
-    # The distinct sizes of groups add up to no more than the table has records.
-    row = np.repeat(asked, sizes[asked])
-    ends = np.cumsum(sizes[asked])
-    counts = np.arange(len(row)) - np.repeat(ends - sizes[asked], sizes[asked]) + 1
-    bound = _likeliest_hit(limits, sizes[row], counts, samples[row])
-    doubtful = bound > 1.0 - 2.0 * limits.delta - _ROUNDING
-    row, counts, bound = row[doubtful], counts[doubtful], bound[doubtful]
-    # The counts that are most likely to break the promise first.
-    order = np.lexsort((-bound, row))
-    row, counts = row[order], counts[order]
-    place = np.arange(len(row)) - np.searchsorted(row, row)
-    for first, last in itertools.pairwise((0, *_TRIED_FIRST, len(row))):
-        left = passed[row] & (place >= first) & (place < last)
-        here = row[left]
-        sound = limits.tails_pass(sizes[here], counts[left], samples[here])
-        passed[here[~sound]] = False
-    return np.asarray(passed, dtype=np.bool_)
+def _count_given_away(limits: Limits, sizes: Whole, samples: Whole) -> Whole:
+    """Return a count of a value that breaks the promise for groups; 0 where none does.
+
+    More records with the value make it likelier to be overestimated, and less likely to be
+    underestimated, as long as the numbers of draws at which an estimate is off stay the same. So
+    of each stretch of counts over which they do, only single ones have to be asked about.
+    """
+    row, first, last = _stretches_of_counts(limits, sizes, samples)
+    found = np.zeros(len(sizes), dtype=np.int64)
+    # Most samples fail somewhere, so a few counts are asked about before all of them.
+    for place in (slice(None, None, _SPARSE), slice(None)):
+        open_yet = found[row[place]] == 0
+        asked, counts = row[place][open_yet], last[place][open_yet]
+        broken = ~limits.tails_pass(sizes[asked], counts, samples[asked])
+        found[asked[broken]] = counts[broken]
+    long = (found[row] == 0) & (last > first)
+    row, first, last = row[long], first[long], last[long]
+    left = limits.tails(sizes[row], first, samples[row])
+    right = limits.tails(sizes[row], last, samples[row])
+    broken = ~passes(left, limits.delta)
+    found[row[broken]] = first[broken]
+    # Between the ends, one side may get too rare before the other is nearly certain.
+    inside = (found[row] == 0) & (last - first > 1)
+    too_rarely_above = (left.upper < limits.delta) & (right.upper >= limits.delta)
+    too_rarely_below = (left.lower >= limits.delta) & (right.lower < limits.delta)
+    for doubtful, above in ((too_rarely_above, True), (too_rarely_below, False)):
+        here = np.flatnonzero(inside & doubtful)
+        size, sample = sizes[row[here]], samples[row[here]]
+        before = _last_before(limits, size, sample, first[here], last[here], above)
+        for counts in (before, before + 1):
+            broken = ~limits.tails_pass(size, counts, sample)
+            found[row[here][broken]] = counts[broken]
+    return found
 
 
-def _likeliest_hit(limits: Limits, sizes: Whole, counts: Whole, samples: Whole) -> Floats:
-    """Bound how likely an estimate is within ε of the truth, whichever records are drawn."""
+def _stretches_of_counts(
+    limits: Limits, sizes: Whole, samples: Whole
+) -> tuple[npt.NDArray[np.intp], Whole, Whole]:
+    """Cut each group's possible counts where the draws at which an estimate is off change.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        For each stretch the place in `sizes`, its first and its last count.
+    """
     law = count_law(limits.retention, limits.size_of_domain)
-    above, below = beyond(law, sizes, counts, limits.epsilon)
-    # The draws of which some rounding of their copies is not beyond these counts.
-    first = below * samples // sizes + 1
-    last = -(-(above + 1) * samples // sizes) - 1
-    bound = np.empty(len(sizes))
-    for sample in np.unique(samples).tolist():
-        here = samples == sample
-        bound[here] = law.likeliest(sample, first[here], last[here])
-    return bound
+    step = np.arange(1, int(samples.max(initial=1)) + 1)
+    # A number of draws i stands for i·n/s copies, rounded down or up.
+    copies = (step * sizes[:, None]) // samples[:, None]
+    cuts = [np.ones((len(sizes), 1), dtype=np.int64), sizes[:, None] + 1]
+    for error in (limits.epsilon, -limits.epsilon):
+        # By ε = 1 an estimate is too low only where it is below 0, whatever the count.
+        slope = limits.retention * (1.0 + error) or 1.0
+        for rounded in (0, 1):
+            change = (copies + rounded - sizes[:, None] * law.other) / slope
+            # Rounding may put a change one count off, so those beside it stand alone.
+            around = np.clip(np.ceil(change), -2, sizes[:, None] + 3).astype(np.int64)
+            cuts += [around + beside for beside in (-1, 0, 1, 2)]
+    line = np.sort(np.clip(np.concatenate(cuts, axis=1), 1, sizes[:, None] + 1), axis=1)
+    row, place = np.nonzero(line[:, 1:] > line[:, :-1])
+    return row, line[row, place], line[row, place + 1] - 1
+
+
+def _last_before(
+    limits: Limits, sizes: Whole, samples: Whole, first: Whole, last: Whole, above: bool
+) -> Whole:
+    """Return the last count of each stretch before a side gets as likely as δ, or less likely."""
+    low, high = first.copy(), last.copy()
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        found = limits.tails(sizes, middle, samples)
+        before = found.upper < limits.delta if above else found.lower >= limits.delta
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return low

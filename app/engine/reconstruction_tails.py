@@ -101,29 +101,6 @@ class CountLaw:
             answer[large] = self._added_up(*distinct)[inverse.ravel()]
         return answer
 
-    def likeliest(self, records: int, first: Whole, last: Whole) -> Floats:
-        """Return the highest Pr[first <= O <= last], whichever of the records have the value.
-
-        Parameters
-        ----------
-        records
-            How many records are perturbed, at most `LARGEST_TABLE`.
-        first, last
-            The counts, shape (k,).
-        """
-        self._grow(records)
-        start = int(self._starts[records])
-        width = records + 2
-        below = self._flat[start : start + (records + 1) * width].reshape(-1, width)
-        first, last = np.maximum(first, 0), np.minimum(last, records)
-        lengths = np.maximum(last - first + 1, 0)
-        highest: Floats = np.zeros(len(first))
-        for length in np.unique(lengths[lengths > 0]).tolist():
-            found = (below[:, length:] - below[:, :-length]).max(axis=0)
-            asked = lengths == length
-            highest[asked] = found[first[asked]]
-        return highest
-
     def _look_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
         self._grow(int(records.max()))
         place = np.clip(limit, -1, records) + 1

@@ -139,7 +139,7 @@ def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     assert not any("bins" in change for change in changes)
 
 
-def test_where_records_are_drawn_blindly_both_sides_count_together(qtbot, made):
+def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     page = made(GroupRiskPage, protected())
     drawn = mechanism_called("reconstruction")
     known = (page.session.attribute("disease").attribute,)
@@ -151,8 +151,8 @@ def test_where_records_are_drawn_blindly_both_sides_count_together(qtbot, made):
     page.session.edit("Protect groups", document)
     wait_for_jobs(qtbot, page.session)
     know(qtbot, page, "age", "ward")
-    assert "both sides count together" in text(page.limits_text)
-    assert "at least 34 % of the time" in text(page.limits_text)
+    assert "too low by more than that as often" in text(page.limits_text)
+    assert "on one side at least 83 % of the time" in text(page.limits_text)
     assert "None of the 40 groups" in text(page.sentence)
     assert "is computed exactly" in text(page.explanation)
     assert "gains" not in text(page.explanation)

@@ -27,7 +27,7 @@ from app.engine.reconstruction_privacy import (
     passes,
     private_groups,
 )
-from app.engine.reconstruction_tails import Draw, Tails, release_tails
+from app.engine.reconstruction_tails import Tails, release_tails
 
 Flags = npt.NDArray[np.bool_]
 
@@ -216,21 +216,12 @@ def violating_groups(
     # are not asked about.
     broken = np.zeros(grouped.groups, dtype=np.bool_)
     if tails is not None:
-        broken = ~_kept(Tails(tails.high, tails.low), trials.draw, limits.delta)
+        broken = ~passes(Tails(tails.high, tails.low), limits.delta)
     row = grouped.cell_groups
     cells = np.flatnonzero(~broken[row])
     found = _tails_of_cells(grouped, cells, retention, limits, trials, context or Silent())
-    broken[row[cells[~_kept(found, trials.draw, limits.delta)]]] = True
+    broken[row[cells[~passes(found, limits.delta)]]] = True
     return broken
-
-
-def _kept(found: Tails, draw: Draw, delta: float) -> Flags:
-    """Return which tails keep the promise that goes with a way to draw."""
-    if draw is Draw.BY_VALUE:
-        return passes(found, delta)
-    # Drawn whatever their values, records are promised an error on either side together.
-    kept: Flags = found.total >= 2.0 * delta * (1.0 - 1e-12)
-    return kept
 
 
 def _tails_of_cells(

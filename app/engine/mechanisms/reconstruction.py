@@ -210,7 +210,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
         groups = attributes[0].groups
         parts = [
             "reconstruction ladder",
-            1,
+            2,
             attributes[0].name,
             domain.fingerprint,
             [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention],

@@ -29,30 +29,17 @@ def rule_name(rule: Rule) -> str:
     }[rule]
 
 
-def limits_sentence(limits: RiskLimits, blind: bool = False) -> str:
-    """Return what is asked for.
-
-    Parameters
-    ----------
-    limits
-        ε, δ and the test.
-    blind
-        Whether the release draws records whatever their values: then both sides count together.
-    """
-    if limits.rule is Rule.EXACT and blind:
-        return tr(
-            "Asked for: an attacker's estimate of a group's share of any value is off by more than"
-            " {epsilon}, too high or too low, at least {missed} of the time. Records are drawn"
-            " blindly here, so both sides count together.",
-            epsilon=percent(limits.epsilon),
-            missed=percent(2.0 * limits.delta),
-        )
+def limits_sentence(limits: RiskLimits) -> str:
+    """Return what is asked for."""
     if limits.rule is Rule.EXACT:
         return tr(
             "Asked for: an attacker's estimate of a group's share of any value is too high by more"
-            " than {epsilon} at least {delta} of the time, and too low by more than that as often.",
+            " than {epsilon} at least {delta} of the time, and too low by more than that as often;"
+            " or, where a value is too rare for both, off on one side at least {nearly} of the"
+            " time.",
             epsilon=percent(limits.epsilon),
             delta=percent(limits.delta),
+            nearly=percent(1.0 - limits.delta),
         )
     return tr(
         "Asked for: Chernoff's upper bound on the chance that an attacker's estimate is off by"

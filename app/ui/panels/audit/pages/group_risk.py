@@ -16,7 +16,6 @@ from app.engine.audit.risk_curves import CurvePoint
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Context
 from app.engine.reconstruction_privacy import Rule, allowed_size
-from app.engine.reconstruction_tails import Draw
 from app.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
 from app.plots.group_sizes import SizesData, build_group_sizes
 from app.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
@@ -181,9 +180,7 @@ class GroupRiskPage(GroupsPage):
             gain_sentence(answer),
             gap_sentence(answer),
         )
-        trials = answer.shown.trials
-        blind = trials is not None and trials.draw is Draw.AT_RANDOM
-        self.limits_text.setText(limits_sentence(answer.risk.limits, blind))
+        self.limits_text.setText(limits_sentence(answer.risk.limits))
         self.say(risk_sentence(answer), " ".join(note for note in notes if note))
         self.sizes.show_plot(partial(build_group_sizes, sizes_data(answer)))
         self.remedies.show_plot(partial(build_remedy_bars, remedy_data(answer)))

@@ -13,7 +13,7 @@ from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.reconstruction import MECHANISM
 from app.engine.reconstruction_figures import Gap, GroupFigures
 from app.engine.reconstruction_privacy import Rule
-from app.engine.reconstruction_promise import times
+from app.engine.reconstruction_promise import on_each_side, times
 from app.engine.reconstruction_sizes import Limits, Sampling
 from app.engine.table import Attribute
 from app.plots.figure import percent
@@ -42,9 +42,11 @@ def meaning(limits: Limits) -> str:
             times=times(limits.delta),
         )
     return tr(
-        "An attacker's estimate for any group is off by more than {error} at least {times}.",
+        "An attacker's estimate for any group is off by more than {error} at least {times}:"
+        " {sides}.",
         error=error,
         times=times(limits.least_missed),
+        sides=on_each_side(limits.delta),
     )
 
 
