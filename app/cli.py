@@ -15,6 +15,8 @@ from app.commands import all_commands
 from app.commands.base import Command, ExitCode
 from app.commands.terminal import Terminal
 from app.engine.errors import Cancelled, SfumatoError
+from app.formats.errors import CannotOpen
+from app.formats.files import printable
 from app.project.errors import PassphraseError
 from app.project.store import SUFFIX
 
@@ -57,6 +59,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     except SystemExit as ended:
         return int(ended.code or 0)
     try:
+        _check_names(parsed)
         return _window() if parsed.command is None else int(parsed.run(parsed, terminal))
     except (Cancelled, KeyboardInterrupt):
         terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
@@ -70,8 +73,9 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except Exception as error:
-        terminal.note(_fault(error))
-        return ExitCode.FAULT
+        told = _refused_by_the_system(error)
+        terminal.note(told or _fault(error))
+        return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
 
 
 def _meant(arguments: Sequence[str]) -> Sequence[str]:
@@ -81,6 +85,24 @@ def _meant(arguments: Sequence[str]) -> Sequence[str]:
     """
     alone = len(arguments) == 1 and Path(arguments[0]).suffix == SUFFIX
     return ("open", *arguments) if alone else arguments
+
+
+def _check_names(parsed: argparse.Namespace) -> None:
+    """Refuse paths that no file can have, before anything is done.
+
+    Raises
+    ------
+    CannotOpen
+        If there is one.
+    """
+    for given in vars(parsed).values():
+        for path in given if isinstance(given, list | tuple) else (given,):
+            if isinstance(path, Path) and "\0" in str(path):
+                raise CannotOpen(
+                    "{path} can't be the name of a file.",
+                    "Write it without the NUL.",
+                    path=printable(path),
+                )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -119,6 +141,18 @@ def _window() -> int:
     from app.ui.application import run_window  # noqa: PLC0415 (commands work without Qt)
 
     return run_window(None)
+
+
+def _refused_by_the_system(error: Exception) -> str:
+    """Describe a disk, a folder or a memory that failed; empty for anything else."""
+    if isinstance(error, MemoryError):
+        what = "There is not enough memory for this."
+        return f"sfumato: {what}\n  Close other programs, or choose a smaller table."
+    if not isinstance(error, OSError) or not error.errno:
+        return ""
+    place = printable(Path(os.fsdecode(error.filename))) if error.filename else "A file"
+    reason = os.strerror(error.errno)
+    return f"sfumato: {place} can't be used: {reason}.\n  Check the disk that it is on."
 
 
 def _fault(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -38,7 +39,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    if arguments.project.exists():
+    if os.path.lexists(arguments.project):
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
         )

@@ -50,11 +50,11 @@ class Terminal:
 
     def say(self, text: str = "") -> None:
         """Print a line of the result."""
-        print(text, file=self._output)
+        print(_printable(text, self._output), file=self._output)
 
     def note(self, text: str) -> None:
         """Print a remark, which is no part of the result."""
-        print(text, file=self._remarks)
+        print(_printable(text, self._remarks), file=self._remarks)
 
     def passphrase(self, descriptor: int | None) -> str:
         """Return the passphrase from a descriptor, the environment or a person, in this order.
@@ -169,3 +169,9 @@ def _first_line_of(descriptor: int) -> str:
             descriptor=descriptor,
         ) from None
     return line.removesuffix("\n").removesuffix("\r")
+
+
+def _printable(text: str, stream: TextIO) -> str:
+    """Return a text as a stream can write it; the names of some files are no texts."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import stat
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,19 +19,17 @@ from typing import Any, BinaryIO, Final
 
 from app.engine.progress import Context, Part, Silent
 from app.engine.table import Table
-from app.engine.wording import Sentence
 from app.formats.bundle import digest_of_files
 from app.formats.bundle_table import read_data
 from app.formats.contents import BundleError
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.formats.descriptor import Descriptor, descriptor_from
+from app.formats.files import is_file, is_folder, opening, printable
+from app.formats.zips import LARGEST_PACKED_DATA, opened_zip, unpack_entry
 
 _CHUNK: Final = 1 << 20
 _LARGEST_TEXT: Final = 64 << 20
 """More than a description or a README can need, in bytes."""
-_LARGEST_DATA: Final = 64 << 30
-"""More than a data file can need, in bytes."""
-_PACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
 @dataclass(frozen=True)
@@ -109,15 +104,18 @@ def read_bundle(
 @contextmanager
 def _opened(path: Path, context: Context) -> Iterator[Path]:
     """Give a folder that holds the bundle's files."""
-    if path.is_dir():
+    if is_folder(path):
         yield path
         return
-    if not path.is_file():
+    if not is_file(path):
         raise BundleError(
-            "There is no file or folder {path}.", "Check the name of the bundle.", path=path
+            "There is no file or folder {path}.",
+            "Check the name of the bundle.",
+            path=printable(path),
         )
-    if not zipfile.is_zipfile(path):
-        raise _not_a_bundle(path)
+    with opening(path), path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise _not_a_bundle(path)
     with tempfile.TemporaryDirectory(prefix="sfumato-") as unpacked:
         _unpack(path, Path(unpacked), Part(context, 0.0, 0.3))
         yield Path(unpacked)
@@ -125,20 +123,20 @@ def _opened(path: Path, context: Context) -> Iterator[Path]:
 
 def _unpack(path: Path, folder: Path, context: Context) -> None:
     """Unpack the bundle's files, and nothing else, from a zip."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = _wanted(archive, path)
-            if DATAPACKAGE_NAME not in entries:
-                raise _not_a_bundle(path)
-            _copy(archive, entries.pop(DATAPACKAGE_NAME), folder / DATAPACKAGE_NAME, context)
-            descriptor = _descriptor(folder, path)
-            for name in descriptor.hashes:
-                if name in entries:
-                    _copy(archive, entries[name], folder / name, context)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise BundleError(
-            "The zip file {path} is damaged.", "Ask for the bundle again.", path=path
-        ) from error
+    with opened_zip(path, BundleError) as archive:
+        entries = _wanted(archive, path)
+        if DATAPACKAGE_NAME not in entries:
+            raise _not_a_bundle(path)
+
+        def unpack(name: str) -> None:
+            largest = LARGEST_PACKED_DATA if name.startswith("data.") else _LARGEST_TEXT
+            unpack_entry(archive, entries[name], folder / name, largest, context, BundleError)
+
+        unpack(DATAPACKAGE_NAME)
+        descriptor = _descriptor(folder, path)
+        for name in descriptor.hashes:
+            if name in entries:
+                unpack(name)
 
 
 def _wanted(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
@@ -165,43 +163,18 @@ def _wanted(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
     return found
 
 
-def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, context: Context) -> None:
-    """Unpack one entry, but no more than it states and than can be right."""
-    limit = _LARGEST_DATA if target.name.startswith("data.") else _LARGEST_TEXT
-    room = shutil.disk_usage(target.parent).free
-    linked = stat.S_ISLNK(entry.external_attr >> 16)
-    if linked or entry.compress_type not in _PACKED or entry.flag_bits & 0x1:
-        raise BundleError(
-            "{file} in the zip file is a link, encrypted or packed in a way a bundle is not.",
-            "Ask for the bundle again.",
-            file=target.name,
-        )
-    if entry.file_size > min(limit, room):
-        raise BundleError(
-            "{file} in the zip file would unpack to {size} bytes, more than there is room for.",
-            "Don't open the zip file unless you know where it comes from.",
-            file=target.name,
-            size=f"{entry.file_size:,}",
-        )
-    with archive.open(entry) as source, target.open("wb") as file:
-        done = 0
-        while chunk := source.read(_CHUNK):
-            context.report(
-                done / max(entry.file_size, 1), Sentence("Unpacking {target}", target=target.name)
-            )
-            done += len(chunk)
-            if done > entry.file_size:
-                raise zipfile.BadZipFile
-            file.write(chunk)
-
-
 def _descriptor(folder: Path, path: Path) -> Descriptor:
     """Read ``datapackage.json``."""
     file = folder / DATAPACKAGE_NAME
-    if not _is_plain_file(file) or file.stat().st_size > _LARGEST_TEXT:
+    _refuse_link(file, path)
+    if not is_file(file):
         raise _not_a_bundle(path)
+    with opening(file):
+        if file.stat().st_size > _LARGEST_TEXT:
+            raise _not_a_bundle(path)
+        raw = file.read_bytes()
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(raw)
     except (ValueError, RecursionError):
         raise BundleError(
             "{description} in {path} can't be read: it is not valid JSON.",
@@ -227,7 +200,8 @@ def _digests(
     files: dict[str, str] = {}
     names = sorted((DATAPACKAGE_NAME, *descriptor.hashes))
     for name in names:
-        if not _is_plain_file(folder / name):
+        _refuse_link(folder / name, path)
+        if not is_file(folder / name):
             raise BundleError(
                 "{file} is missing in {path}.",
                 "Ask for the whole bundle: it has {count} files.",
@@ -235,7 +209,7 @@ def _digests(
                 path=path,
                 count=len(names),
             )
-        with (folder / name).open("rb") as file:
+        with opening(folder / name), (folder / name).open("rb") as file:
             files[name] = _digest(file, f"Reading {name}", context)
     altered = tuple(
         name for name, stated in sorted(descriptor.hashes.items()) if files[name] != stated
@@ -251,8 +225,15 @@ def _digest(file: BinaryIO, text: str, context: Context) -> str:
     return digest.hexdigest()
 
 
-def _is_plain_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+def _refuse_link(file: Path, path: Path) -> None:
+    """Refuse a file of a bundle that stands somewhere else in truth."""
+    if file.is_symlink():
+        raise BundleError(
+            "{file} in {path} is a link to another place, which no bundle holds.",
+            "Put the file itself there, if you know that it belongs to the bundle.",
+            file=file.name,
+            path=path,
+        )
 
 
 def _not_a_bundle(path: Path) -> BundleError:

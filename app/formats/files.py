@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError
 
 _PIECE: Final = 4 << 20
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_TOO_LONG: Final = frozenset({errno.ENAMETOOLONG})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -42,18 +44,67 @@ def digest_of(path: Path, context: Context) -> str:
     return digest.hexdigest()
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there: none where a name is too long or no name of a file at all."""
+    return os.path.isfile(path)  # noqa: PTH113 (pathlib raises at such names)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; as `is_file`."""
+    return os.path.isdir(path)  # noqa: PTH112 (pathlib raises at such names)
+
+
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Say in plain words what the system's refusal to read `path` means."""
+    """Say in plain words what the system's refusal to read `path` means.
+
+    Raises
+    ------
+    CannotOpen
+        Also where `path` is no file but a folder, a pipe or a device: to open some of these
+        would wait for ever.
+    """
     try:
-        if path.is_dir():
-            raise CannotOpen("{path} is a folder.", "Choose a file.", path=path)
+        _check_regular(path)
         yield
     except OSError as error:
-        raise _refusal_to_read(error, path) from None
+        raise refusal_to_read(error, path) from None
 
 
-def _refusal_to_read(error: OSError, path: Path) -> CannotOpen:
+def _check_regular(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except ValueError:  # A NUL, or a character that no name has.
+        mode = None
+    if mode is None:
+        raise CannotOpen(
+            "{path} can't be the name of a file.",
+            "Take out the NUL or the broken character, or choose the file again.",
+            path=printable(path),
+        )
+    if stat.S_ISDIR(mode):
+        raise CannotOpen("{path} is a folder.", "Choose a file.", path=path)
+    if not stat.S_ISREG(mode):
+        raise CannotOpen(
+            "{path} is a pipe, a socket or a device, not a file.",
+            "Write what comes from it into a file, and choose that.",
+            path=path,
+        )
+
+
+def printable(path: Path) -> str:
+    """Return a path as it can be shown and written anywhere, odd characters as codes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path))
+
+
+def refusal_to_read(error: OSError, path: Path) -> CannotOpen:
+    """Return what the system's refusal to read `path` means to the custodian."""
+    if error.errno in _TOO_LONG:
+        return CannotOpen(
+            "{path} can't be read: its name or its path is longer than the system takes.",
+            "Give it a shorter name, or move it up to a folder nearer to the top.",
+            path=path,
+        )
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return CannotOpen(
             "There is no file {path}.",
@@ -89,6 +140,12 @@ def written_whole(path: Path) -> Iterator[Path]:
         If the folder does not take the file.
     """
     unfinished = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}.part")
+    if "\0" in str(path):
+        raise CannotWrite(
+            "{path} can't be the name of a file.",
+            "Choose a name without the NUL.",
+            path=printable(path),
+        )
     try:
         _check_folder(path)
         yield unfinished
@@ -103,9 +160,9 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def _check_folder(path: Path) -> None:
-    if path.is_dir():
+    if is_folder(path):
         raise CannotWrite("{path} is a folder.", "Choose another name.", path=path)
-    if not path.parent.is_dir():
+    if not is_folder(path.parent):
         raise CannotWrite(
             "There is no folder {folder}.", "Choose another folder.", folder=path.parent
         )

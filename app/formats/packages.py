@@ -8,10 +8,9 @@ has to lie beside its description, and a zip is unpacked no further than the siz
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,14 +18,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.engine.errors import SfumatoError
+from app.engine.progress import Silent
 from app.formats.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME
 from app.formats.errors import CannotOpen, DamagedFile
-from app.formats.files import opening
+from app.formats.files import is_file, is_folder, opening
 from app.formats.options import ColumnType, ReadOptions
 from app.formats.reading import detect_options
+from app.formats.zips import LARGEST_PACKED_DATA, opened_zip, unpack_entry
 
 _LARGEST_DESCRIPTION: Final = 64 << 20
-_LARGEST_DATA: Final = 64 << 30
 _TYPES: Final = {
     "string": ColumnType.TEXT,
     "integer": ColumnType.INTEGER,
@@ -62,7 +62,7 @@ class PackagedTable:
 
 def is_package(path: Path) -> bool:
     """Return whether a path is to be read as a package: a folder, a description or a zip file."""
-    return path.is_dir() or path.name == DATAPACKAGE_NAME or _is_zip(path)
+    return is_folder(path) or path.name == DATAPACKAGE_NAME or _is_zip(path)
 
 
 def package_at(path: Path) -> PackagedTable:
@@ -112,29 +112,29 @@ def table_file(path: Path) -> Iterator[Path]:
 
 
 def _is_zip(path: Path) -> bool:
-    return path.suffix.lower() == ".zip" and path.is_file() and zipfile.is_zipfile(path)
+    if path.suffix.lower() != ".zip" or not is_file(path):
+        return False
+    with opening(path), path.open("rb") as file:
+        return zipfile.is_zipfile(file)
 
 
 @contextmanager
 def _described(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Give the folder of a package's files, and its description."""
-    if path.is_dir():
-        yield path, _description(path / DATAPACKAGE_NAME, path)
+    if is_folder(path):
+        content = _description(path / DATAPACKAGE_NAME, path)
+        _refuse_links(path, _path_of(_resource(content, path)), path)
+        yield path, content
         return
     if not _is_zip(path):
         raise _not_a_package(path)
     with tempfile.TemporaryDirectory(prefix="sfumato-") as unpacked:
         inside = Path(unpacked)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                top = _unpack(archive, DATAPACKAGE_NAME, inside, _LARGEST_DESCRIPTION, path)
-                content = _description(inside / DATAPACKAGE_NAME, path)
-                name = _path_of(_resource(content, path))
-                _unpack(archive, str(name), inside, _LARGEST_DATA, path, top)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-            raise DamagedFile(
-                "The zip file {path} is damaged.", "Ask for it again.", path=path
-            ) from error
+        with opened_zip(path, DamagedFile) as archive:
+            top = _unpack(archive, DATAPACKAGE_NAME, inside, _LARGEST_DESCRIPTION, path)
+            content = _description(inside / DATAPACKAGE_NAME, path)
+            name = _path_of(_resource(content, path))
+            _unpack(archive, str(name), inside, LARGEST_PACKED_DATA, path, top)
         yield inside, content
 
 
@@ -147,38 +147,46 @@ def _unpack(
     top: str | None = None,
 ) -> str:
     """Unpack one file, from the top or from the one folder that was zipped; return which."""
-    entries = {entry.filename: entry for entry in archive.infolist() if not entry.is_dir()}
+    entries: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        if entry.filename in entries:
+            raise DamagedFile(
+                "The zip file {path} has two files of the same name.",
+                "Unpack it yourself, and choose the data file.",
+                path=path,
+            )
+        if not entry.is_dir():
+            entries[entry.filename] = entry
     folders = {entry.split("/", 1)[0] for entry in entries if "/" in entry}
     tops = [top] if top is not None else ["", *(f"{each}/" for each in folders)]
     found = next((each for each in tops if each + name in entries), None)
     if found is None:
         raise _not_a_package(path)
-    entry = entries[found + name]
-    if entry.flag_bits & 0x1 or entry.file_size > min(largest, shutil.disk_usage(folder).free):
-        raise DamagedFile(
-            "{file} in the zip file {path} is encrypted, or larger than there is room for.",
-            "Unpack it yourself, and choose the data file.",
-            file=name,
-            path=path,
-        )
     target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(entry) as source, target.open("wb") as file:
-        # No further than stated, whatever is packed.
-        left = entry.file_size
-        while left > 0 and (piece := source.read(min(left, 1 << 20))):
-            left -= len(piece)
-            file.write(piece)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError):
+        raise DamagedFile(
+            "{description} in {path} states a name that no file can have.",
+            "Unpack the data file yourself, and choose it.",
+            description=DATAPACKAGE_NAME,
+            path=path,
+        ) from None
+    unpack_entry(archive, entries[found + name], target, largest, Silent(), DamagedFile)
     return found
 
 
 def _description(file: Path, path: Path) -> dict[str, Any]:
     """Read a ``datapackage.json``."""
-    if not file.is_file() or file.stat().st_size > _LARGEST_DESCRIPTION:
+    _refuse_links(file.parent, Path(file.name), path)
+    if not is_file(file):
         raise _not_a_package(path)
+    with opening(file):
+        if file.stat().st_size > _LARGEST_DESCRIPTION:
+            raise _not_a_package(path)
+        raw = file.read_bytes()
     try:
-        with opening(file):
-            content = json.loads(file.read_bytes())
+        content = json.loads(raw)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("resources"), list):
@@ -189,6 +197,18 @@ def _description(file: Path, path: Path) -> dict[str, Any]:
             path=path,
         )
     return content
+
+
+def _refuse_links(folder: Path, inside: Path | None, path: Path) -> None:
+    """Refuse a file of a package that stands somewhere else in truth."""
+    for part in () if inside is None else (inside, *inside.parents[:-1]):
+        if os.path.islink(folder / part):  # noqa: PTH114 (pathlib raises at odd names)
+            raise DamagedFile(
+                "{file} in {path} is a link to another place.",
+                "Choose the file that it leads to, if you know that it belongs to the package.",
+                file=part,
+                path=path,
+            )
 
 
 def _resource(content: Mapping[str, Any], path: Path) -> Mapping[str, Any]:

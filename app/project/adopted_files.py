@@ -15,7 +15,7 @@ from app.engine.adopted_settings import ADOPTED, PART, adopted_in
 from app.engine.columns import Value
 from app.engine.mechanisms.base import Settings
 from app.engine.progress import Context
-from app.formats.files import digest_of
+from app.formats.files import digest_of, is_file
 from app.project.errors import AdoptionError
 
 BY_ROWS: Final = "rows"
@@ -201,7 +201,7 @@ def find_file(file: AdoptedFile, folders: Iterable[Path] = ()) -> Path:
         If it is in none of them.
     """
     for place in (file.path, *(folder / file.path.name for folder in folders)):
-        if place.is_file():
+        if is_file(place):
             return place
     raise AdoptionError(
         "The adopted release {holder} is not at {path} any more, and further levels can't be"

@@ -8,6 +8,7 @@ Whatever interrupts this, `app.project.recovery` can tell what to do.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -130,7 +131,7 @@ def taking_turns(project: ProjectFile, context: Context) -> Iterator[None]:
 
 def refuse_existing(target: Path) -> None:
     """Raise `TargetExists` where something stands under a bundle's final name."""
-    if target.exists() or target.is_symlink():
+    if os.path.lexists(target):
         raise TargetExists(
             "{target} exists already, and a release never overwrites anything.",
             "The same release may have been made before. Choose another folder, or move what is"
@@ -142,7 +143,7 @@ def refuse_existing(target: Path) -> None:
 @contextmanager
 def _folder_for(target: Path) -> Iterator[None]:
     """Make the target's folder; take it away again if the release comes to nothing."""
-    missing = [folder for folder in target.parents if not folder.exists()]
+    missing = [folder for folder in target.parents if not os.path.lexists(folder)]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield

@@ -27,6 +27,7 @@ from app.engine.hierarchy import Hierarchy, ground_series, hierarchy_of
 from app.engine.progress import Context, Part
 from app.engine.table import Table, encode_column
 from app.engine.values import Value
+from app.formats.files import is_file
 from app.formats.packages import table_file
 from app.formats.reading import ReadOptions, digest_of, read_table
 from app.project.errors import SourceChanged, SourceMissing
@@ -266,7 +267,7 @@ def read_other(other: OtherTableFile, context: Context) -> OtherTable:
         If it can't be read.
     """
     path = Path(other.path)
-    if not path.is_file():
+    if not is_file(path):
         raise SourceMissing(
             "The table of {holder} is not at {path}.",
             "Show where the file is now, or bring it back.",

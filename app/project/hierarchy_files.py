@@ -22,6 +22,7 @@ from app.engine.hierarchy import (
 )
 from app.engine.progress import Context
 from app.engine.table import Table
+from app.formats.files import is_file, is_folder, refusal_to_read
 from app.formats.hierarchies import read_hierarchy
 from app.project.model import Document
 
@@ -59,10 +60,17 @@ def files_in(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return files, and in the place of each folder the files in it that may be hierarchies."""
     found: list[Path] = []
     for path in paths:
-        inside = path.iterdir() if path.is_dir() else [path]
+        inside = _inside(path) if is_folder(path) else [path]
         wanted = [p for p in inside if p == path or p.suffix.lower() in ENDINGS]
-        found += sorted(p for p in wanted if p == path or p.is_file())
+        found += sorted(p for p in wanted if p == path or is_file(p))
     return tuple(dict.fromkeys(found))
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        raise refusal_to_read(error, folder) from None
 
 
 def column_for(path: Path, document: Document) -> str | None:

@@ -25,6 +25,7 @@ from app.engine.progress import Context, Part
 from app.engine.table import Table
 from app.formats.bundle_reading import read_bundle
 from app.formats.datapackage import DATAPACKAGE_NAME
+from app.formats.files import is_folder
 from app.formats.reading import ReadOptions, detect_options, read_table
 from app.project.compare import common_positions, is_number
 from app.project.errors import NotTraceable
@@ -140,7 +141,7 @@ def read_leak(path: Path, context: Context, options: ReadOptions | None = None) 
     FileError
         If it can't be read.
     """
-    if path.is_dir() or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
+    if is_folder(path) or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
         bundle = path.parent if path.name == DATAPACKAGE_NAME else path
         return read_bundle(bundle, context, accept_altered=True).table
     return read_table(path, options or detect_options(path), context)

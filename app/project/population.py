@@ -27,6 +27,7 @@ from app.engine.progress import Context, Part
 from app.engine.table import Table
 from app.engine.values import Value, factorize, plain
 from app.engine.wording import Sentence
+from app.formats.files import is_file
 from app.formats.options import BadValues, ReadOptions
 from app.formats.reading import detect_options, digest_of, preview, read_table
 from app.project.errors import SourceChanged, SourceMissing
@@ -272,7 +273,7 @@ def basis_text(facts: Mapping[str, Any]) -> Sentence:
 
 def _read(file: PopulationFile, context: Context) -> pd.DataFrame:
     path = Path(file.path)
-    if not path.is_file():
+    if not is_file(path):
         raise SourceMissing(
             "The population is not at {path}.",
             "Choose the file again where it is now, or bring it back.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.engine.progress import Context, Part
 from app.engine.table import Table
-from app.formats.files import digest_of
+from app.formats.files import digest_of, is_file
 from app.formats.options import ReadOptions
 from app.formats.reading import read_table
 from app.project.errors import SourceChanged, SourceMissing
@@ -62,7 +62,7 @@ def find_source(document: Document, beside: Path | None = None) -> Path:
     """
     source = _source_of(document)
     place = Path(source.path)
-    if not place.is_file() and beside is not None and (beside / place.name).is_file():
+    if not is_file(place) and beside is not None and is_file(beside / place.name):
         return beside / place.name
     return _existing(place)
 
@@ -153,7 +153,7 @@ def _source_of(document: Document) -> Source:
 
 
 def _existing(path: Path) -> Path:
-    if not path.is_file():
+    if not is_file(path):
         raise SourceMissing(
             "The source table is not at {path}.",
             "Show where the file is now, or bring it back.",

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from app import __version__
 from app.engine.randomness import KeyRing
-from app.formats.files import refusal_to_write
+from app.formats.files import is_file, refusal_to_write
 from app.project import migrations
 from app.project.clock import Clock, stamp, utc_now
 from app.project.database import (
@@ -172,7 +172,7 @@ class ProjectFile:
             If the ledger was changed outside Sfumato, unless `read_only`.
         """
         path = Path(path)
-        if not path.is_file():
+        if not is_file(path):
             raise ProjectMissing(
                 "There is no project at {path}.",
                 "Check the name, or choose the project where it is now.",

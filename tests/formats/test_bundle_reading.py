@@ -157,7 +157,14 @@ def test_a_description_that_points_elsewhere_is_refused(folder, name):
 def test_a_link_instead_of_a_file_is_refused(folder, tmp_path):
     (folder / "data.csv").rename(tmp_path / "elsewhere.csv")
     (folder / "data.csv").symlink_to(tmp_path / "elsewhere.csv")
-    assert "data.csv is missing" in refusal(folder)
+    assert "data.csv in" in refusal(folder)
+    assert "is a link to another place" in refusal(folder)
+
+
+def test_a_description_that_is_a_link_is_refused(folder, tmp_path):
+    (folder / "datapackage.json").rename(tmp_path / "elsewhere.json")
+    (folder / "datapackage.json").symlink_to(tmp_path / "elsewhere.json")
+    assert "is a link to another place" in refusal(folder)
 
 
 def test_a_link_in_a_zip_is_refused(folder, tmp_path):
@@ -182,7 +189,7 @@ def test_two_files_of_one_name_are_refused(folder, tmp_path):
 
 
 def test_a_zip_that_would_unpack_to_more_than_there_is_room_for_is_refused(packed, monkeypatch):
-    monkeypatch.setattr(bundle_reading, "_LARGEST_DATA", 1000)
+    monkeypatch.setattr(bundle_reading, "LARGEST_PACKED_DATA", 1000)
     assert "would unpack to" in refusal(packed)
 
 

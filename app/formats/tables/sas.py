@@ -15,6 +15,7 @@ from app.engine.table import Table
 from app.formats.base import ReadResult, TableFormat
 from app.formats.columns.retyping import with_fixed_types
 from app.formats.errors import DamagedFile
+from app.formats.files import is_file
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Moments, Package
 from app.formats.statistical.reading import read_statistical
@@ -73,7 +74,7 @@ def _catalog_labels(path: Path) -> dict[str, dict[Any, str]]:
         If there is one and it can't be read.
     """
     catalog = path.with_suffix(".sas7bcat")
-    if not catalog.is_file():
+    if not is_file(catalog):
         return {}
     found = None
     with suppress(pyreadstat.ReadstatError, pyreadstat.PyreadstatError):

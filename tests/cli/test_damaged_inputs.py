@@ -1,0 +1,133 @@
+"""Commands that are given what no bundle, table or name is: never a fault."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from app.commands.base import ExitCode
+from tests.formats.hostile_zips import DAMAGED
+
+LONG = "n" * 300 + ".csv"
+DEEP = "d/" * 3_000 + "data.csv"
+
+
+def entries_of(bundle):
+    return {path.name: path.read_bytes() for path in sorted(bundle.iterdir())}
+
+
+def test_a_damaged_zip_is_told(released):
+    (bundle,) = released.bundles()
+    entries = entries_of(bundle)
+    path = released.folder / "given.zip"
+    project = ("--project", released.project)
+    for damage, make in DAMAGED.items():
+        path.write_bytes(make(entries))
+        for command in ("verify", "trace"):
+            code = released.run(command, path, *project)
+            known = {ExitCode.OK, ExitCode.CHECK_FAILED, ExitCode.EXPECTED_ERROR}
+            assert code in known, f"{damage}: {released.remarks}"
+
+
+def commands(made, name):
+    """Every command that reads, or writes, a file somebody names."""
+    project, rules = made.project, made.folder / "rules.toml"
+    return (
+        ("verify", name, "--project", project),
+        ("trace", name, "--project", project),
+        ("ledger", name),
+        ("recipients", name),
+        ("rules", project, "--apply", name),
+        ("source", project, "--moved-to", name),
+        ("source", project, "--new-edition", name),
+        ("init", made.folder / "other.sfumato", "--table", name, "--rules", rules),
+        ("init", made.folder / "other.sfumato", "--table", "ward.csv", "--rules", name),
+        ("hierarchy", project, "--column", "sex", "--import", name),
+        ("diversity", project, "--population", name),
+        ("others", project, "--add", name),
+        ("adopt", project, "--attribute", "illness", "--file", name),
+    )
+
+
+@pytest.mark.parametrize("name", [LONG, DEEP, "a\0b.csv", "a\udcffb.csv", "\ud800", "", "."])
+def test_a_name_that_no_file_has_is_told(made, name):
+    before = made.project.read_bytes()
+    for arguments in commands(made, name):
+        code = made.run(*arguments)
+        assert code not in {ExitCode.OK, ExitCode.FAULT, ExitCode.USAGE}, (arguments, made.remarks)
+    assert made.project.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [LONG, DEEP, "a\0b"])
+def test_a_target_that_no_system_takes_is_told(made, name):
+    target = made.folder / name
+    assert (
+        made.run("init", target, "--table", "ward.csv", "--rules", "x") == ExitCode.EXPECTED_ERROR
+    )
+    out = ("--out", target)
+    assert made.run("release", made.project, "--recipient", "Clinic A", *out) == 3, made.remarks
+    assert not made.bundles()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_what_is_no_regular_file_is_refused_at_once(made):
+    pipe, plug = made.folder / "pipe.csv", made.folder / "plug.csv"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(plug) if len(str(plug)) > 100 else str(plug))
+        for name in (pipe, plug, "/dev/zero"):
+            for arguments in commands(made, name):
+                code = made.run(*arguments)
+                assert code not in {ExitCode.OK, ExitCode.FAULT}, f"{arguments}: {made.remarks}"
+
+
+def test_a_pipe_is_called_one(made):
+    pipe = made.folder / "pipe.csv"
+    os.mkfifo(pipe)
+    assert made.run("trace", pipe, "--project", made.project) == ExitCode.EXPECTED_ERROR
+    assert "is a pipe, a socket or a device" in made.remarks
+    assert "into a file" in made.remarks
+
+
+def test_a_pipe_in_a_bundle_is_refused_at_once(released):
+    (bundle,) = released.bundles()
+    (bundle / "data.csv").unlink()
+    os.mkfifo(bundle / "data.csv")
+    code = released.run("verify", bundle, "--project", released.project)
+    assert code in {ExitCode.CHECK_FAILED, ExitCode.EXPECTED_ERROR}
+    assert "data.csv" in released.remarks + released.output
+
+
+def test_rules_that_name_a_hierarchy_with_a_nul_are_refused(made):
+    rules = made.folder / "odd.toml"
+    for name in ("a\\u0000b.csv", "n" * 300, "d/" * 3_000):
+        rules.write_text(
+            (made.folder / "rules.toml").read_text()
+            + f'\n[generalization]\nquasi_identifiers = ["sex"]\n'
+            f'[generalization.hierarchies.sex]\nfile = "{name}"\n'
+        )
+        assert made.run("rules", made.project, "--apply", rules) == ExitCode.EXPECTED_ERROR, (
+            made.remarks
+        )
+
+
+def test_a_zip_of_4_gigabytes_is_refused_before_it_is_unpacked(released):
+    (bundle,) = released.bundles()
+    path = released.folder / "given.zip"
+    path.write_bytes(bytes(DAMAGED["entries of 4 GB"](entries_of(bundle))))
+    code = released.run("verify", path, "--project", released.project)
+    assert code == ExitCode.CHECK_FAILED
+    assert "would unpack to 4,294,967,294 bytes" in released.output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are texts on other systems")
+def test_a_name_that_is_no_text_is_refused_or_taken(made):
+    odd = os.fsencode(made.folder) + b"/\xff.csv"
+    odd = Path(os.fsdecode(odd))
+    odd.write_bytes((made.folder / "ward.csv").read_bytes())
+    for arguments in commands(made, odd):
+        code = made.run(*arguments)
+        assert code != ExitCode.FAULT, (arguments, made.remarks)
