@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from app.engine.progress import Context
 from app.engine.wording import Sentence
@@ -112,7 +112,7 @@ def unpack_entry(
         _copy(source, target, entry.file_size, context)
 
 
-def _copy(source: zipfile.ZipExtFile, target: Path, size: int, context: Context) -> None:
+def _copy(source: IO[bytes], target: Path, size: int, context: Context) -> None:
     try:
         file = target.open("wb")
     except OSError as error:
