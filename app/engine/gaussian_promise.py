@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from app.engine.gaussian_levels import Uncertainty, chance_to_tell_apart
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.audit.number_widths import width_without, widths_with
+from app.engine.gaussian_levels import Uncertainty
 from app.engine.gaussian_settings import GaussianSettings, Noise
 from app.engine.mechanisms.base import Fact, Promise
 from app.engine.wording import Sentence, listed
 
+Floats = npt.NDArray[np.float64]
+
 _NAMED: Final = 3
 
 _LIMITS: Final = (
-    "The widths are those of the best linear estimate, for numbers that are about normally"
-    " distributed. Where few values occur, or groups lie far apart, somebody who knows that can"
-    " do better than a linear estimate.",
+    "How closely a number can be told depends on how all of them are distributed, which somebody"
+    " may know: where few values occur, groups lie far apart or most numbers are small beside a few"
+    " large ones, it can be told far more closely than the noise is wide.",
     "A number that lies far from everyone's stays recognizable: noise is as large for it as for"
     " all others.",
     "How numbers are distributed in a group of records, and how they depend on one another, can"
@@ -29,13 +35,12 @@ _LIMITS: Final = (
 
 _SEPARATE: Final = (
     "Noise that does not vary as the attributes do can partly be filtered out with the help of"
-    " the other attributes; the widths above allow for that."
+    " the other attributes."
 )
 
 _ROUNDED: Final = (
     "Several rounded or clipped releases together can tell slightly more than the most trusted"
-    " of them, but never more than it would tell without rounding and clipping. The widths above"
-    " are those without."
+    " of them, but never more than it would tell without rounding and clipping."
 )
 
 
@@ -52,21 +57,14 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
         σ².
     """
     uncertainty = Uncertainty(settings)
-    widths = uncertainty.half_widths(level).tolist()
-    without = uncertainty.half_widths_without().tolist()
-    told = [
-        Sentence("{name} within ± {width}", name=name, width=at_least(w))
-        for name, w in zip(names, widths, strict=True)
-    ]
-    untold = [f"± {at_least(width)}" for width in without]
-    many = len(names) > _NAMED
+    noise = settings.moments.spreads * math.sqrt(level)
     sentence = Sentence(
-        "Whoever knows how the numbers are distributed and sees this release can "
-        "tell a person's {widths}{more} at best, with 90 % confidence. Without the "
-        "release it is {without}.",
-        widths=listed(told[:_NAMED]),
-        more=Sentence(" (and so on)") if many else "",
-        without=listed(untold[:_NAMED]),
+        "Noise with a standard deviation of {noise} is added. Of two values of {distances} that"
+        " seemed equally likely, nobody can tell from this release which is a person's more often"
+        " than 3 times in 4, whatever else they know{others}.",
+        noise=_listed("{width} to {name}", names, noise),
+        distances=_listed("{name} up to {width} apart", names, uncertainty.indistinct(level)),
+        others=Sentence(", even the person's other numbers") if settings.size > 1 else "",
     )
     limits: tuple[str, ...] = _LIMITS
     if settings.noise is Noise.SEPARATE and settings.size > 1:
@@ -76,7 +74,7 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     return Promise(sentence, _facts(names, settings, level, uncertainty), limits)
 
 
-def told_apart_over_editions(levels: Sequence[float]) -> str:
+def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]) -> str:
     """Say how often a guess between two histories is right, one spread apart in each edition.
 
     Noise that is independent from edition to edition counts by its precision: all of it tells
@@ -84,15 +82,18 @@ def told_apart_over_editions(levels: Sequence[float]) -> str:
 
     Parameters
     ----------
+    settings
+        The noise.
     levels
         σ² of the most trusted release of each edition.
     """
-    together = chance_to_tell_apart(1.0 / sum(1.0 / level for level in levels))
+    chance = Uncertainty(settings).chance_to_tell_apart
+    together = chance(1.0 / sum(1.0 / level for level in levels))
     return Sentence(
         "Between two values, one standard deviation apart, the best guess is right {one} of the"
         " time where the value stayed, and {together} at worst where it was another in each"
         " edition and each time one standard deviation apart.",
-        one=_share_rounded_up(chance_to_tell_apart(min(levels))),
+        one=_share_rounded_up(chance(min(levels))),
         together=_share_rounded_up(together),
     )
 
@@ -101,54 +102,92 @@ def _share_rounded_up(share: float) -> str:
     return f"{min(1.0, math.ceil(share * 1000 - 1e-9) / 1000):.1%}"
 
 
+def in_table(
+    names: Sequence[str], true: Floats, settings: GaussianSettings, level: float
+) -> Sentence:
+    """Return how closely the table's numbers can be told, computed from its rows.
+
+    It is for the custodian: what follows from the exact table never leaves with a release.
+
+    Parameters
+    ----------
+    names
+        The attributes' names.
+    true
+        Their numbers, not a number where missing, shape (N, n).
+    settings
+        The noise.
+    level
+        σ².
+    """
+    reached = widths_with(true, settings.factor * math.sqrt(level))
+    if np.isnan(reached).any():
+        return Sentence("")
+    return Sentence(
+        "In this table, whoever knows how the numbers are distributed can tell with it, at best,"
+        " 90 of 100 people's {widths}; without any release {without}.",
+        widths=_listed("{name} within ± {width}", names, reached),
+        without=_listed("± {width}", names, [width_without(column) for column in true]),
+    )
+
+
+def _listed(template: str, names: Sequence[str], widths: Iterable[float]) -> str:
+    """Return one phrase for each of the first attributes, as a list in a sentence."""
+    told: list[str] = [
+        Sentence(template, name=name, width=at_least(float(width)))
+        for name, width in zip(names, widths, strict=True)
+    ]
+    if len(told) > _NAMED:
+        return Sentence("{some} (and so on)", some=listed(told[:_NAMED]))
+    return listed(told)
+
+
 def _facts(
     names: Sequence[str], settings: GaussianSettings, level: float, uncertainty: Uncertainty
 ) -> tuple[Fact, ...]:
-    spreads = settings.moments.spreads.tolist()
-    widths = uncertainty.half_widths(level).tolist()
-    without = uncertainty.half_widths_without().tolist()
     facts = [
         Fact("σ²", "Noise level", level, "The variance of the noise, relative to the data's."),
         Fact(
             "D",
             "Normalized error",
             uncertainty.normalized_error(level),
-            "The share of an attribute's variance that the best linear estimate leaves open.",
+            "The share of an attribute's variance that the best linear estimate leaves open, where"
+            " numbers vary as the noise does. An estimate that is not linear can leave less.",
         ),
         Fact(
             "Φ",
             "Chance to tell two values apart",
-            chance_to_tell_apart(level),
-            "How often the best guess between two values, one standard deviation apart, is right;"
-            " 0.5 is chance. It holds for any distribution, for one attribute's noise alone.",
+            uncertainty.chance_to_tell_apart(level),
+            "How often the best guess between two values, one standard deviation apart, is right"
+            " at most; 0.5 is chance. It holds for any distribution, and for somebody who knows the"
+            " person's other numbers.",
         ),
     ]
-    for name, spread, width, blind in zip(names, spreads, widths, without, strict=True):
+    noise = settings.moments.spreads * math.sqrt(level)
+    distances = uncertainty.indistinct(level).tolist()
+    for name, spread, distance in zip(names, noise.tolist(), distances, strict=True):
         facts += [
             Fact(
                 "σ",
                 Sentence("Noise added to {name}", name=name),
-                spread * math.sqrt(level),
+                spread,
                 "The noise's standard deviation, in the column's unit.",
             ),
             Fact(
-                "±",
-                Sentence("Uncertainty about {name}", name=name),
-                width,
-                "The best linear estimate is off by less with 90 % confidence.",
-            ),
-            Fact(
-                "±",
-                Sentence("Uncertainty about {name} without the release", name=name),
-                blind,
-                "The mean is off by less with 90 % confidence.",
+                "d",
+                Sentence("Told apart 3 times in 4: {name}", name=name),
+                distance,
+                "Two values so far apart, equally likely before, are told apart no more often than"
+                " 3 times in 4, whatever the distribution and whatever else is known.",
             ),
         ]
     return tuple(facts)
 
 
 def at_least(number: float) -> str:
-    """Return a positive number rounded down to three digits, so that "at least" stays true."""
+    """Return a number from 0 on, rounded down to three digits, so that "at least" stays true."""
+    if number <= 0.0:
+        return "0"
     digits = 2 - math.floor(math.log10(number))
     if digits <= 0:
         scale = 10.0**-digits

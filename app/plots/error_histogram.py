@@ -78,7 +78,7 @@ def build_error_histogram(data: ErrorsData, style: PlotStyle) -> PlotFigure:
     )
     subtitle = style.say(
         "Share of the records whose guess is so far off; right: at most so far off. The attacker"
-        " knows {knowledge}.",
+        " makes the best linear estimate and knows {knowledge}.",
         knowledge=data.knowledge,
     )
     figure = PlotFigure(style, headline(data, style), subtitle, table, size=(680.0, 340.0))

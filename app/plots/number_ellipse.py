@@ -146,12 +146,12 @@ def subtitle(data: RecordData, style: PlotStyle) -> str:
     """Return how to read the regions."""
     if len(data.attributes) == 2:
         return style.say(
-            "Ellipse: where the best linear estimate puts the record, with 90\u202f% confidence."
-            " Cross: the truth."
+            "Ellipse: the best linear estimate and its error, as wide as holds 90\u202f% where"
+            " numbers are normally distributed. Cross: the truth."
         )
     return style.say(
-        "Bar: where the best linear estimate puts the record, with 90\u202f% confidence."
-        " Line: the truth."
+        "Bar: the best linear estimate and its error, as wide as holds 90\u202f% where numbers are"
+        " normally distributed. Line: the truth."
     )
 
 

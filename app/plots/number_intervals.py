@@ -14,12 +14,12 @@ from app.plots.numbers import amount
 from app.plots.style import PlotStyle
 
 QUANTILE_90 = 1.6448536269514722
-"""Half of the 90 % interval in standard deviations."""
+"""Half of the interval that holds 90 % of normal errors, in standard deviations."""
 MOST_MEMBERS = 12
 
 
 def build_number_intervals(data: RecordData, style: PlotStyle) -> PlotFigure:
-    """Draw the 90 % intervals of one record in one attribute.
+    """Draw the linear estimates of one record in one attribute, with their normal 90 % intervals.
 
     Parameters
     ----------

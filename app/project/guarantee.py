@@ -162,6 +162,22 @@ def guarantee_of(
     return Guarantee(tuple(promises), coalition, steps, cautions, editions=editions)
 
 
+def in_table(promise: EntryPromise, attributes: Mapping[str, Attribute]) -> str:
+    """Return what a promised release tells of the very table in hand, for the custodian alone.
+
+    It takes longer than the promise, so it is asked for where it is shown. Empty where the
+    promise says all there is to say.
+    """
+    chosen = [attributes[name] for name in promise.entry.attributes if name in attributes]
+    if len(chosen) < len(promise.entry.attributes):
+        return ""
+    mechanism = mechanism_called(promise.entry.mechanism)
+    try:
+        return mechanism.in_table(promise.level, chosen, promise.entry.settings)
+    except SfumatoError:
+        return ""  # the next steps say what is wrong with these settings
+
+
 def _promise(
     document: Document,
     entry: PolicyEntry,

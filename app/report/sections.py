@@ -21,7 +21,7 @@ from app.plots.error_by_copies import build_error_by_copies
 from app.plots.figure import percent
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
 from app.project.form_leaks import form_leak_sentences
-from app.project.guarantee import asked_instead
+from app.project.guarantee import asked_instead, in_table
 from app.project.ledger import EntryKind
 from app.project.model import PolicyEntry
 from app.project.plan import EntryPlan
@@ -58,7 +58,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         else f"For outsiders. It holds nothing secret, and no count below {options.threshold}."
     )
     sections = [
-        _promises(material),
+        _promises(material, options),
         _table(material, options),
         *(_entry(material, entry, options) for entry in document.policy),
         _releases(material, options),
@@ -76,7 +76,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
     )
 
 
-def _promises(material: ReportMaterial) -> Section:
+def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     if instead := asked_instead(material.document):
         return published_promises(instead)
     guarantee = material.guarantee
@@ -85,6 +85,10 @@ def _promises(material: ReportMaterial) -> Section:
         f"To {trusted[key].recipient}, trusted most with {key}: {trusted[key].promise.sentence}"
         for key in dict.fromkeys(promise.entry.key for promise in guarantee.promises)
     ]
+    if options.internal:
+        told += filter(
+            None, (in_table(promise, material.attributes) for promise in trusted.values())
+        )
     told += [guarantee.coalition] if guarantee.coalition else []
     blocks: list[Block] = [
         Paragraph(sentence, "lead" if place == 0 else "") for place, sentence in enumerate(told)

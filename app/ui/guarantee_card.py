@@ -17,7 +17,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.engine.mechanisms.base import Fact
-from app.project.guarantee import EntryPromise, Guarantee, asked_instead, guarantee_of
+from app.engine.table import Attribute
+from app.project.guarantee import (
+    EntryPromise,
+    Guarantee,
+    asked_instead,
+    guarantee_of,
+    in_table,
+)
 from app.ui.records import releases_of
 from app.ui.session import Session
 from app.ui.theme import Space, TextSize, font
@@ -118,10 +125,7 @@ class GuaranteeCard(QFrame):
 
     def refresh(self) -> None:
         """Compute the promise anew and show it where it changed."""
-        session = self._session
-        names = {name for entry in session.document.policy for name in entry.attributes}
-        encoded = {name: session.attribute(name) for name in sorted(names)}
-        attributes = {name: item.attribute for name, item in encoded.items() if item is not None}
+        session, attributes = self._session, self._attributes()
         if session.table is None and session.document.columns:
             found = Guarantee((), "", (self.tr("Open the project's table."),))
         elif instead := asked_instead(session.document):
@@ -135,6 +139,12 @@ class GuaranteeCard(QFrame):
         self.recipient.set_choices([(name, name) for name in people])
         self._chooser.setVisible(not self._compact and self._has_choice())
         self._fill()
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """Return what is known of the policy's attributes, by name."""
+        names = {name for entry in self._session.document.policy for name in entry.attributes}
+        encoded = {name: self._session.attribute(name) for name in sorted(names)}
+        return {name: item.attribute for name, item in encoded.items() if item is not None}
 
     def text(self) -> str:
         """Return everything that is said, for those who listen and for tests."""
@@ -191,6 +201,9 @@ class GuaranteeCard(QFrame):
         if named:
             entry.addWidget(label(promise.entry.key, "caption"))
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
+        if here := in_table(promise, self._attributes()):
+            entry.addSpacing(Space.TIGHT)
+            entry.addWidget(label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
         unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
         if unfolded:

@@ -154,15 +154,17 @@ def test_levels_are_proposed_most_trusted_first(count):
 # ----- what is promised
 
 
-def test_the_promise_gives_the_width_in_each_unit_with_and_without_the_release():
+def test_the_promise_gives_the_noise_and_what_nobody_can_tell_apart_in_each_unit():
     known = stated([10.0, 100.0])
     promise = GAUSSIAN.promise(1.0, BOTH, known)
-    for told in ("age within ± 11.6", "income within ± 116", "± 16.4", "± 164", "90 %"):
+    for told in ("10.0 to age", "100 to income", "age up to 13.4 apart", "income up to 134 apart"):
         assert told in promise.sentence
+    assert "at best" not in promise.sentence
+    assert "90 %" not in promise.sentence
     figures = {fact.title: fact.value for fact in promise.facts}
     assert figures["Normalized error"] == 0.5
     assert figures["Noise added to income"] == pytest.approx(100.0)
-    assert figures["Uncertainty about age"] == pytest.approx(16.448536 * math.sqrt(0.5))
+    assert figures["Told apart 3 times in 4: age"] == pytest.approx(13.48979500)
     assert figures["Chance to tell two values apart"] == pytest.approx(0.6914625)
     assert any("far from everyone" in limit for limit in promise.limits)
 
@@ -180,9 +182,31 @@ def test_the_promise_says_what_rounding_and_separate_noise_cost():
 def test_a_promise_reads_well_at_any_scale(spread, sigma):
     used = level(sigma_squared=sigma)
     sentence = GAUSSIAN.promise(used, BOTH, stated([spread, 1.0])).sentence
-    found = re.search(r"age within ± ([\d.,e+-]+) and", sentence)
+    found = re.search(r"age up to ([\d.,e+-]+) apart and", sentence)
     told = float(found[1].replace(",", ""))
-    assert told == pytest.approx(1.6448536 * spread * math.sqrt(used / (1 + used)), rel=0.02)
+    assert told == pytest.approx(1.3489795 * spread * math.sqrt(used), rel=0.02)
+
+
+@pytest.mark.parametrize("noise", ["proportional", "separate"])
+@pytest.mark.parametrize("level", [0.25, 1.0])
+def test_nobody_tells_two_values_apart_more_often_than_is_promised(noise, level):
+    """The likelihood-ratio test, by its own code, of whoever knows the person's other number.
+
+    40,000 draws: a share of 0.75 has a standard error of 0.0022, so ± 0.01 is 4.6 of them. At
+    other distances than the promised one, the share must be on the right side.
+    """
+    known = {**stated([10.0, 100.0], correlation=0.8), "noise": noise}
+    facts = {fact.title: fact.value for fact in GAUSSIAN.promise(level, BOTH, known).facts}
+    noise_covariance = GAUSSIAN.noise_covariance(level, BOTH, known)
+    draws = np.random.default_rng(17).multivariate_normal([0, 0], noise_covariance, 40_000)
+    precision = np.linalg.inv(noise_covariance)
+    for place, name in enumerate(("age", "income")):
+        apart = np.zeros(2)
+        apart[place] = facts[f"Told apart 3 times in 4: {name}"]
+        # The truth is 0; the other candidate is `apart`, and the person's other number is known.
+        odds = draws @ precision @ apart - 0.5 * apart @ precision @ apart
+        right = np.mean(odds < 0)
+        assert right == pytest.approx(0.75, abs=0.01)
 
 
 def test_recipients_are_told_what_the_custodian_chooses():

@@ -16,7 +16,7 @@ from app.engine.progress import Silent
 from app.engine.randomness import KeyRing
 from app.engine.table import Table, encode_column
 from app.formats.bundle_reading import read_bundle
-from app.project.guarantee import guarantee_of
+from app.project.guarantee import guarantee_of, in_table
 from app.project.model import Document, PolicyEntry
 from app.project.released import attributes_of, released_columns
 from app.project.rules import apply_rules, rules_of
@@ -222,7 +222,8 @@ def test_the_guarantee_speaks_of_units_and_of_coalitions(table):
     first = guarantee.promises[0]
     assert first.recipient == "Clinic A"
     assert "age" in first.promise.sentence
-    assert "±" in first.promise.sentence
+    assert "standard deviation" in first.promise.sentence
+    assert "±" in in_table(first, attributes_of(document, table))
     assert "no more than Clinic A alone" in guarantee.coalition
 
 

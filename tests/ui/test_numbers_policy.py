@@ -89,9 +89,9 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(filled):
 
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     tile = editor_of(filled)._terms.tile("half_width")
-    assert tile.sentence == "Uncertainty of age"
+    assert tile.sentence == "Uncertainty of age if normal"
     tick(filled.page.together.boxes["income"])
-    assert editor_of(filled)._terms.tile("half_width").sentence == "Uncertainty"
+    assert editor_of(filled)._terms.tile("half_width").sentence == "Uncertainty if normal"
 
 
 def test_ticking_an_attribute_protects_both_together(apart):
@@ -167,6 +167,7 @@ def test_levels_are_shown_in_every_term(filled):
     assert terms.tile("half_width").text().startswith("± = ")
     meaning = [label.text() for label in editor_of(filled)._meaning._lines]
     assert "Noise moves age by" in meaning[1]
+    assert "In this table" in meaning[1]
     assert "600" in meaning[2]
 
 

@@ -30,8 +30,10 @@ def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, sessi
     open_payroll(session, protected())
 
     def promised():
-        return [label.text() for label in card.findChildren(QLabel) if "a person's" in label.text()]
+        return [
+            label.text() for label in card.findChildren(QLabel) if "In this table" in label.text()
+        ]
 
     qtbot.waitUntil(lambda: bool(promised()), timeout=20_000)
-    assert any("90\u202f% confidence" in text for text in promised())
-    assert not any("90 %" in text or "± " in text for text in promised())
+    assert any("±\u202f" in text for text in promised())
+    assert not any("± " in text for text in promised())

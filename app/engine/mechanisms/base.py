@@ -457,6 +457,15 @@ class Mechanism(ABC):
         del levels, attributes, settings
         return ""
 
+    def in_table(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return what somebody can tell of the table in hand at a level; empty for nothing to add.
+
+        It is computed from the exact rows and is for the custodian alone: unlike `promise`, it
+        goes into no bundle and no report for outsiders.
+        """
+        del level, attributes, settings
+        return ""
+
     @abstractmethod
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings

@@ -27,7 +27,7 @@ from app.engine.errors import PolicyError
 from app.engine.gaussian_checks import check_noise, check_noise_between
 from app.engine.gaussian_columns import noisy_of, series_of, values_of
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_promise import promise_of, told_apart_over_editions
+from app.engine.gaussian_promise import in_table, promise_of, told_apart_over_editions
 from app.engine.gaussian_release import Recipe, release_numbers
 from app.engine.gaussian_settings import (
     FORM_SETTINGS,
@@ -77,15 +77,15 @@ _TERMS = (
     LevelTerm(
         "normalized_error",
         "Normalized error",
-        "The share of a number's variance that the best linear estimate leaves open: 0 is the"
+        "The share of the numbers' variance that the best linear estimate leaves open: 0 is the"
         " original, 1 tells nothing.",
         (LevelField("normalized_error", "σ²/(1+σ²)", 1e-6, 0.999999, decimals=4),),
     ),
     LevelTerm(
         "half_width",
-        "Uncertainty",
-        "How far off an attacker has to allow for being, to be 90 % sure of a person's first"
-        " attribute, in its own unit.",
+        "Uncertainty if normal",
+        "How far off the best estimate of the first attribute is at most for 90 % of the people, if"
+        " numbers are normally distributed; where they are not, it can be closer.",
         (LevelField("half_width", "±", 1e-9, 1e12, decimals=4),),
     ),
 )
@@ -288,8 +288,17 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
     ) -> str:
         """Say how well two histories of values can be told apart, from noise in each edition."""
-        del attributes, settings
-        return told_apart_over_editions([check_noise_level(level) for level in levels])
+        read = self.read(attributes, settings)
+        return told_apart_over_editions(read, [check_noise_level(level) for level in levels])
+
+    def in_table(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return how closely the best attacker tells 90 of 100 of the table's numbers."""
+        read = self.read(attributes, settings)
+        known = [attribute.numbers for attribute in attributes if attribute.numbers is not None]
+        if len(known) < len(attributes):
+            return ""
+        names = [attribute.name for attribute in attributes]
+        return in_table(names, np.stack(known), read, check_noise_level(level))
 
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings

@@ -57,7 +57,7 @@ def bayes_sentence(data: BayesData, *, formed: bool = False) -> str:
         )
     known = tr(
         "This attacker knows which numbers occur and how often, and guesses the mean of what is"
-        " possible: no estimate is better."
+        " possible: no estimate has a smaller mean square error."
     )
     if len(data.names) == 1:
         return known

@@ -41,6 +41,7 @@ from app.ui.widgets.fields import ChoiceField, Segments
 from app.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
 from app.ui.widgets.plot_view import PlotView
 from app.ui.widgets.responsive import ResponsiveRow
+from app.ui.wording import typeset
 
 JOB: Final = "audit numbers"
 WIDE: Final = 760
@@ -287,7 +288,8 @@ class NumbersPage(AuditPage):
             bayes = self._weighed.bayes[place]
             self.bayes.show_plot(partial(build_bayes_by_copies, bayes))
             formed = self._weighed.forms is not None
-            self.agreement.setText(bayes_sentence(bayes, formed=formed))
+            told = bayes_sentence(bayes, formed=formed)
+            self.agreement.setText(f"{told} {typeset(self._weighed.in_table)}".strip())
 
     def _fail(self, error: SfumatoError) -> None:
         self._forget()

@@ -19,7 +19,7 @@ from app.ui.panels.policy.editors.gaussian_parts.settings import GaussianSetting
 from app.ui.panels.policy.editors.gaussian_parts.wording import listed, units
 from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.wording import NORMAL_95, tr
-from app.ui.wording import grouped, term_of
+from app.ui.wording import grouped, term_of, typeset
 
 DIGITS: Final = 3
 """A rung that is dragged stops at so many significant digits of σ²."""
@@ -68,9 +68,9 @@ class GaussianEditor(LevelEditor):
     def show_level(self, statement: Statement, attributes: Attributes, settings: Settings) -> None:
         """Show a level; of several attributes, say whose unit the width is in."""
         super().show_level(statement, attributes, settings)
-        words = tr("Uncertainty")
+        words = tr("Uncertainty if normal")
         if len(attributes) > 1:
-            words = tr("Uncertainty of {name}", name=attributes[0].name)
+            words = tr("Uncertainty of {name} if normal", name=attributes[0].name)
         self._terms.tile("half_width").show_sentence(words)
 
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
@@ -98,13 +98,14 @@ class GaussianEditor(LevelEditor):
             for name, size in zip(names, added, strict=True)
         )
         recovered = 1.0 - Uncertainty(settings).normalized_error(level)
-        person = tr(
-            "Noise moves {typical}, typically. The best estimate recovers {share} of how people"
-            " differ.",
+        moved = tr(
+            "Noise moves {typical}, typically. The best linear estimate recovers {share} of how"
+            " people differ.",
             typical=typical,
             share=percent(recovered),
         )
-        return person, self._usefulness(names, added)
+        here = typeset(MECHANISM.in_table(level, self._attributes, self._settings))
+        return f"{moved} {here}".strip(), self._usefulness(names, added)
 
     def _usefulness(self, names: list[str], added: np.ndarray) -> str:
         numbers = self._attributes[0].numbers
@@ -123,14 +124,13 @@ class GaussianEditor(LevelEditor):
         )
 
     def consequence_of(self, level: float) -> str:
-        """Return how closely a person's number can be told, in its unit."""
-        settings = MECHANISM.read(self._attributes, self._settings)
-        widths = Uncertainty(settings).half_widths(level)
+        """Return how large the noise is, in each attribute's unit."""
+        noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
         parts = listed(
-            f"{attribute.name} ±{units(float(width))}"
-            for attribute, width in zip(self._attributes, widths, strict=True)
+            f"{attribute.name} ±{units(float(spread))}"
+            for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)
         )
-        return tr("Tells {parts} at best, with 90\u202f% confidence.", parts=parts)
+        return tr("Moves {parts}, typically.", parts=parts)
 
 
 EDITOR = GaussianEditor
