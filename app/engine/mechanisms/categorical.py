@@ -22,6 +22,7 @@ from app.engine.mechanisms.base import (
 )
 from app.engine.privacy import (
     check_retention,
+    delta_of_gamma,
     gamma_for_epsilon,
     gamma_for_rho,
     rho2_of_gamma,
@@ -152,46 +153,59 @@ class CategoricalMechanism(Mechanism):
         )
 
     @staticmethod
-    def matrix_terms(matrix: PerturbationMatrix) -> Mapping[str, Statement]:
-        """Return a matrix's promise as γ, as ε and as ρ2 for a ρ1 of `USUAL_RHO1`."""
-        gamma = matrix.gamma
+    def matrix_terms(matrix: PerturbationMatrix, spent: float = 0.0) -> Mapping[str, Statement]:
+        """Return a promise as γ, as ε and as ρ2 for a ρ1 of `USUAL_RHO1`.
+
+        Parameters
+        ----------
+        matrix
+            How values are perturbed.
+        spent
+            ε0 of what recipients are told beside the values.
+        """
+        gamma = whole_odds(matrix.gamma, spent)
         return {
-            "epsilon": {"epsilon": math.log(gamma)},
+            "epsilon": {"epsilon": matrix.epsilon + spent},
             "rho": {"rho1": USUAL_RHO1, "rho2": rho2_of_gamma(gamma, USUAL_RHO1)},
             "gamma": {"gamma": gamma},
         }
 
     @staticmethod
-    def matrix_facts(matrix: PerturbationMatrix) -> tuple[Fact, ...]:
-        """Return the figures that any matrix gives, computed from its entries."""
+    def matrix_facts(matrix: PerturbationMatrix, spent: float = 0.0) -> tuple[Fact, ...]:
+        """Return the figures that any matrix gives, computed from its entries.
+
+        With `spent` above 0, they hold for the released values together with by-products of the
+        table whose privacy loss is that much.
+        """
         odds = matrix.worst_odds_ratios()
+        gamma = whole_odds(matrix.gamma, spent)
         return (
             Fact("m", "Values of the domain", float(matrix.size), "What a value can become."),
             Fact(
                 "γ",
                 "Odds factor, upward",
-                float(odds.up.max()),
+                whole_odds(float(odds.up.max()), spent),
                 "No released value multiplies anyone's odds on anything by more.",
             ),
             Fact(
                 "1/γ",
                 "Odds factor, downward",
-                float(odds.down.min()),
+                float(odds.down.min()) * math.exp(-spent),
                 "No released value multiplies anyone's odds on anything by less.",
             ),
             Fact(
                 "ε",
                 "Privacy loss",
-                matrix.epsilon,
+                matrix.epsilon + spent,
                 "The logarithm of γ (local differential privacy).",
             ),
             Fact(
-                "δ", "Growth of belief", matrix.delta_growth, "No belief grows by more than this."
+                "δ", "Growth of belief", delta_of_gamma(gamma), "No belief grows by more than this."
             ),
             Fact(
                 "ρ2",
                 Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
-                matrix.rho2_for(USUAL_RHO1),
+                rho2_of_gamma(gamma, USUAL_RHO1),
                 Sentence(
                     "Whoever held something to be at most {belief:g} probable comes to "
                     "hold it at most this probable.",
@@ -199,6 +213,30 @@ class CategoricalMechanism(Mechanism):
                 ),
             ),
         )
+
+
+def whole_odds(odds: float, spent: float) -> float:
+    """Return by how much values and by-products together multiply odds, rounded up.
+
+    Parameters
+    ----------
+    odds
+        By how much the released values do.
+    spent
+        ε0 of the by-products.
+    """
+    if spent == 0.0 or math.isinf(odds):
+        return odds
+    if math.isinf(spent):
+        return math.inf
+    return math.nextafter(odds * math.nextafter(math.exp(spent), math.inf), math.inf)
+
+
+def left_over(gamma: float, spent: float) -> float:
+    """Return what of a bound γ is left for the released values, γ·e^(−ε0), rounded down."""
+    if spent == 0.0 or math.isinf(gamma):
+        return gamma
+    return math.nextafter(gamma * math.nextafter(math.exp(-spent), 0.0), 0.0)
 
 
 def codes_of(request: ReleaseRequest) -> Codes:

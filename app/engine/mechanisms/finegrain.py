@@ -17,13 +17,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from app.engine.columns import Domain
 from app.engine.errors import LevelError, PolicyError
 from app.engine.finegrain import Profile, solve, violations
+from app.engine.frequency_source import frequencies_in, usual_frequencies
 from app.engine.mechanisms.base import (
+    Byproduct,
     Check,
     Fact,
     LevelField,
     LevelTerm,
+    Origin,
     Promise,
     PublishedFacts,
     Released,
@@ -39,9 +43,11 @@ from app.engine.mechanisms.categorical import (
     CategoricalMechanism,
     at_most,
     codes_of,
+    left_over,
     numbers_of,
     stated_gamma,
     unknown_statement,
+    whole_odds,
 )
 from app.engine.noisy_statistics import KeyedNoise
 from app.engine.privacy import check_retention
@@ -95,40 +101,67 @@ class FineGrain(CategoricalMechanism):
     completes_settings = True
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
-        """Return strict limits by the tolerance rule."""
+        """Return strict limits by the tolerance rule, for noisy counts of the table."""
         self.check_attributes(attributes)
-        return PrivacyLimits(theta=USUAL_THETA).to_dict()
+        chosen = usual_frequencies(_records(attributes[0]))
+        return {**PrivacyLimits(theta=USUAL_THETA).to_dict(), **chosen.to_dict()}
 
     def complete_settings(
         self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
     ) -> Settings:
-        """Return the settings with the optimal profile for the attribute's frequencies.
+        """Return the settings with the optimal profile for the frequencies that were chosen.
 
         A profile that is there already stays: releases of one ladder share it, and next
-        month's frequencies must not change it.
+        month's frequencies must not change it. Noisy counts that were drawn stay as well.
+        Limits are solved for γ·e^(−ε0), so that profile and values together keep γ.
 
         Raises
         ------
         PolicyError, LevelError
             If the limits are not valid for the attribute.
         """
-        del noise
         if "profile" in settings:
             return settings
         domain = self.domain_of(attributes)
         limits = PrivacyLimits.from_dict(settings)
-        frequencies = attributes[0].frequencies
-        profile = solve(frequencies, limits.gammas(domain, frequencies), limits.mode)
+        chosen = frequencies_in(settings, _records(attributes[0])).drawn(attributes[0], noise)
+        shares = chosen.of(attributes[0])
+        gammas = _left_for_values(domain, limits.gammas(domain, shares), chosen.cost)
+        profile = solve(shares, gammas, limits.mode)
         if not profile.retention.max() > 0:
             raise LevelError(
                 "The limits leave nothing of any value: every retention probability is 0.",
                 "Loosen the tightest limits.",
             )
-        return {**limits.to_dict(), "profile": [float(p) for p in profile.retention]}
+        kept = [float(p) for p in profile.retention]
+        return {**limits.to_dict(), **chosen.to_dict(), "profile": kept}
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0 of the frequencies that the profile was solved for."""
+        return frequencies_in(settings).cost
+
+    def byproducts(
+        self, attributes: Sequence[Attribute], settings: Settings
+    ) -> tuple[Byproduct, ...]:
+        """Return the retention probabilities, unless the table was not asked for them."""
+        cost, name = self.byproduct_epsilon(settings), attributes[0].name
+        if cost == 0.0:
+            return ()
+        what = Sentence("the retention probabilities of {name}", name=name)
+        if math.isinf(cost):
+            return (Byproduct(what, Origin.EXACT, _exact_sentence(name)),)
+        sentence = Sentence(
+            "The retention probabilities of {name} follow from counts of the table with noise"
+            " (ε0 = {epsilon:g}). The figures above include what they tell.",
+            name=name,
+            epsilon=cost,
+        )
+        return (Byproduct(what, Origin.NOISY, sentence),)
 
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
         self.profile(attributes, settings)
+        frequencies_in(settings).of(attributes[0])
 
     def profile(self, attributes: Sequence[Attribute], settings: Settings) -> Floats:
         """Return the profile p, shape (m,), that meets the limits at trust factor 1.
@@ -160,10 +193,13 @@ class FineGrain(CategoricalMechanism):
         return kept
 
     def solved(self, attributes: Sequence[Attribute], settings: Settings) -> Profile:
-        """Return the stored profile beside the limits that it was solved for."""
+        """Return the stored profile beside the limits that it was solved for, γ·e^(−ε0)."""
         domain = self.domain_of(attributes)
         limits = PrivacyLimits.from_dict(settings)
-        gammas = limits.gammas(domain, attributes[0].frequencies)
+        chosen = frequencies_in(settings)
+        gammas = limits.gammas(domain, chosen.of(attributes[0]))
+        if math.isfinite(chosen.cost):
+            gammas = np.array([left_over(float(gamma), chosen.cost) for gamma in gammas])
         return Profile(self.profile(attributes, settings), gammas, limits.mode)
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
@@ -190,7 +226,23 @@ class FineGrain(CategoricalMechanism):
         gamma = stated_gamma(numbers)
         if gamma is None:
             raise unknown_statement(self, statement)
-        return largest_level(kept, gamma)
+        return largest_level(kept, self._left_of(gamma, settings))
+
+    def _left_of(self, gamma: float, settings: Settings) -> float:
+        """Return what of a bound on the odds is left for the released values."""
+        cost = self.byproduct_epsilon(settings)
+        if math.isinf(cost):
+            return gamma  # the promise says that it is not kept
+        left = left_over(gamma, cost)
+        if left <= 1.0 < gamma:
+            raise LevelError(
+                "An odds factor of {gamma} leaves nothing for the released values: the noisy"
+                " frequencies alone cost ε0 = {epsilon}.",
+                "Give a larger one, or lower ε0 of the frequencies.",
+                gamma=f"{gamma:.4g}",
+                epsilon=f"{cost:g}",
+            )
+        return max(left, 1.0)
 
     @staticmethod
     def _level_of_factor(factor: float, kept: Floats) -> float:
@@ -210,7 +262,8 @@ class FineGrain(CategoricalMechanism):
     ) -> Mapping[str, Statement]:
         """Return the level in each term, ρ2 for a ρ1 of 0.1."""
         kept = self.profile(attributes, settings)
-        terms = self.matrix_terms(self.matrix(level, attributes, settings))
+        spent = self._spent(level, settings)
+        terms = self.matrix_terms(self.matrix(level, attributes, settings), spent)
         return {
             "trust_factor": {"trust_factor": level / float(kept.max())},
             "retention": {"retention_probability": level},
@@ -244,18 +297,25 @@ class FineGrain(CategoricalMechanism):
         kept = self.profile(attributes, settings)
         return RetentionMatrix(kept / kept.max() * check_retention(level))
 
+    def _spent(self, level: float, settings: Settings) -> float:
+        """Return ε0 of what a release at this level tells beside its values; at 0 it has none."""
+        return 0.0 if level == 0.0 else self.byproduct_epsilon(settings)
+
     def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
         matrix = self.matrix(level, attributes, settings)
         attribute = attributes[0]
         domain = self.domain_of(attributes)
         name = attribute.name
-        odds = matrix.worst_odds_ratios().up
+        spent = self._spent(level, settings)
+        odds = np.array([whole_odds(float(up), spent) for up in matrix.worst_odds_ratios().up])
         most, least = int(odds.argmin()), int(odds.argmax())
         if level == 0.0:
             sentence = Sentence(
                 "This release says nothing about anyone's {name}: all of it is random.", name=name
             )
+        elif math.isinf(spent):
+            sentence = _exact_sentence(name)
         elif math.isinf(float(odds.max())):
             sentence = Sentence(
                 "This release can prove that somebody's {name} is {value}: it promises "
@@ -274,8 +334,13 @@ class FineGrain(CategoricalMechanism):
                 highest=at_most(float(odds[least])),
                 exposed=domain.names[least],
             )
-        facts = (*self._limit_facts(level, attributes, settings), *self.matrix_facts(matrix))
-        return Promise(sentence, facts, LIMITS)
+        facts = (
+            *self._limit_facts(level, attributes, settings),
+            *_frequency_facts(spent),
+            *self.matrix_facts(matrix, spent),
+        )
+        told = tuple(each.sentence for each in self.byproducts(attributes, settings))
+        return Promise(sentence, facts, LIMITS if level == 0.0 else (*told, *LIMITS))
 
     def _limit_facts(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
@@ -304,13 +369,16 @@ class FineGrain(CategoricalMechanism):
         """Return the retention probabilities and the domain, with the guide to estimate."""
         domain = self.domain_of(attributes)
         matrix = self.matrix(level, attributes, settings)
-        gamma = matrix.gamma
+        gamma = whole_odds(matrix.gamma, self._spent(level, settings))
+        chosen = frequencies_in(settings)
         return PublishedFacts(
             parameters={
                 "retention_probabilities": [float(p) for p in matrix.retention],
                 "domain_size": domain.size,
                 "domain": list(domain.values),
                 "odds_factor": gamma if math.isfinite(gamma) else None,
+                "frequencies": str(chosen.source),
+                "frequencies_epsilon": chosen.cost if math.isfinite(chosen.cost) else None,
             },
             guide="finegrain" if int((matrix.retention == 0.0).sum()) < 2 else "finegrain-singular",
             values={
@@ -329,6 +397,50 @@ class FineGrain(CategoricalMechanism):
 
 
 MECHANISM = FineGrain()
+
+
+def _records(attribute: Attribute) -> int:
+    return 0 if attribute.counts is None else int(attribute.counts.sum())
+
+
+def _exact_sentence(name: str) -> Sentence:
+    return Sentence(
+        "The retention probabilities of {name} were solved for the exact counts of the table and"
+        " stand in every file: whoever knows all other records can tell a person's {name} from"
+        " them. Solve the limits again, for noisy counts.",
+        name=name,
+    )
+
+
+def _frequency_facts(spent: float) -> tuple[Fact, ...]:
+    if spent == 0.0:
+        return ()
+    title = "Privacy loss of the frequencies"
+    return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)
+
+
+def _left_for_values(domain: Domain, gammas: Floats, cost: float) -> Floats:
+    """Return γ·e^(−ε0), shape (m,); refuse where that leaves nothing of a value.
+
+    Raises
+    ------
+    LevelError
+        Naming the value with the tightest limit, and how much ε0 may be.
+    """
+    left = np.array([left_over(float(gamma), cost) for gamma in gammas])
+    if cost > 0.0 and (left <= 1.0).any():
+        tightest = int(gammas.argmin())
+        raise LevelError(
+            "The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy"
+            " frequencies alone cost ε0 = {epsilon}.",
+            "Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count"
+            " the same.",
+            value=domain.names[tightest],
+            gamma=f"{gammas[tightest]:.4g}",
+            epsilon=f"{cost:g}",
+            most=f"{math.log(float(gammas[tightest])):.2g}",
+        )
+    return left
 
 
 def largest_level(kept: Floats, gamma: float) -> float:
