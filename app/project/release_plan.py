@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.engine.table import Table
+from app.project.byproducts import check_byproducts, exact_byproducts
 from app.project.errors import ReleaseError, SourceChanged
 from app.project.model import Document, Recipient, Source
 from app.project.plan import EntryPlan, plan_release
@@ -40,7 +41,8 @@ class ReleasePlan:
     release_id
         From `release_id_of`.
     contradictions
-        Columns that are released otherwise than before, see `exposed_columns`.
+        Columns that are released otherwise than before, see `exposed_columns`, and entries that
+        would tell exact statistics, see `exact_byproducts`.
     override
         The custodian's reason for releasing them in spite of that.
     """
@@ -83,10 +85,12 @@ def plan_of(
     material = material_of(document, table)
     entries = plan_release(document, material.attributes, recipient)
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
-    contradictions = exposed_columns(document, releases)
+    exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
     override = override.strip()
     if not override:
-        check_exposure(contradictions)
+        check_exposure(exposed)
+        check_byproducts(exact)
+    contradictions = {**exposed, **exact}
     release_id = release_id_of(project, document, recipient_name, entries)
     return ReleasePlan(source, material, recipient, entries, release_id, contradictions, override)
 

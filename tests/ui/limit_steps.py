@@ -44,7 +44,8 @@ def open_values(
     session.open_table("Open", Table(frame), document)
     attribute = session.attribute("disease").attribute
     mechanism = mechanism_called(by)
-    stated = settings or mechanism.default_settings((attribute,))
+    alike = {"frequencies": "uniform"} if by == "finegrain" else {}
+    stated = settings or {**mechanism.default_settings((attribute,)), **alike}
     stated = mechanism.complete_settings((attribute,), stated, NOISE)
     session.edit(
         "Protect",

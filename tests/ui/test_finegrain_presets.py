@@ -192,3 +192,52 @@ def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, pan
     panel.list.setCurrentRow(0)
     assert cell(editor, 0, LOW) == "x"
     assert "SARS" in editor.status.words
+
+
+# ----- where frequencies come from
+
+
+def in_force(editor):
+    return editor.session.document.policy[0].settings
+
+
+def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
+    assert "not asked" in editor.frequencies.words.text()
+    qtbot.mouseClick(editor.frequencies.source.button_for("noisy"), LEFT)
+    drawn = in_force(editor)["noisy_counts"]
+    assert drawn != [100, 100, 100, 100]
+    assert in_force(editor)["frequencies_epsilon"] == 0.1
+    paste(qtbot, editor, PAPER)
+    assert len(stated(editor)) == 4
+    assert in_force(editor)["noisy_counts"] == drawn
+    editor.frequencies.epsilon.spin.setValue(0.2)
+    assert in_force(editor)["frequencies_epsilon"] == 0.2
+    assert in_force(editor)["noisy_counts"] != drawn
+    editor.session.undo()
+    assert in_force(editor)["noisy_counts"] == drawn
+    editor.frequencies.epsilon.spin.setValue(2.0)
+    assert "limit of SARS" in editor.status.words
+    assert in_force(editor)["noisy_counts"] == drawn
+
+
+def test_shares_are_stated_in_the_domains_order(qtbot, editor):
+    qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
+    for text, said in (("1; 2", "2 shares for 4"), ("a; b; c; d", "not numbers"), ("0;0;0;0", "0")):
+        type_into(editor.frequencies.shares, text)
+        qtbot.keyClick(editor.frequencies.shares, Qt.Key.Key_Return)
+        assert said in editor.frequencies.words.text()
+    type_into(editor.frequencies.shares, "50; 30; 15; 5")
+    qtbot.keyClick(editor.frequencies.shares, Qt.Key.Key_Return)
+    assert in_force(editor)["shares"] == [50, 30, 15, 5]
+    assert cell(editor, 0, 1).startswith("50")
+
+
+def test_a_profile_from_exact_counts_is_solved_again_by_one_click(qtbot, panel):
+    settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.1, 0.2, 0.2]}
+    open_values(panel.session, settings=settings)
+    editor = panel.page.settings
+    assert "exact counts" in editor.status.words
+    assert in_force(editor) == settings
+    qtbot.mouseClick(editor.status.solve_again, LEFT)
+    assert in_force(editor)["frequencies"] == "noisy"
+    assert editor.status.words == ""

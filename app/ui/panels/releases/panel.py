@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.engine.errors import SfumatoError
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.jobs.job import Job
+from app.project.byproducts import exact_byproducts
 from app.project.guarantee import guarantee_of
 from app.project.records import ReleaseState
 from app.project.standing import exposed_columns
@@ -162,7 +163,8 @@ class ReleasesPanel(Panel):
         self.form.show_candidates(candidates_of(session.document, columns, records))
         self.form.table.setVisible(bool(session.document.recipients))
         self._propose_folder()
-        conflicts = exposed_columns(session.document, records).values()
+        exact = exact_byproducts(session.document)
+        conflicts = {**exposed_columns(session.document, records), **exact}.values()
         self.form.show_conflict(
             "; ".join(conflicts)
             + self.tr(". To release in spite of it, give the reason for the ledger.")

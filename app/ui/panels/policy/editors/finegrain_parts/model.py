@@ -241,7 +241,7 @@ class LimitsModel(QAbstractTableModel):
             return tr("No limit of its own, and no rule.")
         if not np.isfinite(self._gammas[place]):
             return tr("So frequent that the tolerance rule sets no limit.")
-        return tr("By the tolerance rule: at most θ times as likely as it is in the table.")
+        return tr("By the tolerance rule: at most θ times as likely as its share here.")
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
@@ -286,7 +286,7 @@ def _leading_number(text: str) -> float:
 def _heading_tip(column: int) -> str:
     return (
         "",
-        tr("The value's share of the records"),
+        tr("The value's share that limits are solved for"),
         tr("A belief of at most ρ1 in this value …"),
         tr("… stays at most ρ2, whatever is released"),
         tr("The bound on the odds that follows: ρ2(1−ρ1) / (ρ1(1−ρ2))"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -108,10 +109,11 @@ def _violated(profile: Profile) -> int:
     return int(over.sum())
 
 
-def solved_of(retention: npt.NDArray[np.float64]) -> Solved:
-    """Return what a profile does to each value, from its matrix."""
+def solved_of(retention: npt.NDArray[np.float64], spent: float) -> Solved:
+    """Return what a profile does to each value, from its matrix and what its making cost, ε0."""
     odds = RetentionMatrix(retention).worst_odds_ratios()
-    return Solved(retention, odds.up, odds.down)
+    factor = math.exp(spent) if math.isfinite(spent) else 1.0
+    return Solved(retention, odds.up * factor, odds.down / factor)
 
 
 class Outcome(QWidget):

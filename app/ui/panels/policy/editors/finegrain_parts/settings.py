@@ -8,11 +8,18 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from app.engine.columns import Domain
 from app.engine.errors import SfumatoError
 from app.engine.finegrain import BreachMode
+from app.engine.frequency_source import (
+    Frequencies,
+    FrequencySource,
+    frequencies_in,
+    usual_frequencies,
+)
 from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.finegrain import MECHANISM
 from app.engine.noisy_statistics import KeyedNoise
@@ -22,6 +29,7 @@ from app.engine.table import Attribute
 from app.ui.messages import error_texts
 from app.ui.panels.policy.editors.finegrain_parts.classes import SensitivityClass, by_rarity
 from app.ui.panels.policy.editors.finegrain_parts.draft import LimitsDraft
+from app.ui.panels.policy.editors.finegrain_parts.frequencies import FrequencyChoice
 from app.ui.panels.policy.editors.finegrain_parts.grid import LimitsGrid
 from app.ui.panels.policy.editors.finegrain_parts.model import LOW, LimitsModel, Solved
 from app.ui.panels.policy.editors.finegrain_parts.outcome import Outcome, solved_of
@@ -42,6 +50,7 @@ from app.ui.widgets.fields import Segments
 from app.ui.widgets.layout import Card, button, label, row
 from app.ui.wording import grouped
 
+Floats = npt.NDArray[np.float64]
 AT_ONCE: Final = 200
 """Domains up to this size are solved while the person looks; larger ones in a job."""
 
@@ -62,6 +71,8 @@ class FineGrainSettings(SettingsEditor):
         )
         self.mode.setAccessibleName(tr("What the limits rule out"))
         self.mode_words = label("", "small", wrap=True)
+        self.frequencies = FrequencyChoice(self)
+        self._chosen = Frequencies(FrequencySource.UNIFORM)
         self.presets = Presets(self)
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(tr("Find a value"))
@@ -91,6 +102,7 @@ class FineGrainSettings(SettingsEditor):
         card = Card(parent=self)
         card.body.addLayout(row(label(tr("Limits of the values"), "heading"), None, self.mode))
         card.body.addWidget(self.mode_words)
+        card.body.addWidget(self.frequencies)
         card.body.addWidget(self.presets)
         card.body.addLayout(
             row(self.search, self.only_own, None, self.paste, self.fill, self.clear)
@@ -105,6 +117,7 @@ class FineGrainSettings(SettingsEditor):
 
     def _connect(self) -> None:
         self.mode.chosen.connect(self._set_mode)
+        self.frequencies.stated.connect(self._set_frequencies)
         self.presets.theta_stated.connect(self._set_theta)
         self.presets.theta_settled.connect(self.finished)
         self.presets.rarity_stated.connect(self._set_by_rarity)
@@ -133,9 +146,10 @@ class FineGrainSettings(SettingsEditor):
         if before is not None and self._draft is not None and not self._settled():
             self._kept[before.name] = (self._in_force, self._draft)
         self._attribute, self._in_force = attribute, settings
+        self._chosen = self._frequencies_in(settings, attribute)
         kept = self._kept.pop(attribute.name, None)
         if kept is not None and kept[0] == settings and kept[1].names == attribute.domain.names:
-            draft = replace(kept[1], frequencies=attribute.frequencies)
+            draft = replace(kept[1], frequencies=self._shares(attribute))
         else:
             draft = self._draft_of(settings, attribute, attribute.domain)
         self._show_in_force()
@@ -153,7 +167,27 @@ class FineGrainSettings(SettingsEditor):
             limits = PrivacyLimits.from_dict(settings)
         except SfumatoError:
             limits = PrivacyLimits()
-        return LimitsDraft.of(limits, domain, attribute.frequencies)
+        return LimitsDraft.of(limits, domain, self._shares(attribute))
+
+    def _frequencies_in(self, settings: Settings, attribute: Attribute) -> Frequencies:
+        """Return where the frequencies of settings come from, with counts drawn."""
+        records = 0 if attribute.counts is None else int(attribute.counts.sum())
+        try:
+            chosen = frequencies_in(settings, records).drawn(attribute, self.session.noise)
+            chosen.of(attribute)
+        except SfumatoError:
+            return usual_frequencies(records).drawn(attribute, self.session.noise)
+        return chosen
+
+    def _to_solve_for(self, attribute: Attribute) -> Frequencies:
+        """Return what limits would be solved for now: the exact counts never again."""
+        if self._chosen.source is not FrequencySource.EXACT:
+            return self._chosen
+        return self._frequencies_in({}, attribute)
+
+    def _shares(self, attribute: Attribute) -> Floats:
+        """Return the shares by which values are frequent or rare, shape (m,)."""
+        return self._to_solve_for(attribute).of(attribute)
 
     def _settled(self) -> bool:
         """Whether the grid shows just what is in force."""
@@ -161,12 +195,14 @@ class FineGrainSettings(SettingsEditor):
             return True
         try:
             in_force = PrivacyLimits.from_dict(self._in_force)
+            if frequencies_in(self._in_force) != self._chosen:
+                return False
         except SfumatoError:
             return False
         domain = self._attribute.domain
         if domain is None or domain.names != self._draft.names:
             return False
-        stated = LimitsDraft.of(in_force, domain, self._attribute.frequencies)
+        stated = LimitsDraft.of(in_force, domain, self._draft.frequencies)
         mine = self._draft
         return (stated.mode, stated.theta, stated.own, stated.strays) == (
             mine.mode,
@@ -186,7 +222,7 @@ class FineGrainSettings(SettingsEditor):
             self.model.show_solved(None)
             self.outcome.hide()
             return
-        self.model.show_solved(solved_of(profile.retention))
+        self.model.show_solved(solved_of(profile.retention, self._spent()))
         self.outcome.show()
         self.outcome.show_profile(profile, attribute)
 
@@ -202,10 +238,13 @@ class FineGrainSettings(SettingsEditor):
         self.mode.set_value(draft.mode)
         self.mode_words.setText(_promise(draft.mode))
         self.presets.show_theta(draft.theta)
+        self.frequencies.show_frequencies(self._chosen, len(draft.names))
         if problems or draft.strays:
             self.status.show_problems(draft, problems)
         elif solved is None:
             self.status.show_unsolved()
+        elif self._chosen.source is FrequencySource.EXACT:
+            self.status.show_exact()
         else:
             self.status.clear()
 
@@ -214,9 +253,16 @@ class FineGrainSettings(SettingsEditor):
         if attribute is None:
             return None
         try:
-            return solved_of(MECHANISM.profile((attribute,), self._in_force))
+            return solved_of(MECHANISM.profile((attribute,), self._in_force), self._spent())
         except SfumatoError:
             return None
+
+    def _spent(self) -> float:
+        """Return ε0 of the profile in force."""
+        try:
+            return MECHANISM.byproduct_epsilon(self._in_force)
+        except SfumatoError:
+            return 0.0
 
     # ----- what the person does
 
@@ -235,7 +281,9 @@ class FineGrainSettings(SettingsEditor):
         attribute, draft = self._attribute, self._draft
         if attribute is None or draft is None:
             return
-        work = partial(_solved_settings, attribute, draft.limits(), self.session.noise)
+        self._chosen = self._to_solve_for(attribute)
+        stated = {**draft.limits().to_dict(), **self._chosen.to_dict()}
+        work = partial(_solved_settings, attribute, stated, self.session.noise)
         if len(draft.names) <= AT_ONCE:
             try:
                 self._adopt(draft, work(None))
@@ -262,6 +310,7 @@ class FineGrainSettings(SettingsEditor):
     def _adopt(self, draft: LimitsDraft, settings: Settings) -> None:
         """Put solved limits in force."""
         self._in_force = settings
+        self._chosen = frequencies_in(settings)
         self._show_in_force()
         self._show_draft(draft)
         self.settings_stated.emit(settings)
@@ -269,6 +318,13 @@ class FineGrainSettings(SettingsEditor):
     def _set_mode(self, mode: object) -> None:
         if self._draft is not None:
             self._take(replace(self._draft, mode=BreachMode(str(mode))))
+
+    def _set_frequencies(self, chosen: Frequencies) -> None:
+        attribute, draft = self._attribute, self._draft
+        if attribute is None or draft is None:
+            return
+        self._chosen = chosen.drawn(attribute, self.session.noise)
+        self._take(replace(draft, frequencies=self._shares(attribute)))
 
     def _set_theta(self, theta: float | None) -> None:
         if self._draft is not None and self._draft.theta != theta:
@@ -313,6 +369,7 @@ class FineGrainSettings(SettingsEditor):
 
     def _take_back(self) -> None:
         if self._attribute is not None and self._attribute.domain is not None:
+            self._chosen = self._frequencies_in(self._in_force, self._attribute)
             draft = self._draft_of(self._in_force, self._attribute, self._attribute.domain)
             self._take(replace(draft, strays=()))
 
@@ -326,11 +383,11 @@ class FineGrainSettings(SettingsEditor):
 
 
 def _solved_settings(
-    attribute: Attribute, limits: PrivacyLimits, noise: KeyedNoise, context: Context | None
+    attribute: Attribute, stated: Settings, noise: KeyedNoise, context: Context | None
 ) -> Settings:
     if context is not None:
         context.report(0.1, "Finding what keeps most")
-    return MECHANISM.complete_settings((attribute,), limits.to_dict(), noise)
+    return MECHANISM.complete_settings((attribute,), stated, noise)
 
 
 def _same(first: Attribute, second: Attribute) -> bool:

@@ -90,6 +90,12 @@ class Status(QWidget):
         self._show("danger", tr("These limits were solved for other values of the attribute."))
         self.solve_again.show()
 
+    def show_exact(self) -> None:
+        """Say that the profile in force gives the exact counts away."""
+        words = tr("These limits were solved for the exact counts, which the profile gives away.")
+        self._show("danger", words)
+        self.solve_again.show()
+
     def show_working(self, text: str) -> None:
         """Say that a job is at work."""
         self._show("clock", text)
