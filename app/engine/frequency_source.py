@@ -40,7 +40,7 @@ class FrequencySource(StrEnum):
 
     NOISY = "noisy"
     """Counts of the table with noise."""
-    UNIFORM = "uniform"
+    EQUAL = "equal"
     """Every value counts the same; the table is not asked."""
     STATED = "stated"
     """The custodian states shares that are known without the table."""
@@ -97,7 +97,7 @@ class Frequencies:
         if self.source is FrequencySource.EXACT:
             return attribute.frequencies
         size = 0 if attribute.domain is None else attribute.domain.size
-        if self.source is FrequencySource.UNIFORM:
+        if self.source is FrequencySource.EQUAL:
             return np.full(size, 1.0 / size)
         given = self.counts if self.source is FrequencySource.NOISY else self.shares
         if len(given) != size:

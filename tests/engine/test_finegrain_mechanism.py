@@ -16,7 +16,7 @@ from tests.noise import NOISE
 FINE = mechanism_called("finegrain")
 EXAMPLE = {
     "mode": "published",
-    "frequencies": "uniform",
+    "frequencies": "equal",
     "limits": [
         {"value": "SARS", "rho1": 1 / 10, "rho2": 1 / 7},
         {"value": "HIV", "rho1": 1 / 10, "rho2": 1 / 4},
@@ -118,7 +118,7 @@ def test_a_profile_of_one_probability_has_the_uniform_ladders_matrix_to_the_last
     column = column_of([100, 100, 100, 100])
     limits = [{"value": v, "rho1": 0.1, "rho2": 0.4} for v in ("SARS", "HIV", "H1N1", "cancer")]
     settings = FINE.complete_settings(
-        (column.attribute,), {"mode": "strict", "limits": limits, "frequencies": "uniform"}, NOISE
+        (column.attribute,), {"mode": "strict", "limits": limits, "frequencies": "equal"}, NOISE
     )
     level = FINE.level({"trust_factor": 1.0}, (column.attribute,), settings)
     kept = retention_for_gamma(gamma_for_rho(0.1, 0.4), 4)

@@ -134,7 +134,7 @@ def test_tables_that_differ_in_one_record_keep_their_own_drawn_frequencies():
     assert FINE.complete_settings(other, again, NOISE)["profile"] == first["profile"]
 
 
-@pytest.mark.parametrize("chosen", [{"frequencies": "uniform"}, {"shares": [5, 3, 2]}])
+@pytest.mark.parametrize("chosen", [{"frequencies": "equal"}, {"shares": [5, 3, 2]}])
 def test_frequencies_that_are_not_from_the_table_cost_nothing(chosen):
     settings = {**LIMITS, "frequencies": "stated", **chosen}
     made = [

@@ -44,7 +44,7 @@ def open_values(
     session.open_table("Open", Table(frame), document)
     attribute = session.attribute("disease").attribute
     mechanism = mechanism_called(by)
-    alike = {"frequencies": "uniform"} if by == "finegrain" else {}
+    alike = {"frequencies": "equal"} if by == "finegrain" else {}
     stated = settings or {**mechanism.default_settings((attribute,)), **alike}
     stated = mechanism.complete_settings((attribute,), stated, NOISE)
     session.edit(

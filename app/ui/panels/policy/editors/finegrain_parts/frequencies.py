@@ -30,12 +30,12 @@ class FrequencyChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shown = Frequencies(FrequencySource.UNIFORM)
+        self._shown = Frequencies(FrequencySource.EQUAL)
         self._size = 0
         self.source = Segments(
             [
                 (FrequencySource.NOISY, tr("Noisy counts")),
-                (FrequencySource.UNIFORM, tr("All values alike")),
+                (FrequencySource.EQUAL, tr("All values alike")),
                 (FrequencySource.STATED, tr("Stated")),
             ],
             self,

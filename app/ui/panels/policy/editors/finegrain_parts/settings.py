@@ -72,7 +72,7 @@ class FineGrainSettings(SettingsEditor):
         self.mode.setAccessibleName(tr("What the limits rule out"))
         self.mode_words = label("", "small", wrap=True)
         self.frequencies = FrequencyChoice(self)
-        self._chosen = Frequencies(FrequencySource.UNIFORM)
+        self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(tr("Find a value"))
