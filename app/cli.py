@@ -17,7 +17,7 @@ from app.commands.terminal import Terminal
 from app.engine.errors import Cancelled, SfumatoError
 from app.formats.errors import CannotOpen
 from app.formats.files import printable
-from app.project.errors import PassphraseError
+from app.project.errors import NotSealed, PassphraseError
 from app.project.store import SUFFIX
 
 _EPILOG: Final = """\
@@ -28,8 +28,8 @@ SFUMATO_PASSPHRASE. It is never an argument, because others can see the argument
 
 exit codes:
   0    done
-  1    a check failed: a bundle or the ledger is not as it should be, no release is named as the
-       source of a file, or an earlier release does not fit the ladder
+  1    a check failed: a bundle, the ledger or the project's seal is not as it should be, no
+       release is named as the source of a file, or an earlier release does not fit the ladder
   2    the command line was not understood
   3    something is wrong with a file, the table, the rules or a level; the message says what
   4    the passphrase is wrong or missing
@@ -66,6 +66,8 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         return ExitCode.CANCELLED
     except SfumatoError as error:
         terminal.note(f"sfumato: {error.what}" + (f"\n  {error.remedy}" if error.remedy else ""))
+        if isinstance(error, NotSealed):
+            terminal.note("  To accept it: sfumato seal PROJECT --accept REASON")
         wrong = isinstance(error, PassphraseError)
         return ExitCode.PASSPHRASE if wrong else ExitCode.EXPECTED_ERROR
     except BrokenPipeError:

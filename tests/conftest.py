@@ -55,6 +55,7 @@ class Draws:
 
 
 _draws = Draws()
+_homes = itertools.count()
 secrets.token_bytes = _draws.token_bytes  # `secrets.token_hex` draws from it too
 
 
@@ -75,8 +76,10 @@ def pytest_fixture_setup(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let a test's secrets follow from its name."""
+    """Let a test's secrets follow from its name, and no test know what another has seen."""
     _draws.begin(item.nodeid)
+    state = Path(item.config.stash[_home].name, "state", str(next(_homes)))
+    os.environ["XDG_STATE_HOME"] = str(state)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -112,4 +112,6 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
             f"An unfinished release to {recovered.recipient} was settled:"
             f" {recovered.explanation}. ({recovered.target})"
         )
+    if project.tampering is not None:
+        terminal.note(f"sfumato: {project.tampering.what}")
     return project

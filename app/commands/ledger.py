@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.base import Command, ExitCode, add_json, add_project, open_project
 from app.commands.terminal import Terminal
-from app.commands.verify import check_chain
+from app.commands.verify import check_seal
 from app.project.adopted_files import AdoptedFile
 from app.project.errors import LedgerTampered
 from app.project.ledger import Entry, EntryKind
@@ -25,7 +25,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             entries = project.ledger.entries
         except LedgerTampered:
             entries = ()
-    chain = check_chain(tampering)
+    chain = check_seal(tampering)
     if arguments.json:
         plain = {"holds": chain.holds, "entries": [entry_as_plain(entry) for entry in entries]}
         terminal.say(json.dumps(plain, indent=2))

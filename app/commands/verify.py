@@ -11,7 +11,7 @@ from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Part
-from app.project.errors import LedgerTampered
+from app.project.errors import LedgerTampered, ProjectError
 from app.project.verify import verify_bundle
 
 
@@ -27,12 +27,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     try:
         with open_project(arguments, terminal, read_only=True) as project:
-            chain = check_chain(project.tampering)
+            chain = check_seal(project.tampering)
             with terminal.working() as context:
                 table = source_of(project, Part(context, 0.0, 0.3))
                 report = verify_bundle(project, table, arguments.bundle, Part(context, 0.3, 1.0))
     except LedgerTampered as tampering:
-        checks: tuple[Check, ...] = (check_chain(tampering),)
+        checks: tuple[Check, ...] = (check_seal(tampering),)
     else:
         checks = (chain, *report.checks)
     if arguments.json:
@@ -53,11 +53,13 @@ def checks_as_plain(checks: tuple[Check, ...]) -> dict[str, object]:
     }
 
 
-def check_chain(tampering: LedgerTampered | None) -> Check:
-    """Return what is known of the ledger as a check."""
+def check_seal(tampering: ProjectError | None) -> Check:
+    """Return whether the project is as it was sealed, its ledger included, as a check."""
     if tampering is None:
-        return Check("Ledger chain", True, "Every entry is as Sfumato wrote it.")
-    return Check("Ledger chain", False, str(tampering))
+        return Check(
+            "Seal and ledger", True, "The project and its ledger are as Sfumato wrote them."
+        )
+    return Check("Seal and ledger", False, str(tampering))
 
 
 def print_checks(checks: tuple[Check, ...], terminal: Terminal) -> None:

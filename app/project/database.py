@@ -1,20 +1,35 @@
-"""The SQLite connection under a project file, and what its failures mean to a custodian."""
+"""The SQLite connection under a project file, and what its failures mean to a custodian.
+
+A file is never trusted here: its journal and its schema are examined before anything runs, and
+what is read for reading only is copied, row by row, into a database of our own making.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from app.engine.errors import SfumatoError
 from app.formats.errors import CannotWrite, DiskFull
+from app.project.contents import Contents, damaged, read_contents
 from app.project.errors import DamagedProject, NotAProject, ProjectInUse, ReadOnlyProject
+from app.project.schema import harden
 
 APPLICATION_ID: Final = 0x53464D54
 """The letters SFMT, which mark an SQLite file as a Sfumato project."""
+
+_JOURNAL_BEGINS: Final = bytes.fromhex("d9d505f920a163d7")
+"""What SQLite's journals begin with while a change is under way."""
+_READINGS: Final = 50
+_PAUSE_SECONDS: Final = 0.02
+
+_locked_here: Final[set[tuple[int, int]]] = set()
+"""The files that this process has open for writing."""
 
 _MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
     (
@@ -81,6 +96,19 @@ def _name_of(error: sqlite3.Error) -> str:
     return getattr(error, "sqlite_errorname", None) or ""
 
 
+class Keeper(Protocol):
+    """Sees every change of a project through, see `app.project.seal.Seal`."""
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Examine the state before a change, inside its transaction."""
+
+    def end(self, connection: sqlite3.Connection) -> None:
+        """Seal the state after a change, inside its transaction."""
+
+    def committed(self) -> None:
+        """Learn that the change is on the disk."""
+
+
 class Database:
     """One open project file. May be used from several threads; calls take turns.
 
@@ -92,11 +120,18 @@ class Database:
         An open connection in autocommit mode.
     read_only
         Whether transactions are refused.
+
+    Attributes
+    ----------
+    keeper
+        Seals every change; None until the project's secret is known.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, read_only: bool) -> None:
         self.path = path
         self.read_only = read_only
+        self.keeper: Keeper | None = None
+        self._lock: tuple[int, int] | None = None
         self._connection = connection
         self._turn = threading.RLock()
 
@@ -140,16 +175,22 @@ class Database:
         with self._turn, self._explained():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                if self.keeper is not None:
+                    self.keeper.begin(self._connection)
                 yield self._connection
+                if self.keeper is not None:
+                    self.keeper.end(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+            if self.keeper is not None:
+                self.keeper.committed()
 
     @contextmanager
     def raw(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection itself, for migrations only, which run their own transactions."""
+        """Give the connection itself, to read from it by SQLite's own means."""
         with self._turn, self._explained():
             yield self._connection
 
@@ -157,6 +198,13 @@ class Database:
         """Give the file free. Closing twice is harmless."""
         with self._turn:
             self._connection.close()
+            if self._lock is not None:
+                _locked_here.discard(self._lock)
+
+    def locks(self, identity: tuple[int, int]) -> None:
+        """Remember which file is locked until this is closed."""
+        self._lock = identity
+        _locked_here.add(identity)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -166,67 +214,139 @@ class Database:
             raise explain(error, self.path) from None
 
 
-def connect_for_writing(path: Path) -> Database:
-    """Open an existing file and keep all others out until it is closed.
+def connect_for_writing(path: Path) -> tuple[Database, Contents]:
+    """Open an existing file, keep all others out until it is closed, and read what is in it.
 
     Raises
     ------
     SfumatoError
         If it is no project, in use, or can't be written.
     """
+    _refuse_foreign_journal(path)
     try:
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
     except sqlite3.Error as error:
         raise explain(error, path) from None
     try:
+        harden(connection)
         # EXTRA is FULL that also makes the journal's end durable in its folder.
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        check_application(connection, path)
+        _check_application(connection, path)
         _lock(connection)
+        contents = read_contents(connection, path)
     except sqlite3.Error as error:
         connection.close()
         raise explain(error, path) from None
     except BaseException:
         connection.close()
         raise
-    return Database(path, connection, read_only=False)
+    database = Database(path, connection, read_only=False)
+    database.locks(_identity(path))
+    return database, contents
 
 
-def connect_for_reading(path: Path) -> Database:
-    """Read an existing file into memory, so that nothing of it can change.
+def connect_for_reading(path: Path) -> tuple[Database, Contents]:
+    """Read an existing file into memory, also while another process has it open.
 
     Raises
     ------
     SfumatoError
-        If it is no project, or in use.
+        If it is no project, open for writing in this very process, or can't be read.
     """
+    _refuse_foreign_journal(path)
     try:
-        try:
-            memory = _copied(path, "ro")
-        except sqlite3.OperationalError as error:
-            if not _name_of(error).startswith("SQLITE_READONLY"):
-                raise
-            # A killed process left a half-made change, which has to be undone in the file.
-            memory = _copied(path, "rw")
+        contents = _contents(path)
+        return Database(path, contents.as_database(), read_only=True), contents
     except sqlite3.Error as error:
         raise explain(error, path) from None
-    return Database(path, memory, read_only=True)
 
 
-def _copied(path: Path, mode: str) -> sqlite3.Connection:
-    """Return a copy of a project in memory."""
-    memory = _connect("file::memory:")
+def _contents(path: Path) -> Contents:
+    """Return what is in a file, however it can be had."""
     try:
-        with closing(_connect(f"{path.absolute().as_uri()}?mode={mode}")) as file:
-            check_application(file, path)
-            file.backup(memory)
-    except BaseException:
-        memory.close()
+        return _read(path, "ro")
+    except sqlite3.OperationalError as error:
+        name = _name_of(error)
+        if name.startswith("SQLITE_READONLY"):
+            # A killed process left a half-made change, which has to be undone in the file.
+            return _read(path, "rw")
+        # Closing a file that this process has locked would give its lock away.
+        if name.startswith("SQLITE_BUSY") and _identity(path) not in _locked_here:
+            return _read_beside_writer(path, error)
         raise
-    return memory
+
+
+def _read(path: Path, mode: str) -> Contents:
+    with closing(_connect(f"{path.absolute().as_uri()}?mode={mode}")) as file:
+        harden(file)
+        _check_application(file, path)
+        file.execute("BEGIN")
+        return read_contents(file, path)
+
+
+def _read_beside_writer(path: Path, busy: sqlite3.OperationalError) -> Contents:
+    """Read a file that another process has locked.
+
+    What is read is of one moment where no change is under way between two readings that are
+    the same: the journal stands from before a change's first byte until after its last.
+    """
+    for _ in range(_READINGS):
+        try:
+            image = path.read_bytes()
+            if not _change_under_way(path) and path.read_bytes() == image:
+                break
+        except OSError:
+            raise busy from None
+        threading.Event().wait(_PAUSE_SECONDS)
+    else:
+        raise busy
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
+        memory.deserialize(image)
+        harden(memory)
+        _check_application(memory, path)
+        return read_contents(memory, path)
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(f"{path.name}-journal")
+
+
+def _change_under_way(path: Path) -> bool:
+    """Whether a journal stands beside a file that is not finished."""
+    try:
+        with _journal(path).open("rb") as file:
+            return file.read(len(_JOURNAL_BEGINS)) == _JOURNAL_BEGINS
+    except FileNotFoundError:
+        return False
+
+
+def _refuse_foreign_journal(path: Path) -> None:
+    """Refuse a journal that Sfumato can't have left, before SQLite acts on it.
+
+    A journal that ends with the name of a "super-journal" would have SQLite delete that file.
+    """
+    journal = _journal(path)
+    if not os.path.lexists(journal):
+        return
+    foreign = not journal.is_file() or journal.is_symlink()
+    if not foreign:
+        with journal.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_BEGINS)))
+            foreign = file.read() == _JOURNAL_BEGINS
+    if foreign:
+        raise DamagedProject(
+            "The journal {journal} beside the project was not left by Sfumato.",
+            "Move it away, and find out who put it there.",
+            journal=journal,
+        )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _lock(connection: sqlite3.Connection) -> None:
@@ -234,14 +354,14 @@ def _lock(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN EXCLUSIVE")
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        connection.execute(f"PRAGMA user_version = {version + 1:d}")
+        connection.execute(f"PRAGMA user_version = {(version + 1) % 1000:d}")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
 
-def check_application(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database of another program, and one whose pages don't fit together."""
+def _check_application(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database of another program, and one that is shorter than it says."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
         raise NotAProject(
@@ -249,15 +369,10 @@ def check_application(connection: sqlite3.Connection, path: Path) -> None:
             "Choose a file that Sfumato saved; its name ends in .sfumato.",
             path=path,
         )
-    (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
-    if finding != "ok" or path.stat().st_size < pages * size:
-        raise DamagedProject(
-            "The project {path} is damaged: a part of the file is missing or overwritten.",
-            "Use a copy of it from before, for instance from your backup.",
-            path=path,
-        )
+    if path.stat().st_size < pages * size:
+        raise damaged(path)
 
 
 def _connect(uri: str) -> sqlite3.Connection:

@@ -5,7 +5,13 @@ Each is an expected error: it says what happened, where, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
 from app.engine.errors import SfumatoError
+from app.engine.wording import Sentence, joined
 
 
 class ProjectError(SfumatoError):
@@ -50,6 +56,63 @@ class WrongPassphrase(PassphraseError):
 
 class LedgerTampered(ProjectError):
     """The ledger is not the one that Sfumato wrote."""
+
+
+class Part(StrEnum):
+    """A part of a project that can turn out not to be sealed."""
+
+    NEVER_SEALED = "never sealed"
+    SEAL = "seal"
+    SCHEMA = "schema"
+    IDENTITY = "identity"
+    WRAPPING = "wrapping"
+    DOCUMENT = "document"
+    PENDING = "pending work"
+    LEDGER = "ledger"
+    OLDER = "older state"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One way in which a project is not as it was sealed.
+
+    Parameters
+    ----------
+    part
+        What is concerned.
+    what
+        What is wrong with it, in plain words.
+    """
+
+    part: Part
+    what: Sentence
+
+
+class NotSealed(ProjectError):
+    """A project is not as Sfumato sealed it; nobody may write to it without accepting that.
+
+    Parameters
+    ----------
+    path
+        The project.
+    findings
+        What is not as it was sealed.
+    """
+
+    def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__(
+            "The project {path} is not as Sfumato sealed it. {changes}",
+            "Use a copy of it from before, open it for reading only to see and export what is in"
+            " it, or accept it as it stands and seal it again.",
+            path=path,
+            changes=joined(*(finding.what for finding in findings)),
+        )
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """The parts that are concerned."""
+        return frozenset(finding.part for finding in self.findings)
 
 
 class SourceMissing(ProjectError):

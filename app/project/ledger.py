@@ -3,8 +3,11 @@
 Each entry holds the digest of the entry before it (a hash chain, SHA-256 over canonical
 JSON) and a seal, an HMAC under a key derived from the project secret. The chain shows an
 entry that was changed; the seal shows a chain that was written anew by someone without the
-secret. The last entry's number is sealed as well, so that entries can't be cut off the end.
-What no ledger in one file can show is the return of a whole older copy of the project.
+secret. The last entry's number is sealed as well, so that entries can't be cut off the end, and
+the project's seal covers that (`app.project.seal`).
+
+Where a custodian accepts a ledger that was tampered with, as it stands, the entry that says so
+is linked to the rows as they were found. The chain starts afresh there, and that stays told.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ import hashlib
 import hmac
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from app.project.clock import Clock, stamp
+from app.project.contents import Row, digest_of_rows, rows_of
 from app.project.database import Database
 from app.project.errors import LedgerTampered
 from app.project.secret import ProjectSecret
@@ -39,6 +43,7 @@ class EntryKind(StrEnum):
     RELEASE_COMPLETED = "release completed"
     RELEASE_ABANDONED = "release abandoned"
     RELEASE_UNTRACED = "release untraced"
+    ACCEPTED_UNSEALED = "unsealed state accepted"
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,25 @@ class Ledger:
             If the details are not plain JSON values.
         """
         number, previous, _ = self._end()
-        entry = self._sealed(number + 1, kind.value, stamp(self._clock), dict(details), previous)
+        return self._write(connection, number + 1, kind, details, previous)
+
+    def restart(
+        self, connection: sqlite3.Connection, kind: EntryKind, details: Mapping[str, Any]
+    ) -> Entry:
+        """Add an entry that takes the rows before it as they stand, whatever they are."""
+        rows = rows_of(connection, "ledger")
+        number = 1 + max((row[0] for row in rows), default=0)
+        return self._write(connection, number, kind, details, digest_of_rows(rows))
+
+    def _write(
+        self,
+        connection: sqlite3.Connection,
+        number: int,
+        kind: EntryKind,
+        details: Mapping[str, Any],
+        previous: str,
+    ) -> Entry:
+        entry = self._sealed(number, kind.value, stamp(self._clock), dict(details), previous)
         connection.execute(
             "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -130,19 +153,7 @@ class Ledger:
         LedgerTampered
             If an entry is not even readable.
         """
-        found = []
-        for number, kind, recorded_at, details, previous, digest, seal in self._database.rows(
-            "SELECT number, kind, recorded_at, details, previous, digest, seal FROM ledger"
-            " ORDER BY number"
-        ):
-            try:
-                plain = json.loads(details, parse_constant=_refuse_constant)
-            except ValueError:
-                raise tampered_at(number) from None
-            if not isinstance(plain, dict):
-                raise tampered_at(number)
-            found.append(Entry(number, kind, recorded_at, plain, previous, digest, seal))
-        return tuple(found)
+        return tuple(map(entry_of, self._database.rows("SELECT * FROM ledger ORDER BY number")))
 
     def verify_chain(self) -> None:
         """Examine every link and seal.
@@ -152,22 +163,44 @@ class Ledger:
         LedgerTampered
             Naming the first entry that is not as Sfumato wrote it, or that is missing.
         """
-        previous = FIRST_LINK
-        count = 0
-        for entry in self.entries:
+        rows = self._database.rows("SELECT * FROM ledger ORDER BY number")
+        self.verify_rows(rows, self._database.rows("SELECT * FROM ledger_end"))
+
+    def verify_rows(self, rows: Sequence[Row], end: Sequence[Row]) -> None:
+        """Examine the rows of a ledger, and the row of its end.
+
+        Raises
+        ------
+        LedgerTampered
+            As `verify_chain`.
+        """
+        first, count, previous = self._start(rows)
+        for row in rows[first:]:
             count += 1
-            expected = self._sealed(
-                count, entry.kind, entry.recorded_at, dict(entry.details), previous
-            )
-            if not _same(entry, expected):
+            entry = entry_of(row)
+            if not _same(entry, self._expected(entry, count, previous)):
                 raise tampered_at(count)
             previous = entry.digest
-        number, digest, seal = self._end()
+        _, number, digest, seal = end[0] if end else (1, 0, FIRST_LINK, "")
         if count < max(number, 1):
             raise tampered_at(count + 1)
         whole = count == number and digest == previous
-        if not whole or not hmac.compare_digest(seal, self._end_seal(number, digest)):
+        if not whole or not _agree(seal, self._end_seal(number, digest)):
             raise tampered_at(count)
+
+    def _start(self, rows: Sequence[Row]) -> tuple[int, int, str]:
+        """Return at which row the chain starts, the number before it, and its first link."""
+        for place in range(len(rows) - 1, -1, -1):
+            if rows[place][1] != EntryKind.ACCEPTED_UNSEALED:
+                continue
+            entry = entry_of(rows[place])
+            genuine = _same(entry, self._expected(entry, entry.number, entry.previous))
+            if genuine and entry.previous == digest_of_rows(rows[:place]):
+                return place, entry.number - 1, entry.previous
+        return 0, 0, FIRST_LINK
+
+    def _expected(self, entry: Entry, number: int, previous: str) -> Entry:
+        return self._sealed(number, entry.kind, entry.recorded_at, dict(entry.details), previous)
 
     def _end(self) -> tuple[int, str, str]:
         found = self._database.rows("SELECT number, digest, seal FROM ledger_end")
@@ -198,9 +231,32 @@ class Ledger:
 
 def _same(entry: Entry, expected: Entry) -> bool:
     links = (entry.number, entry.previous, entry.digest)
-    return links == (expected.number, expected.previous, expected.digest) and hmac.compare_digest(
+    return links == (expected.number, expected.previous, expected.digest) and _agree(
         entry.seal, expected.seal
     )
+
+
+def _agree(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def entry_of(row: Row) -> Entry:
+    """Return the entry that a row of the ledger holds.
+
+    Raises
+    ------
+    LedgerTampered
+        If its details are not as they are written, to the last blank.
+    """
+    number, kind, recorded_at, details, previous, digest, seal = row
+    try:
+        plain = json.loads(details, parse_constant=_refuse_constant)
+        as_written = isinstance(plain, dict) and canonical_json(plain) == details
+    except (ValueError, RecursionError):
+        raise tampered_at(number) from None
+    if not as_written:
+        raise tampered_at(number)
+    return Entry(number, kind, recorded_at, plain, previous, digest, seal)
 
 
 def _refuse_constant(name: str) -> float:

@@ -72,9 +72,11 @@ def events_in(entries: Iterable[Entry]) -> tuple[LedgerEvent, ...]:
     entries = tuple(entries)
     records = {record.number: record for record in releases_in(entries)}
     endings = {
-        entry.details["prepared"]: entry
+        prepared: entry
         for entry in entries
-        if entry.kind in END_STATES and entry.details.get("prepared") in records
+        if entry.kind in END_STATES
+        and isinstance(prepared := entry.details.get("prepared"), int)
+        and prepared in records
     }
     told = {ending.number for ending in endings.values()}
     found = []

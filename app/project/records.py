@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from app.engine.errors import SfumatoError
 from app.project.ledger import Entry, EntryKind, tampered_at
 from app.project.model import Source
 from app.project.plan import EntryPlan
@@ -117,11 +118,11 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
         if entry.kind == EntryKind.RELEASE_PREPARED:
             try:
                 found[entry.number] = _record(entry)
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
                 raise tampered_at(entry.number) from None
         elif entry.kind in END_STATES:
             prepared = entry.details.get("prepared")
-            if prepared in found:
+            if isinstance(prepared, int) and prepared in found:
                 found[prepared] = replace(found[prepared], state=END_STATES[entry.kind])
     return tuple(found.values())
 

@@ -3,17 +3,19 @@
 A release that the ledger has as prepared, and whose staged files are whole, is finished. Every
 other one is removed and recorded as abandoned. Where its files are gone although they were
 recorded, someone may have them: it counts as made. Each step can be interrupted again.
+
+Only what the project's seal covers is acted on, and only folders of the project's own making.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.project.database import Database
 from app.project.files import move_without_overwriting
 from app.project.ledger import EntryKind, Ledger
-from app.project.staging import Staging, digest_of_bundle, pending_in
+from app.project.staging import Staging, digest_of_bundle
 
 AtStep = Callable[[str], None]
 """Told each step as it is done."""
@@ -43,13 +45,17 @@ def no_step(name: str) -> None:
     """Pass over a step."""
 
 
-def recover(database: Database, ledger: Ledger, at_step: AtStep = no_step) -> tuple[Recovered, ...]:
+def recover(
+    database: Database, ledger: Ledger, stagings: Sequence[Staging], at_step: AtStep = no_step
+) -> tuple[Recovered, ...]:
     """Finish or remove every unfinished release.
 
     Parameters
     ----------
     database, ledger
         Of the project, open for writing.
+    stagings
+        The unfinished releases, as the seal was found to cover them.
     at_step
         Told each step as it is done.
 
@@ -58,9 +64,7 @@ def recover(database: Database, ledger: Ledger, at_step: AtStep = no_step) -> tu
     tuple of Recovered
         One for each unfinished release.
     """
-    return tuple(
-        _recover_one(database, ledger, staging, at_step) for staging in pending_in(database)
-    )
+    return tuple(_recover_one(database, ledger, staging, at_step) for staging in stagings)
 
 
 def end_release(
@@ -92,7 +96,7 @@ def _recover_one(
     database: Database, ledger: Ledger, staging: Staging, at_step: AtStep
 ) -> Recovered:
     try:
-        kind, reason = _settle(staging, at_step)
+        kind, reason = _settle(staging, at_step) if staging.is_own else _given_up(staging)
     except OSError as error:
         return Recovered(
             staging.recipient,
@@ -104,6 +108,13 @@ def _recover_one(
     end_release(database, ledger, staging, kind, reason)
     at_step("settled")
     return Recovered(staging.recipient, staging.target, kind, reason)
+
+
+def _given_up(staging: Staging) -> tuple[EntryKind, str]:
+    """Touch nothing, because a link stands where the staging was; expect the worst of it."""
+    recorded = staging.prepared is not None
+    kind = EntryKind.RELEASE_UNTRACED if recorded else EntryKind.RELEASE_ABANDONED
+    return kind, "interrupted, and a link stands in the place of its staged files"
 
 
 def _settle(staging: Staging, at_step: AtStep) -> tuple[EntryKind, str]:

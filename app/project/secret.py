@@ -1,38 +1,49 @@
 """The project secret, and the passphrase that wraps it.
 
 The secret is 32 random bytes from the operating system. The file keeps it encrypted by
-AES-256-GCM under a key that scrypt (RFC 7914) derives from the passphrase; the project's
+AES-256-GCM under a key that Argon2id (RFC 9106) derives from the passphrase, or scrypt (RFC
+7914) in files from before and where the system's cryptography lacks Argon2id. The project's
 identity is the associated data, so a wrapped secret can't be moved to another project.
 Whoever has the secret can tell which released values are true.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import unicodedata
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Final
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from app.project.errors import DamagedProject, PassphraseError, WrongPassphrase
+from app.project.serialise import canonical_json
 
 SECRET_BYTES: Final = 32
 SALT_BYTES: Final = 16
 NONCE_BYTES: Final = 12
 
-LARGEST_N: Final = 2**20
+TAG_BYTES: Final = 16
+
+LARGEST_WORK: Final = 2**22
+"""Bounds n * r * p of scrypt: four times what Sfumato writes, about a second and 512 MiB."""
 LARGEST_R: Final = 32
 LARGEST_P: Final = 16
+LARGEST_MEMORY: Final = 2**19
+"""Bounds the memory of Argon2id in KiB, four times what Sfumato writes."""
+LARGEST_PASSES: Final = 12
+LARGEST_LANES: Final = 16
 
 
 @dataclass(frozen=True)
 class ScryptCost:
-    """How much work one guess of the passphrase is (RFC 7914).
+    """How much work one guess of the passphrase is, by scrypt (RFC 7914).
 
     Parameters
     ----------
@@ -45,8 +56,10 @@ class ScryptCost:
     ------
     DamagedProject
         If the numbers are not ones that Sfumato writes: a crafted file could otherwise ask
-        for all of the machine's memory.
+        for all of the machine's memory, or for minutes of work.
     """
+
+    kdf: ClassVar[str] = "scrypt"
 
     n: int
     r: int = 8
@@ -54,26 +67,132 @@ class ScryptCost:
 
     def __post_init__(self) -> None:
         power_of_two = self.n >= 2 and self.n & (self.n - 1) == 0
-        within = self.n <= LARGEST_N and 1 <= self.r <= LARGEST_R and 1 <= self.p <= LARGEST_P
-        if not (power_of_two and within):
-            raise DamagedProject(
-                "The passphrase settings of this project are not valid.",
-                "The file was damaged or changed; use a copy of it from before.",
+        within = 1 <= self.r <= LARGEST_R and 1 <= self.p <= LARGEST_P
+        if not (power_of_two and within and self.n * self.r * self.p <= LARGEST_WORK):
+            raise _invalid_settings()
+
+    def key_from(self, passphrase: bytes, salt: bytes) -> bytes:
+        """Return the 32 bytes that a passphrase stands for."""
+        return Scrypt(salt=salt, length=32, n=self.n, r=self.r, p=self.p).derive(passphrase)
+
+
+@dataclass(frozen=True)
+class Argon2Cost:
+    """How much work one guess of the passphrase is, by Argon2id (RFC 9106).
+
+    Parameters
+    ----------
+    memory
+        In KiB; at least 8 for each lane.
+    passes
+        How often the memory is gone through.
+    lanes
+        How many processors can share the work.
+
+    Raises
+    ------
+    DamagedProject
+        If the numbers are not ones that Sfumato writes.
+    """
+
+    kdf: ClassVar[str] = "argon2id"
+
+    memory: int
+    passes: int = 3
+    lanes: int = 4
+
+    def __post_init__(self) -> None:
+        within = 1 <= self.lanes <= LARGEST_LANES and 1 <= self.passes <= LARGEST_PASSES
+        if not (within and 8 * self.lanes <= self.memory <= LARGEST_MEMORY):
+            raise _invalid_settings()
+
+    def key_from(self, passphrase: bytes, salt: bytes) -> bytes:
+        """Return the 32 bytes that a passphrase stands for."""
+        try:
+            derivation = Argon2id(
+                salt=salt,
+                length=32,
+                iterations=self.passes,
+                lanes=self.lanes,
+                memory_cost=self.memory,
             )
+        except UnsupportedAlgorithm:
+            raise PassphraseError(
+                "The passphrase can't be tried here: the cryptography of this system lacks"
+                " Argon2id.",
+                "Open the project where Sfumato was installed from PyPI, or update the system's"
+                " OpenSSL to 3.2 or later.",
+            ) from None
+        return derivation.derive(passphrase)
 
 
-STANDARD_COST: Final = ScryptCost(2**17)
+Cost = ScryptCost | Argon2Cost
+
+
+def _standard_cost() -> Cost:
+    try:
+        Argon2id(salt=bytes(SALT_BYTES), length=32, iterations=1, lanes=1, memory_cost=8)
+    except UnsupportedAlgorithm:  # an OpenSSL of the system's own, before 3.2
+        return ScryptCost(2**17)
+    return Argon2Cost(2**17)
+
+
+STANDARD_COST: Final[Cost] = _standard_cost()
 """128 MiB of memory for each guess."""
+
+
+def cost_to_json(cost: Cost) -> str:
+    """Return what the file keeps of a cost beside its function's name."""
+    return canonical_json(asdict(cost))
+
+
+def cost_from_json(kdf: str, text: str) -> Cost:
+    """Return the cost that a file names.
+
+    Raises
+    ------
+    DamagedProject
+        If the function is not known, or its numbers are not ones that Sfumato writes.
+    """
+    kinds: dict[str, type[Cost]] = {ScryptCost.kdf: ScryptCost, Argon2Cost.kdf: Argon2Cost}
+    try:
+        numbers = json.loads(text)
+        if not all(type(number) is int for number in numbers.values()):
+            raise _invalid_settings()
+        return kinds[kdf](**numbers)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _invalid_settings() from None
+
+
+def _invalid_settings() -> DamagedProject:
+    return DamagedProject(
+        "The passphrase settings of this project are not valid.",
+        "The file was damaged or changed; use a copy of it from before.",
+    )
 
 
 @dataclass(frozen=True)
 class WrappedSecret:
-    """The secret as the file keeps it: useless without the passphrase."""
+    """The secret as the file keeps it: useless without the passphrase.
+
+    Raises
+    ------
+    DamagedProject
+        If a part has another length than Sfumato writes.
+    """
 
     salt: bytes
     nonce: bytes
     ciphertext: bytes
-    cost: ScryptCost
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        lengths = (len(self.salt), len(self.nonce), len(self.ciphertext))
+        if lengths != (SALT_BYTES, NONCE_BYTES, SECRET_BYTES + TAG_BYTES):
+            raise DamagedProject(
+                "The wrapped secret of this project has the wrong length.",
+                "The file was damaged or changed; use a copy of it from before.",
+            )
 
 
 class ProjectSecret:
@@ -117,7 +236,7 @@ class ProjectSecret:
 
 
 def wrap(
-    secret: ProjectSecret, passphrase: str, project_id: str, cost: ScryptCost = STANDARD_COST
+    secret: ProjectSecret, passphrase: str, project_id: str, cost: Cost = STANDARD_COST
 ) -> WrappedSecret:
     """Encrypt the secret under a passphrase.
 
@@ -166,7 +285,7 @@ def unwrap(wrapped: WrappedSecret, passphrase: str, project_id: str) -> ProjectS
     return ProjectSecret(value)
 
 
-def _key_from(passphrase: str, salt: bytes, cost: ScryptCost) -> bytes:
+def _key_from(passphrase: str, salt: bytes, cost: Cost) -> bytes:
     # One passphrase can reach us in several Unicode forms, depending on the keyboard.
     typed = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
-    return Scrypt(salt=salt, length=32, n=cost.n, r=cost.r, p=cost.p).derive(typed)
+    return cost.key_from(typed, salt)

@@ -2,21 +2,26 @@
 
 It stands beside the target, so that the last step is one renaming. The project's ``pending``
 table names it from before it exists until the release has ended, whatever happens between.
+Whatever stands there, only a folder of such a name beside its target is ever touched.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import sqlite3
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from app.formats.bundle import digest_of_files
+from app.project.contents import Row
 from app.project.database import Database
+from app.project.errors import DamagedProject
 from app.project.files import remove_tree
 from app.project.serialise import canonical_json
 
@@ -56,6 +61,16 @@ class Staging:
         return cls(str(folder), str(target), release_id, recipient, as_zip)
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is named as `beside` names it, and no link leads elsewhere."""
+        folder, target = self.folder_path, self.target_path
+        own = re.fullmatch(rf"\.{re.escape(target.name)}\.partial-[0-9a-f]{{8}}", folder.name)
+        beside = folder.is_absolute() and folder.parent == target.parent
+        return bool(own and target.name and beside) and not (
+            folder.is_symlink() or self.bundle_path.is_symlink()
+        )
+
+    @property
     def folder_path(self) -> Path:
         """The staging folder."""
         return Path(self.folder)
@@ -93,21 +108,47 @@ class Staging:
 
 def pending_in(database: Database) -> tuple[Staging, ...]:
     """Return the unfinished releases of a project."""
-    return tuple(
-        Staging(folder=folder, prepared=prepared, **json.loads(details))
-        for folder, details, prepared in database.rows(
-            "SELECT staging, details, prepared FROM pending ORDER BY rowid"
-        )
+    return stagings_of(database.rows("SELECT * FROM pending ORDER BY rowid"))
+
+
+def stagings_of(rows: Sequence[Row]) -> tuple[Staging, ...]:
+    """Return the unfinished releases that rows of the pending table tell of.
+
+    Raises
+    ------
+    DamagedProject
+        If a row is none that Sfumato writes.
+    """
+    return tuple(_staging_of(*row) for row in rows)
+
+
+def _staging_of(folder: str, details: str, prepared: int | None) -> Staging:
+    wanted = {"target": str, "release_id": str, "recipient": str, "as_zip": bool, "digest": str}
+    try:
+        plain = json.loads(details)
+        if {name: type(value) for name, value in plain.items()} == wanted:
+            return Staging(folder=folder, prepared=prepared, **plain)
+    except (ValueError, AttributeError, RecursionError):
+        pass  # no JSON, or no object
+    raise DamagedProject(
+        "An unfinished release of the project can't be read.",
+        "The file was damaged or changed; use a copy of it from before.",
     )
 
 
 def digest_of_bundle(path: Path) -> str | None:
     """Return the digest of a bundle as it stands on the disk, folder or zip.
 
-    None where nothing stands, or no bundle: a file that is no zip, a zip with broken parts.
+    None where nothing stands, or no bundle: a file that is no zip, a zip with broken parts, a
+    link, or a folder with one.
     """
+    if path.is_symlink():
+        return None
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file())
+        inside = sorted(path.rglob("*"))
+        if any(p.is_symlink() for p in inside):
+            return None
+        files = [p for p in inside if p.is_file()]
         return digest_of_files({p.relative_to(path).as_posix(): _digest_of_file(p) for p in files})
     if not path.is_file():
         return None

@@ -1,8 +1,10 @@
 """The project file: one SQLite file that holds everything but the table itself.
 
-Every change is one transaction that is on the disk when the call returns. While a project
-is open for writing, SQLite's exclusive lock keeps every other process out; the operating
-system frees the lock when a process dies.
+Every change is one transaction that is on the disk when the call returns, and seals the whole
+state. While a project is open for writing, SQLite's exclusive lock keeps every other writer
+out; the operating system frees the lock when a process dies.
+
+What stands in a file is read once, under the lock, and examined before any of it is acted on.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from typing import Any, Final
 
 from app import __version__
 from app.engine.randomness import KeyRing
+from app.engine.wording import Sentence
 from app.formats.files import is_file, refusal_to_write
 from app.project import migrations
+from app.project.acceptance import accept
 from app.project.clock import Clock, stamp, utc_now
+from app.project.contents import Contents
 from app.project.database import (
     APPLICATION_ID,
     Database,
@@ -28,21 +33,31 @@ from app.project.database import (
     connect_for_writing,
     explain,
 )
-from app.project.errors import LedgerTampered, NewerProject, ProjectExists, ProjectMissing
+from app.project.errors import (
+    Finding,
+    LedgerTampered,
+    NotSealed,
+    Part,
+    ProjectExists,
+    ProjectMissing,
+)
 from app.project.files import move_without_overwriting, sync_file
 from app.project.ledger import EntryKind, Ledger
 from app.project.model import Document
 from app.project.records import ReleaseRecord, releases_in
 from app.project.recovery import Recovered, recover
+from app.project.seal import Seal
 from app.project.secret import (
     STANDARD_COST,
+    Cost,
     ProjectSecret,
-    ScryptCost,
     WrappedSecret,
     unwrap,
     wrap,
 )
 from app.project.serialise import document_from_json, document_to_json
+from app.project.staging import pending_in, stagings_of
+from app.project.wrapping import wrapped_in, wrapped_in_row, write_wrapping
 
 SUFFIX: Final = ".sfumato"
 
@@ -63,31 +78,43 @@ class ProjectFile:
     recovered
         What became of releases that an interruption had left unfinished.
     tampering
-        What is wrong with the ledger, where it was opened for reading in spite of it.
+        What is not as it was sealed, where it was opened for reading in spite of it.
+    accepted
+        What was not as it was sealed and was accepted at the opening.
     """
 
     def __init__(
-        self, database: Database, secret: ProjectSecret, clock: Clock, tampering_allowed: bool
+        self, database: Database, contents: Contents, secret: ProjectSecret, clock: Clock
     ) -> None:
         self.path = database.path
         self.read_only = database.read_only
         self.database = database
-        (self.project_id,) = database.row("SELECT project_id FROM project")
+        self.project_id = _project_id(contents)
         self.secret = secret
         self.clock = clock
         self.ledger = Ledger(database, self.project_id, secret, clock)
         self.keys = KeyRing(secret.reveal())
         self.releasing = threading.Lock()
         self.recovered: tuple[Recovered, ...] = ()
-        self.tampering: LedgerTampered | None = None
-        self._saved_text: str = database.row("SELECT content FROM document")[0]
+        self.accepted: tuple[Finding, ...] = ()
+        self._seal = Seal(self.path, self.project_id, secret)
+        findings = self._examined(contents)
+        self.tampering = NotSealed(self.path, findings) if findings else None
+        self._saved_text: str = contents.row("document")[1]
         self._document = document_from_json(self._saved_text)
+
+    def _examined(self, contents: Contents) -> tuple[Finding, ...]:
+        """Return in which ways the contents are not as they were sealed."""
+        findings = self._seal.examine(contents)
         try:
-            self.ledger.verify_chain()
+            self.ledger.verify_rows(contents.tables["ledger"], contents.tables["ledger_end"])
         except LedgerTampered as tampering:
-            if not tampering_allowed:
-                raise
-            self.tampering = tampering
+            others = (finding for finding in findings if finding.part is not Part.LEDGER)
+            findings = (
+                *others,
+                Finding(Part.LEDGER, Sentence(tampering.what_template, **tampering.details)),
+            )
+        return findings
 
     @classmethod
     def create(
@@ -96,7 +123,7 @@ class ProjectFile:
         passphrase: str,
         document: Document,
         *,
-        cost: ScryptCost = STANDARD_COST,
+        cost: Cost = STANDARD_COST,
         clock: Clock = utc_now,
     ) -> ProjectFile:
         """Make a new project with a new secret, and open it.
@@ -146,7 +173,13 @@ class ProjectFile:
 
     @classmethod
     def open(
-        cls, path: Path, passphrase: str, *, read_only: bool = False, clock: Clock = utc_now
+        cls,
+        path: Path,
+        passphrase: str,
+        *,
+        read_only: bool = False,
+        accepting: str = "",
+        clock: Clock = utc_now,
     ) -> ProjectFile:
         """Open a project, upgrade it to this version, and finish what was interrupted.
 
@@ -157,8 +190,11 @@ class ProjectFile:
         passphrase
             What it was saved with.
         read_only
-            Work on a copy in memory: the file is not locked, upgraded or recovered, and a
-            ledger that was tampered with is shown instead of refused.
+            Work on a copy in memory: the file is not locked, upgraded or recovered, it may be
+            open elsewhere, and what is not as it was sealed is shown instead of refused.
+        accepting
+            The custodian's reason to go on with what is not as it was sealed. The ledger keeps
+            it, with what was found.
         clock
             Tells the time for the ledger.
 
@@ -168,8 +204,8 @@ class ProjectFile:
             If the file can't be used.
         WrongPassphrase
             If it was saved with another passphrase.
-        LedgerTampered
-            If the ledger was changed outside Sfumato, unless `read_only`.
+        NotSealed
+            If it is not as it was sealed, unless `read_only` or `accepting`.
         """
         path = Path(path)
         if not is_file(path):
@@ -178,17 +214,37 @@ class ProjectFile:
                 "Check the name, or choose the project where it is now.",
                 path=path,
             )
-        database = connect_for_reading(path) if read_only else connect_for_writing(path)
+        database, contents = (connect_for_reading if read_only else connect_for_writing)(path)
         try:
-            _upgrade(database)
-            secret = unwrap(_wrapped(database), passphrase, _project_id(database))
-            project = cls(database, secret, clock, tampering_allowed=read_only)
+            secret = unwrap(wrapped_in(contents), passphrase, _project_id(contents))
+            project = cls(database, contents, secret, clock)
             if not read_only:
-                project.recovered = recover(database, project.ledger)
+                project._take_over(contents, accepting)
         except BaseException:
             database.close()
             raise
         return project
+
+    def _take_over(self, contents: Contents, accepting: str) -> None:
+        """Make the file one of this version that is sealed, and finish what was interrupted."""
+        if self.tampering is not None and not accepting:
+            raise self.tampering
+        self.database.keeper = self._seal
+        if self.tampering is not None:
+            self.accepted = self.tampering.findings
+            accept(self.database, self.ledger, contents, self.accepted, accepting)
+            self.tampering = None
+            pending = pending_in(self.database)
+        else:
+            self._upgrade(contents)
+            pending = stagings_of(contents.tables["pending"])
+        self._seal.remember()
+        self.recovered = recover(self.database, self.ledger, pending)
+
+    def _upgrade(self, contents: Contents) -> None:
+        if contents.version < migrations.newest_version():
+            with self.database.transaction() as connection:
+                migrations.upgrade(connection, migrations.all_steps())
 
     @property
     def document(self) -> Document:
@@ -228,7 +284,7 @@ class ProjectFile:
         if document is not None and text is not None:
             self._saved_text, self._document = text, document
 
-    def change_passphrase(self, old: str, new: str, *, cost: ScryptCost = STANDARD_COST) -> None:
+    def change_passphrase(self, old: str, new: str, *, cost: Cost = STANDARD_COST) -> None:
         """Wrap the secret anew. Copies of the file still open with the old passphrase.
 
         Raises
@@ -238,11 +294,14 @@ class ProjectFile:
         PassphraseError
             If `new` is empty.
         """
-        unwrap(_wrapped(self.database), old, self.project_id)
+        unwrap(self._wrapped_now(), old, self.project_id)
         wrapped = wrap(self.secret, new, self.project_id, cost)
         with self.database.transaction() as connection:
-            _write_secret(connection, wrapped)
+            write_wrapping(connection, wrapped)
             self.ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, {})
+
+    def _wrapped_now(self) -> WrappedSecret:
+        return wrapped_in_row(self.database.row("SELECT * FROM wrapping"))
 
     def close(self) -> None:
         """Give the file free. Closing twice is harmless."""
@@ -270,13 +329,14 @@ def _build(
     _new_file(path)
     with _explained_connection(path) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
-        migrations.upgrade(connection, migrations.all_steps())
         database = Database(path, connection, read_only=False)
+        database.keeper = Seal(path, project_id, secret)
         with database.transaction():
+            migrations.upgrade(connection, migrations.all_steps())
             connection.execute(
                 "INSERT INTO project VALUES (1, ?, ?, ?)", (project_id, stamp(clock), __version__)
             )
-            _write_secret(connection, wrapped)
+            write_wrapping(connection, wrapped)
             _write_document(connection, document_to_json(document), clock)
             Ledger(database, project_id, secret, clock).append(
                 connection, EntryKind.PROJECT_CREATED, {"version": __version__}
@@ -299,39 +359,8 @@ def _explained_connection(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _upgrade(database: Database) -> None:
-    newest = migrations.newest_version()
-    with database.raw() as connection:
-        version = migrations.version_of(connection)
-        if version > newest:
-            raise NewerProject(
-                "The project {path} was saved by a later version of Sfumato (its file format"
-                " is {version}, this version reads up to {newest}).",
-                "Open it with that version, or update this one.",
-                path=database.path,
-                version=version,
-                newest=newest,
-            )
-        migrations.upgrade(connection, migrations.all_steps())
-
-
-def _project_id(database: Database) -> str:
-    return str(database.row("SELECT project_id FROM project")[0])
-
-
-def _wrapped(database: Database) -> WrappedSecret:
-    salt, nonce, ciphertext, n, r, p = database.row(
-        "SELECT salt, nonce, ciphertext, cost_n, cost_r, cost_p FROM secret"
-    )
-    return WrappedSecret(salt, nonce, ciphertext, ScryptCost(n, r, p))
-
-
-def _write_secret(connection: sqlite3.Connection, wrapped: WrappedSecret) -> None:
-    cost = wrapped.cost
-    connection.execute(
-        "INSERT OR REPLACE INTO secret VALUES (1, ?, ?, ?, ?, ?, ?)",
-        (wrapped.salt, wrapped.nonce, wrapped.ciphertext, cost.n, cost.r, cost.p),
-    )
+def _project_id(contents: Contents) -> str:
+    return str(contents.row("project")[1])
 
 
 def _write_document(connection: sqlite3.Connection, text: str, clock: Clock) -> None:

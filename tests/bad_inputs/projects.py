@@ -10,9 +10,9 @@ from dataclasses import replace
 from app.formats.errors import CannotWrite
 from app.project.errors import (
     DamagedProject,
-    LedgerTampered,
     NewerProject,
     NotAProject,
+    NotSealed,
     PassphraseError,
     ProjectExists,
     ProjectInUse,
@@ -150,7 +150,7 @@ CASES = (
         "a project that asks for all memory",
         DamagedProject,
         "passphrase settings .* not valid",
-        tampered("UPDATE secret SET cost_n = 1073741824"),
+        tampered("UPDATE wrapping SET cost = replace(cost, '16', '1073741824')"),
     ),
     BadInput(
         "a project of a later version",
@@ -182,7 +182,7 @@ CASES = (
         "a secret moved from another project",
         WrongPassphrase,
         "does not open",
-        tampered("UPDATE secret SET ciphertext = zeroblob(48)"),
+        tampered("UPDATE wrapping SET ciphertext = zeroblob(48)"),
     ),
     BadInput(
         "a new project in the place of an old one",
@@ -204,25 +204,25 @@ CASES = (
     ),
     BadInput(
         "a ledger entry that was changed",
-        LedgerTampered,
+        NotSealed,
         "Entry 2 of the ledger was changed or removed",
         tampered("UPDATE ledger SET details = replace(details, 'Office', 'Nobody')"),
     ),
     BadInput(
         "a ledger entry that was removed",
-        LedgerTampered,
+        NotSealed,
         "Entry 2 of the ledger was changed or removed",
         tampered("DELETE FROM ledger WHERE number = 2"),
     ),
     BadInput(
         "a ledger that was cut off at its end",
-        LedgerTampered,
+        NotSealed,
         "Entry 3 of the ledger was changed or removed",
         tampered("DELETE FROM ledger WHERE number = 3"),
     ),
     BadInput(
         "a ledger entry that is no entry",
-        LedgerTampered,
+        NotSealed,
         "Entry 2 of the ledger",
         tampered("UPDATE ledger SET details = 'nothing' WHERE number = 2"),
     ),

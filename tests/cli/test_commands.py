@@ -99,7 +99,7 @@ def test_a_tampered_ledger_fails_every_verification(released):
     (bundle,) = released.bundles()
     tamper(released.project, "UPDATE ledger SET kind = 'x' WHERE number = 2")
     assert released.run("verify", bundle, "--project", released.project) == ExitCode.CHECK_FAILED
-    assert "FAIL  Ledger chain: Entry 2" in released.output
+    assert "FAIL  Seal and ledger: The project" in released.output
     assert released.run("ledger", released.project) == ExitCode.CHECK_FAILED
     assert "Entry 2" in released.remarks
     assert released.release("Institute B") == ExitCode.EXPECTED_ERROR
@@ -118,7 +118,7 @@ def test_the_ledger_is_listed(released):
     assert [line.split("  ")[0].strip() or line.split()[0] for line in lines] == ["1", "2", "3"]
     assert "release completed" in lines[2]
     assert "Clinic A" in lines[2]
-    assert "as Sfumato wrote it" in released.remarks
+    assert "as Sfumato wrote them" in released.remarks
 
 
 def test_recipients_are_listed_with_what_was_stated(made):

@@ -46,7 +46,7 @@ class DyingContext(Silent):
 def release(folder, step, form=""):
     if step.startswith("recovery-"):
         dying = dying_at(step.removeprefix("recovery-"))
-        store.recover = lambda database, ledger: recover(database, ledger, dying)
+        store.recover = lambda *unfinished: recover(*unfinished, dying)
     context = DyingContext(int(step)) if step.isdigit() else Silent()
     with ProjectFile.open(Path(folder) / "ward.sfumato", PASSPHRASE, clock=noon) as project:
         make_release(
@@ -65,6 +65,8 @@ def run(job):
     """Return the exit code of a fork that makes one release."""
     child = os.fork()
     if child == 0:
+        # Copies of one project: none may know how far another came.
+        os.environ["XDG_STATE_HOME"] = str(Path(job[0], "state"))
         try:
             release(*job)
         except BaseException:

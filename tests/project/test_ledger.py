@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from app.project.database import connect_for_writing
-from app.project.errors import LedgerTampered, ProjectError
+from app.project.errors import LedgerTampered, NotSealed, Part, ProjectError
 from app.project.ledger import FIRST_LINK, EntryKind, Ledger
 from app.project.secret import ProjectSecret
 from app.project.store import ProjectFile
@@ -35,8 +35,9 @@ def tamper(path, *statements):
 
 
 def expect_tampering(path, number):
-    with pytest.raises(LedgerTampered, match=f"Entry {number} of the ledger") as caught:
+    with pytest.raises(NotSealed, match=f"Entry {number} of the ledger") as caught:
         ProjectFile.open(path, PASSPHRASE)
+    assert Part.LEDGER in caught.value.parts
     assert "reading only" in caught.value.remedy
 
 
@@ -124,7 +125,7 @@ def test_a_chain_written_anew_without_the_secret_is_noticed(path):
     (project_id,) = connection.execute("SELECT project_id FROM project").fetchone()
     connection.close()
     tamper(path, "DELETE FROM ledger", "DELETE FROM ledger_end")
-    database = connect_for_writing(path)
+    database, _ = connect_for_writing(path)
     ledger = Ledger(database, project_id, forger, noon)
     with database.transaction() as connection:
         for kind, details in rows:
@@ -152,7 +153,9 @@ def test_a_ledger_of_another_project_does_not_fit(tmp_path, path):
 def test_a_tampered_project_can_be_read_but_not_changed(path):
     tamper(path, "DELETE FROM ledger WHERE number = 4")
     with ProjectFile.open(path, PASSPHRASE, read_only=True) as project:
-        assert isinstance(project.tampering, LedgerTampered)
+        assert project.tampering.parts == {Part.LEDGER, Part.SCHEMA}
+        with pytest.raises(LedgerTampered):
+            project.ledger.verify_chain()
         assert len(project.ledger.entries) == 3
         with pytest.raises(ProjectError, match="reading only"):
             project.record(EntryKind.OVERRIDE, {})

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.project import migrations
-from app.project.errors import NewerProject
+from app.project.errors import NewerProject, NotSealed, Part
+from app.project.ledger import EntryKind
 from app.project.store import ProjectFile
 from tests.project.making import PASSPHRASE, document, new_project, noon
 
@@ -90,14 +91,38 @@ def test_a_newer_project_is_refused_and_left_alone(tmp_path, monkeypatch):
     assert path.read_bytes() == content
 
 
-def test_a_project_of_the_first_version_opens(tmp_path):
+@pytest.fixture
+def old(tmp_path):
     path = tmp_path / "old.sfumato"
     shutil.copy(FIRST_VERSION, path)
     path.chmod(0o600)
     assert version_of(path) == 1
-    with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+    return path
+
+
+def test_a_project_from_before_there_were_seals_can_be_read(old):
+    content = old.read_bytes()
+    with ProjectFile.open(old, PASSPHRASE, read_only=True, clock=noon) as project:
         assert project.document == document()
-        assert [entry.number for entry in project.ledger.entries] == [1]
+        assert project.tampering.parts == {Part.NEVER_SEALED}
+    assert old.read_bytes() == content
+
+
+def test_a_project_from_before_there_were_seals_is_written_once_that_is_accepted(old):
+    with pytest.raises(NotSealed, match="no seal"):
+        ProjectFile.open(old, PASSPHRASE, clock=noon)
+    assert version_of(old) == 1
+    reason = "Checked against our files"
+    with ProjectFile.open(old, PASSPHRASE, accepting=reason, clock=noon) as project:
+        assert project.document == document()
+        first, second = project.ledger.entries
+        assert (first.number, second.kind) == (1, EntryKind.ACCEPTED_UNSEALED)
+        assert second.details["reason"] == reason
+        assert second.details["findings"][0]["part"] == "never sealed"
+    assert version_of(old) == migrations.newest_version()
+    with ProjectFile.open(old, PASSPHRASE, clock=noon) as project:
+        assert project.tampering is None
+        assert len(project.ledger.entries) == 2
 
 
 def test_steps_are_numbered_without_a_gap():

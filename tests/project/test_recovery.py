@@ -118,7 +118,7 @@ def test_killed_after_it_is_recorded_a_release_is_finished(killed, step, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_recovery_itself_can_be_killed_at_every_step(folder, fresh, form):
+def test_the_recovery_itself_can_be_killed_at_every_step(folder, fresh, form, monkeypatch):
     folders = []
     for step in ("renamed", "cleared", "settled"):
         (folder / step).mkdir()
@@ -129,6 +129,7 @@ def test_the_recovery_itself_can_be_killed_at_every_step(folder, fresh, form):
         ]
     kill(*folders)
     for step in ("renamed", "cleared", "settled"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / step / "state"))
         with opened(folder / step) as project:
             assert project.releases[0].state is ReleaseState.COMPLETED
             expect_whole(project, folder / step / "out")

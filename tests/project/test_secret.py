@@ -9,8 +9,11 @@ import pytest
 from app.project.errors import DamagedProject, PassphraseError, WrongPassphrase
 from app.project.secret import (
     STANDARD_COST,
+    Argon2Cost,
     ProjectSecret,
     ScryptCost,
+    cost_from_json,
+    cost_to_json,
     unwrap,
     wrap,
 )
@@ -76,15 +79,56 @@ def test_an_empty_passphrase_is_refused():
 
 
 @pytest.mark.parametrize(
-    "cost", [(3, 8, 1), (0, 8, 1), (2**40, 8, 1), (2**14, 0, 1), (2**14, 99, 1), (2**14, 8, 99)]
+    "cost",
+    [
+        *((3, 8, 1), (0, 8, 1), (2**40, 8, 1), (2**14, 0, 1), (2**14, 99, 1), (2**14, 8, 99)),
+        (2**20, 32, 16),  # which ran for minutes
+    ],
 )
-def test_a_crafted_cost_can_not_ask_for_all_of_the_memory(cost):
+def test_a_crafted_cost_can_not_ask_for_all_of_the_memory_or_for_minutes(cost):
     with pytest.raises(DamagedProject, match="not valid"):
         ScryptCost(*cost)
 
 
+@pytest.mark.parametrize("cost", [(2**20, 3, 4), (2**17, 99, 4), (2**17, 3, 99), (8, 1, 2), (8, 0)])
+def test_a_crafted_cost_of_argon2_is_refused(cost):
+    with pytest.raises(DamagedProject, match="not valid"):
+        Argon2Cost(*cost)
+
+
+@pytest.mark.parametrize("cost", [ScryptCost(2**4), Argon2Cost(32, 1, 2)])
+def test_each_function_opens_what_it_wrapped_and_the_file_names_it(cost):
+    secret = ProjectSecret.generate()
+    assert cost_from_json(cost.kdf, cost_to_json(cost)) == cost
+    wrapped = wrap(secret, PASSPHRASE, "project", cost)
+    assert unwrap(wrapped, PASSPHRASE, "project").reveal() == secret.reveal()
+    with pytest.raises(WrongPassphrase):
+        unwrap(wrapped, "another", "project")
+
+
+@pytest.mark.parametrize(
+    ("kdf", "text"),
+    [
+        *(("md5", '{"n":16,"p":1,"r":8}'), ("scrypt", "[]"), ("scrypt", "{"), ("scrypt", "7")),
+        *(("scrypt", '{"n":16.0}'), ("scrypt", '{"n":true}'), ("scrypt", '{"n":"16"}')),
+        *(("scrypt", '{"memory":64}'), ("argon2id", '{"n":16}'), ("scrypt", "[" * 100_000)),
+    ],
+)
+def test_settings_that_are_none_of_ours_are_damage(kdf, text):
+    with pytest.raises(DamagedProject, match="not valid"):
+        cost_from_json(kdf, text)
+
+
+@pytest.mark.parametrize("part", ["salt", "nonce", "ciphertext"])
+@pytest.mark.parametrize("content", [b"", b"x", bytes(7), bytes(200)])
+def test_a_wrapped_secret_of_another_length_is_damage(part, content):
+    wrapped = wrap(ProjectSecret.generate(), PASSPHRASE, "project", CHEAP)
+    with pytest.raises(DamagedProject, match="length"):
+        replace(wrapped, **{part: content})
+
+
 def test_the_standard_cost_is_128_mebibytes_a_guess():
-    assert 128 * STANDARD_COST.n * STANDARD_COST.r == 128 * 2**20
+    assert Argon2Cost(memory=128 * 2**10, passes=3, lanes=4) == STANDARD_COST
 
 
 def test_the_secret_shows_itself_in_no_text_and_no_pickle():

@@ -187,7 +187,7 @@ def test_a_project_without_one_of_its_tables_is_damaged(tmp_path):
     new_project(tmp_path).close()
     path = tmp_path / "ward.sfumato"
     connection = sqlite3.connect(path)
-    connection.execute("DELETE FROM secret")
+    connection.execute("DELETE FROM wrapping")
     connection.commit()
     connection.close()
     with pytest.raises(DamagedProject, match="lacks"):

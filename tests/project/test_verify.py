@@ -111,7 +111,7 @@ def test_a_release_that_only_a_copy_of_the_project_made_is_traced_by_the_key(pro
     shutil.copy(project.path, tmp_path / "copy.sfumato")
     with ProjectFile.open(tmp_path / "copy.sfumato", PASSPHRASE, clock=noon) as copy:
         path = release(copy, tmp_path / "out", "Institute B")
-    with ProjectFile.open(project.path, PASSPHRASE, clock=noon) as again:
+    with ProjectFile.open(project.path, PASSPHRASE, read_only=True, clock=noon) as again:
         report = verify(again, path)
     found = failed(report)
     assert set(found) == {"Ledger"}

@@ -51,23 +51,19 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def upgrade(connection: sqlite3.Connection, steps: Mapping[int, Step]) -> None:
-    """Apply the steps that a file lacks, each as a whole or not at all.
+    """Apply the steps that a file lacks, inside a transaction of the caller.
+
+    All of them and the seal that the caller writes are saved together, so that no interruption
+    leaves a new file under an old seal.
 
     Parameters
     ----------
     connection
-        In autocommit mode.
+        In a transaction.
     steps
-        From `all_steps`; the last one's number is the version to reach.
+        From `all_steps`, or the first of them; the last one's number is the version to reach.
     """
     for number, step in steps.items():
-        if number <= version_of(connection):
-            continue
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        if number > version_of(connection):
             step(connection)
             connection.execute(f"PRAGMA user_version = {number:d}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
