@@ -96,6 +96,12 @@ def add_bundle(parser: ArgumentParser, override: str) -> None:
     )
     parser.add_argument("--zip", action="store_true", help="one zip file in place of a folder")
     parser.add_argument(
+        "--keep-formulas",
+        action="store_true",
+        help="leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"
+        " them (usual: an apostrophe before them)",
+    )
+    parser.add_argument(
         "--override",
         default="",
         metavar="REASON",

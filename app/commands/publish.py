@@ -33,6 +33,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             Part(context, 0.2, 1.0),
             as_zip=arguments.zip,
             override=arguments.override,
+            escape_formulas=not arguments.keep_formulas,
         )
         told = outcome.record.details["alone"]
         limits = publication_limits(

@@ -40,6 +40,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 Part(context, start, start + 0.8 / len(recipients)),
                 as_zip=arguments.zip,
                 override=arguments.override,
+                escape_formulas=not arguments.keep_formulas,
             )
             terminal.say(str(outcome.path))
     if alone is not None and alone.alone:

@@ -18,7 +18,14 @@ from typing import BinaryIO, Final
 
 from app.engine.progress import Context, Part
 from app.formats.contents import BundleContents, Perturbation
-from app.formats.datapackage import DATAPACKAGE_NAME, FileFacts, describe, encode
+from app.formats.datapackage import (
+    DATAPACKAGE_NAME,
+    FileFacts,
+    WrittenFiles,
+    describe,
+    encode,
+)
+from app.formats.formulas import escaped, with_escapes
 from app.formats.hierarchies import hierarchy_text
 from app.formats.recipient_readme import README_NAME, readme_of
 from app.formats.writing import names_in_file, write_table
@@ -100,13 +107,19 @@ def write_bundle(
     """
     data_name = f"data.{format_name}"
     names = names_in_file(contents.table.columns, format_name)
-    write_table(contents.table, folder / data_name, format_name, Part(context, 0.0, 0.8))
+    table = contents.table
+    escapes = contents.escaped_in(format_name)
+    if escapes:
+        names = {name: escaped(in_file) for name, in_file in names.items()}
+        table = with_escapes(table)
+    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8))
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
-    (folder / README_NAME).write_bytes(readme_of(contents, names, format_name).encode())
+    (folder / README_NAME).write_bytes(readme_of(contents, names, format_name, escapes).encode())
     readme = _facts(folder / README_NAME, done)
-    hierarchies = _write_hierarchies(contents, folder, done)
-    descriptor = encode(describe(contents, names, format_name, data, readme, hierarchies))
+    hierarchies = _write_hierarchies(contents, folder, escapes, done)
+    files = WrittenFiles(data, readme, hierarchies)
+    descriptor = encode(describe(contents, names, format_name, files, escapes))
     (folder / DATAPACKAGE_NAME).write_bytes(descriptor)
     digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
     digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()
@@ -114,14 +127,15 @@ def write_bundle(
 
 
 def _write_hierarchies(
-    contents: BundleContents, folder: Path, context: Context
+    contents: BundleContents, folder: Path, escapes: bool, context: Context
 ) -> dict[str, FileFacts]:
     """Write the hierarchies of a generalized table; return the files by the columns' names."""
     written: dict[str, FileFacts] = {}
     hierarchies = contents.generalized.hierarchies if contents.generalized is not None else {}
     for number, (column, rows) in enumerate(hierarchies.items(), start=1):
         path = folder / f"hierarchy-{number}.csv"
-        path.write_bytes(hierarchy_text(rows).encode())
+        labels = [tuple(map(escaped, row)) for row in rows] if escapes else rows
+        path.write_bytes(hierarchy_text(labels).encode())
         written[column] = _facts(path, context)
     return written
 

@@ -70,11 +70,13 @@ def _read(path: Path, descriptor: Descriptor, context: Context) -> pd.DataFrame:
         return _checked(read_table(path, detect_options(path), context), descriptor)
     texts = ReadOptions(
         encoding="utf-8",
+        escaped_formulas=descriptor.escaped,
         column_types={field.name: ColumnType.TEXT for field in descriptor.fields},
     )
     _checked(preview(path, texts, rows=1), descriptor)
     typed = ReadOptions(
         encoding="utf-8",
+        escaped_formulas=descriptor.escaped,
         column_types={
             field.name: _COLUMN_TYPES.get(field.type, ColumnType.TEXT)
             for field in descriptor.fields

@@ -10,6 +10,7 @@ from app.engine.columns import ColumnSpec, find_column
 from app.engine.mechanisms.base import Promise, PublishedFacts
 from app.engine.table import Table
 from app.formats.errors import FileError
+from app.formats.formulas import needs_escape
 
 
 class BundleError(FileError):
@@ -97,6 +98,8 @@ class BundleContents:
         How it was generalized; None for a release that was not.
     limits
         What no perturbation promises, because of the columns that were not perturbed.
+    escape_formulas
+        Whether texts that a spreadsheet would run as formulas are made harmless in CSV files.
     """
 
     table: Table
@@ -108,10 +111,18 @@ class BundleContents:
     version: str
     generalized: Generalized | None = None
     limits: tuple[str, ...] = ()
+    escape_formulas: bool = True
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""
         return find_column(self.columns, name)
+
+    def escaped_in(self, format_name: str) -> bool:
+        """Whether texts are escaped in a data file, see `app.formats.formulas`."""
+        if format_name != "csv" or not self.escape_formulas:
+            return False
+        domains = [spec.domain for spec in self.columns if spec.domain is not None]
+        return needs_escape(self.table, domains)
 
     def perturbation_of(self, name: str) -> Perturbation | None:
         """Return how a column was perturbed, or None where it was not."""

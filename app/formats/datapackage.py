@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
@@ -17,6 +17,7 @@ import pandas as pd
 from app.engine.columns import ColumnSpec, Domain
 from app.engine.values import Value, plain
 from app.formats.contents import BundleContents, Generalized, Perturbation
+from app.formats.formulas import ESCAPED, escaped_value
 
 DATAPACKAGE_NAME: Final = "datapackage.json"
 DATA_RESOURCE: Final = "data"
@@ -54,13 +55,29 @@ class FileFacts:
     sha256: str
 
 
+@dataclass(frozen=True)
+class WrittenFiles:
+    """The files that a descriptor vouches for.
+
+    Parameters
+    ----------
+    data, readme
+        In every bundle.
+    hierarchies
+        Those of a generalized table, by the columns' names.
+    """
+
+    data: FileFacts
+    readme: FileFacts
+    hierarchies: Mapping[str, FileFacts] = field(default_factory=dict)
+
+
 def describe(
     contents: BundleContents,
     names: Mapping[str, str],
     format_name: str,
-    data: FileFacts,
-    readme: FileFacts,
-    hierarchies: Mapping[str, FileFacts] | None = None,
+    files: WrittenFiles,
+    escapes: bool = False,
 ) -> dict[str, Any]:
     """Return the data package's descriptor.
 
@@ -72,10 +89,10 @@ def describe(
         What each column is called in the data file, by its name.
     format_name
         The data file's format.
-    data, readme
-        The two files that the descriptor vouches for.
-    hierarchies
-        The hierarchies' files of a generalized table, by the columns' names.
+    files
+        What the descriptor vouches for.
+    escapes
+        Whether texts are escaped in the data file, see `app.formats.formulas`.
     """
     how = (
         "Columns were made coarser."
@@ -86,8 +103,8 @@ def describe(
         "$schema": _PACKAGE_PROFILE,
         "name": package_name(contents),
         "title": contents.title or "A released table",
-        "description": f"Released to {contents.recipient}. {how} {readme.name} tells how to use"
-        " the table.",
+        "description": f"Released to {contents.recipient}. {how} {files.readme.name} tells how to"
+        " use the table.",
         "sfumato": {
             "version": contents.version,
             "release": contents.release_id,
@@ -96,11 +113,11 @@ def describe(
             "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
         },
         "resources": [
-            _data_resource(contents, names, format_name, data),
-            _readme_resource(readme),
+            _data_resource(contents, names, format_name, files.data, escapes),
+            _readme_resource(files.readme),
             *(
                 _hierarchy_resource(names[column], facts)
-                for column, facts in (hierarchies or {}).items()
+                for column, facts in files.hierarchies.items()
             ),
         ],
     }
@@ -161,7 +178,11 @@ def encode(descriptor: Mapping[str, Any]) -> bytes:
 
 
 def _data_resource(
-    contents: BundleContents, names: Mapping[str, str], format_name: str, data: FileFacts
+    contents: BundleContents,
+    names: Mapping[str, str],
+    format_name: str,
+    data: FileFacts,
+    escapes: bool,
 ) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "name": DATA_RESOURCE,
@@ -174,48 +195,62 @@ def _data_resource(
     if format_name == "csv":
         resource["encoding"] = "utf-8"
         resource["dialect"] = {"delimiter": ",", "quoteChar": '"', "doubleQuote": True}
+    if escapes:
+        resource["sfumato"] = {"escaped": ESCAPED}
     return {
         **resource,
         "bytes": data.size,
         "hash": f"sha256:{data.sha256}",
         "schema": {
             "$schema": _SCHEMA_PROFILE,
-            "fields": [_field(contents, name, names) for name in contents.table.columns],
+            "fields": [_field(contents, name, names, escapes) for name in contents.table.columns],
             "missingValues": [""],
         },
     }
 
 
-def _field(contents: BundleContents, name: str, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the schema of one column."""
+def _field(
+    contents: BundleContents, name: str, names: Mapping[str, str], escapes: bool
+) -> dict[str, Any]:
+    """Return the schema of one column.
+
+    What the schema says of values holds for the file as it stands, escapes included; what is
+    Sfumato's own speaks of them as they are.
+    """
     spec = contents.column(name)
     series = contents.table.frame[name]
     perturbation = contents.perturbation_of(name)
     domain = _known_domain(spec, perturbation)
-    field: dict[str, Any] = {"name": names[name], "type": schema_type(series)}
+    described: dict[str, Any] = {"name": names[name], "type": schema_type(series)}
     if name in contents.table.column_labels:
-        field["title"] = contents.table.column_labels[name]
-    if field["type"] == "boolean":
-        field |= {"trueValues": _TRUE, "falseValues": _FALSE}
+        described["title"] = contents.table.column_labels[name]
+    if described["type"] == "boolean":
+        described |= {"trueValues": _TRUE, "falseValues": _FALSE}
+    in_file = escaped_value if escapes else _as_it_is
     if domain is not None:
-        field["constraints"] = {"enum": [value for value in domain.values if value is not None]}
+        listed = [in_file(value) for value in domain.values if value is not None]
+        described["constraints"] = {"enum": listed}
         if not domain.allows_missing and not bool(series.isna().any()):
-            field["constraints"]["required"] = True
+            described["constraints"]["required"] = True
     categories, partial = _labels(
-        field["type"], series, domain, contents.table.value_labels.get(name, {})
+        described["type"], series, domain, contents.table.value_labels.get(name, {})
     )
     if categories:
-        field["categories"] = categories
+        described["categories"] = [{**item, "value": in_file(item["value"])} for item in categories]
     if spec.binning is not None:
-        field["categoriesOrdered"] = True
+        described["categoriesOrdered"] = True
     own: dict[str, Any] = {"labels": partial} if partial else {}
     if names[name] != name:
         own["column"] = name
     if perturbation is not None:
         own |= _extension(perturbation, names, domain)
     if own:
-        field["sfumato"] = own
-    return field
+        described["sfumato"] = own
+    return described
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
 
 
 def _known_domain(spec: ColumnSpec, perturbation: Perturbation | None) -> Domain | None:

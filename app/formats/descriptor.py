@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from app.engine.values import Value
-from app.formats.datapackage import DATA_RESOURCE, README_RESOURCE
+from app.formats.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME, README_RESOURCE
+from app.formats.formulas import ESCAPED, unescaped
 from app.formats.recipient_readme import README_NAME
 
 _DATA_NAME: Final = re.compile(r"data\.([a-z0-9]{1,12})")
 _HIERARCHY: Final = re.compile(r"hierarchy-([0-9]{1,4})")
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
+_LARGEST_BESIDE: Final = 64 << 20
+"""More than a description can need, in bytes."""
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "date", "datetime", "time"})
 
 
@@ -55,6 +60,8 @@ class Descriptor:
     hashes
         The stated SHA-256 of every other file, by name: data, README, and the hierarchies of a
         generalized table.
+    escaped
+        Whether texts of the data file are escaped, see `app.formats.formulas`.
     release_id, recipient
         The release's identifier and whom it was made for.
     """
@@ -66,6 +73,7 @@ class Descriptor:
     hashes: Mapping[str, str]
     release_id: str
     recipient: str
+    escaped: bool = False
 
 
 def descriptor_from(content: object) -> Descriptor | None:
@@ -82,7 +90,8 @@ def _descriptor(content: Any) -> Descriptor:
     name = _DATA_NAME.fullmatch(data["path"])
     if name is None:
         raise ValueError
-    fields = tuple(map(_field, data["schema"]["fields"]))
+    escapes = is_escaped(data)
+    fields = tuple(_field(plain, escapes) for plain in data["schema"]["fields"])
     if not fields or any(
         len(set(names)) != len(fields)
         for names in ([field.name for field in fields], [field.column for field in fields])
@@ -106,17 +115,44 @@ def _descriptor(content: Any) -> Descriptor:
         },
         release_id=str(own["release"]),
         recipient=str(own["recipient"]),
+        escaped=escapes,
     )
 
 
-def _field(plain: Any) -> Field:
+def is_escaped(resource: Any) -> bool:
+    """Return whether a resource's description says that its texts are escaped, as ours are."""
+    own = resource.get("sfumato")
+    return isinstance(own, Mapping) and own.get("escaped") == ESCAPED
+
+
+def described_as_escaped(path: Path) -> bool:
+    """Return whether a description beside a file says that the file's texts are escaped."""
+    beside = path.with_name(DATAPACKAGE_NAME)
+    try:
+        if not beside.is_file() or beside.stat().st_size > _LARGEST_BESIDE:
+            return False
+        content = json.loads(beside.read_bytes())
+        return any(
+            resource["path"] == path.name and is_escaped(resource)
+            for resource in content["resources"]
+            if "path" in resource
+        )
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return False  # what is no description of ours says nothing
+
+
+def _field(plain: Any, escapes: bool) -> Field:
     if plain["type"] not in _TYPES:
         raise ValueError
     own = plain.get("sfumato", {})
-    listed = [*plain.get("categories", ()), *own.get("labels", ())]
     labels: dict[Value, str] = {
-        item["value"]: str(item["label"]) for item in listed if "label" in item
+        item["value"]: str(item["label"]) for item in own.get("labels", ()) if "label" in item
     }
+    for item in plain.get("categories", ()):
+        if "label" in item:
+            value = item["value"]
+            in_table = unescaped(value) if escapes and isinstance(value, str) else value
+            labels[in_table] = str(item["label"])
     name = str(plain["name"])
     return Field(
         name=name,

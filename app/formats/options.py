@@ -91,6 +91,9 @@ class ReadOptions:
         The texts that mean a missing value.
     quoted_empty_is_text
         Whether an empty field in quotes is an empty text rather than missing.
+    escaped_formulas
+        Whether an apostrophe is taken away before texts that begin as formulas do, see
+        `app.formats.formulas`.
     sheet
         The sheet of a workbook; empty for the first.
     keep_user_missing
@@ -120,6 +123,7 @@ class ReadOptions:
     skip_lines: int = 0
     missing: tuple[str, ...] = ("",)
     quoted_empty_is_text: bool = False
+    escaped_formulas: bool = False
     sheet: str = ""
     keep_user_missing: bool = False
     column_types: Mapping[str, ColumnType] = field(default_factory=dict)

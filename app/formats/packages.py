@@ -20,6 +20,7 @@ from typing import Any, Final
 from app.engine.errors import SfumatoError
 from app.engine.progress import Silent
 from app.formats.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME
+from app.formats.descriptor import is_escaped
 from app.formats.errors import CannotOpen, DamagedFile
 from app.formats.files import is_file, is_folder, opening
 from app.formats.options import ColumnType, ReadOptions
@@ -275,6 +276,7 @@ def _stated(found: ReadOptions, resource: Mapping[str, Any]) -> ReadOptions:
         header=bool(dialect.get("header", found.header)),
         decimal=marks.pop() if len(marks) == 1 else found.decimal,
         missing=missing,
+        escaped_formulas=is_escaped(resource),
         column_types=types,
     )
 

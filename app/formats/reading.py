@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from app.engine.progress import Context
 from app.engine.table import Table
 from app.formats.base import Note, ReadResult
+from app.formats.descriptor import described_as_escaped
 from app.formats.errors import FileError, Way
 from app.formats.files import digest_of, opening
 from app.formats.options import (
@@ -50,14 +52,17 @@ def readable_extensions() -> dict[str, tuple[str, ...]]:
 
 
 def detect_options(path: Path) -> ReadOptions:
-    """Propose how to read a file, from its first bytes.
+    """Propose how to read a file, from its first bytes and a data package's word beside it.
 
     Raises
     ------
     CannotOpen, UnknownFormat, DamagedFile
         If there is nothing to read.
     """
-    return format_of(path).detect(path)
+    found = format_of(path).detect(path)
+    if "escaped_formulas" in format_called(found.format).reading_options:
+        return replace(found, escaped_formulas=described_as_escaped(path))
+    return found
 
 
 def preview(path: Path, options: ReadOptions, rows: int = PREVIEW_ROWS) -> Table:

@@ -37,7 +37,9 @@ README_NAME = "README.md"
 _NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
 
 
-def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: str) -> str:
+def readme_of(
+    contents: BundleContents, names: Mapping[str, str], format_name: str, escapes: bool = False
+) -> str:
     """Return the README's text, in Markdown.
 
     Parameters
@@ -48,9 +50,15 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
         What each column is called in the data file, by its name.
     format_name
         The format of the data file: ``csv``, ``parquet``, ``sav`` or ``dta``.
+    escapes
+        Whether texts are escaped in the data file, see `app.formats.formulas`.
     """
+    reading = _template(f"data-{format_name}").substitute().strip()
+    if escapes:
+        undoing = _template(f"data-{format_name}-escaped").substitute()
+        reading = f"{reading}\n\n{undoing.strip()}"
     if contents.generalized is not None:
-        return _generalized(contents, contents.generalized, names, format_name)
+        return _generalized(contents, contents.generalized, names, format_name, reading)
     return _template("README").substitute(
         heading=_plain(contents.title) or "A released table",
         recipient=_plain(contents.recipient),
@@ -61,7 +69,7 @@ def readme_of(contents: BundleContents, names: Mapping[str, str], format_name: s
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
         promises=_promises(contents.perturbations, contents.limits) or _NOTHING_PERTURBED,
-        reading=_template(f"data-{format_name}").substitute().strip(),
+        reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
     )
@@ -72,6 +80,7 @@ def _generalized(
     generalized: Generalized,
     names: Mapping[str, str],
     format_name: str,
+    reading: str,
 ) -> str:
     """Return the README of a generalized table."""
     promises = [f"- {_plain(promise, cell=False)}" for promise in generalized.promises]
@@ -88,7 +97,7 @@ def _generalized(
         columns=_columns(contents, names),
         promises="\n".join(promises),
         limits="\n".join(f"- {_plain(limit, cell=False)}" for limit in generalized.limits),
-        reading=_template(f"data-{format_name}").substitute().strip(),
+        reading=reading,
         sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Making:
         What contradicts earlier releases, and the custodian's reason to release it anyway.
     before
         Entries that the ledger gets together with the release, before it.
+    escape_formulas
+        Whether texts that a spreadsheet would run are made harmless in a CSV file.
     """
 
     document: Document
@@ -77,6 +79,7 @@ class Making:
     contradictions: Mapping[str, str] = field(default_factory=dict)
     override: str = ""
     before: Sequence[tuple[EntryKind, Mapping[str, Any]]] = ()
+    escape_formulas: bool = True
 
 
 def make_bundle(
@@ -104,7 +107,9 @@ def make_bundle(
     refuse_existing(target)
     at_step("planned")
     staging = Staging.beside(target, making.release_id, making.recipient, as_zip)
-    contents = making.contents(Part(context, 0.0, 0.5))
+    contents = replace(
+        making.contents(Part(context, 0.0, 0.5)), escape_formulas=making.escape_formulas
+    )
     at_step("computed")
     with _folder_for(target):
         with _staged(project, staging):
@@ -237,6 +242,7 @@ def _details(
         "target": staging.target,
         "format": format_name,
         "zip": staging.as_zip,
+        "escape_formulas": making.escape_formulas,
         "digest": files.digest,
         "files": dict(files.files),
         **making.details,

@@ -26,6 +26,7 @@ from app.engine.table import Table
 from app.formats.bundle_reading import read_bundle
 from app.formats.datapackage import DATAPACKAGE_NAME
 from app.formats.files import is_folder
+from app.formats.formulas import undone_if_escaped
 from app.formats.reading import ReadOptions, detect_options, read_table
 from app.project.compare import common_positions, is_number
 from app.project.errors import NotTraceable
@@ -144,7 +145,7 @@ def read_leak(path: Path, context: Context, options: ReadOptions | None = None) 
     if is_folder(path) or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
         bundle = path.parent if path.name == DATAPACKAGE_NAME else path
         return read_bundle(bundle, context, accept_altered=True).table
-    return read_table(path, options or detect_options(path), context)
+    return undone_if_escaped(read_table(path, options or detect_options(path), context))
 
 
 def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context) -> LeakReport:

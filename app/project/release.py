@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def make_release(
     as_zip: bool = False,
     *,
     override: str = "",
+    escape_formulas: bool = True,
     at_step: AtStep = no_step,
 ) -> ReleaseOutcome:
     """Make one recipient's release and put its bundle into a folder.
@@ -60,6 +62,9 @@ def make_release(
         One zip file instead of a folder.
     override
         The custodian's reason to show a column that was perturbed before, or the reverse.
+    escape_formulas
+        Whether texts that a spreadsheet would run as formulas are made harmless in a CSV file,
+        see `app.formats.formulas`.
     at_step
         Told each step as it is done.
 
@@ -81,7 +86,7 @@ def make_release(
         plan = plan_of(project, table, recipient_name, override)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        making = _making(project, plan)
+        making = replace(_making(project, plan), escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 

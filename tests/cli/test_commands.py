@@ -240,3 +240,16 @@ def test_recipients_the_ledger_and_checks_can_be_read_by_programs(released):
     assert ledger["entries"][-1]["kind"] == "release completed"
     assert released.run("verify", bundle, "--project", released.project, "--json") == ExitCode.OK
     assert all(check["holds"] for check in json.loads(released.output)["checks"])
+
+
+def test_formulas_are_escaped_unless_one_asks_for_them(line):
+    line.folder.joinpath("rules.toml").write_text(RULES.replace('"asthma"', '"+"'))
+    frame = table().frame.astype(str).replace({"illness": {"asthma": "+"}})
+    frame.to_csv(line.folder / "ward.csv", index=False)
+    assert line.init() == ExitCode.OK, line.remarks
+    assert line.release() == ExitCode.OK, line.remarks
+    assert line.release("Institute B", "--keep-formulas") == ExitCode.OK, line.remarks
+    safe, kept = (bundle / "data.csv" for bundle in line.bundles())
+    assert set(pd.read_csv(safe)["illness"]) <= {"'+", "cold", "flu", "gout"}
+    assert set(pd.read_csv(kept)["illness"]) <= {"+", "cold", "flu", "gout"}
+    assert "apostrophe" in (safe.parent / "README.md").read_text(encoding="utf-8")

@@ -179,6 +179,19 @@ def test_format_and_zip_are_chosen_and_remembered(qtbot, ready, tmp_path, format
     assert again.form.kind.value is True
 
 
+def test_formulas_are_escaped_unless_the_person_says_otherwise(qtbot, ready, tmp_path):
+    choice = ready.form.escape_formulas
+    assert choice.isChecked()
+    assert choice.isEnabled()
+    for recipient, escaped in (("Public", True), ("Institute", False)):
+        choice.setChecked(escaped)
+        ready.form.model.choose([recipient])
+        release(qtbot, ready)
+        assert ready.session.project.releases[-1].details["escape_formulas"] is escaped
+    qtbot.mouseClick(ready.form.format.button_for("sav"), LEFT)
+    assert not choice.isEnabled()
+
+
 def test_a_release_that_is_there_already_is_refused_and_the_others_are_made(qtbot, ready):
     ready.form.model.choose(["Clinic A"])
     release(qtbot, ready)

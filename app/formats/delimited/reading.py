@@ -23,6 +23,7 @@ from app.formats.delimited.records import BLOCK_SIZES, Records, RecordTooLong
 from app.formats.delimited.sniffing import sniff
 from app.formats.errors import EmptyFile, OpenQuote
 from app.formats.files import opening
+from app.formats.formulas import without_escapes
 from app.formats.options import ColumnType, ReadOptions
 
 _T = TypeVar("_T")
@@ -87,7 +88,8 @@ def _preview_of(
             column = GatheredColumn(name, options.with_type(name, ColumnType.TEXT), rows)
             column.add(texts)
         series.append(column.finish(None))
-    return Table(pd.DataFrame({one.name: one for one in series}, copy=False))
+    table = Table(pd.DataFrame({one.name: one for one in series}, copy=False))
+    return without_escapes(table) if options.escaped_formulas else table
 
 
 def read_delimited(path: Path, options: ReadOptions, context: Context) -> ReadResult:
@@ -144,7 +146,8 @@ def _read(path: Path, options: ReadOptions, context: Context, block_size: int) -
     if not len(frame):
         raise _no_rows(path, options)
     skipped = records.skipped + (int((~keep).sum()) if keep is not None else 0)
-    return ReadResult(Table(frame), skipped, tuple(notes))
+    table = without_escapes(Table(frame)) if options.escaped_formulas else Table(frame)
+    return ReadResult(table, skipped, tuple(notes))
 
 
 def _gather(

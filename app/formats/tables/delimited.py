@@ -24,6 +24,7 @@ class _Delimited(TableFormat):
     reading_options = frozenset(
         (
             *("encoding", "delimiter", "quote", "decimal", "thousands", "date_order", "header"),
+            "escaped_formulas",
             *("skip_lines", "missing", "column_types", "ragged_rows", "bad_values"),
         )
     )

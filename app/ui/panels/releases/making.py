@@ -28,6 +28,8 @@ class Order:
         One zip file each instead of a folder.
     override
         The reason for releasing a column otherwise than before; may be empty.
+    escape_formulas
+        Whether texts that a spreadsheet would run are made harmless in CSV files.
     """
 
     recipients: tuple[str, ...]
@@ -35,6 +37,7 @@ class Order:
     format_name: str
     as_zip: bool
     override: str = ""
+    escape_formulas: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def make_all(project: ProjectFile, table: Table, order: Order, context: Context)
                 part,
                 order.as_zip,
                 override=order.override,
+                escape_formulas=order.escape_formulas,
             )
         except SfumatoError as error:
             refusals.append(Refusal(recipient, error))

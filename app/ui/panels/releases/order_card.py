@@ -8,6 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
+    QCheckBox,
     QHBoxLayout,
     QHeaderView,
     QLineEdit,
@@ -53,6 +54,7 @@ class OrderCard(Card):
         self.format.setAccessibleName(self.tr("Format"))
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
         self.kind.setAccessibleName(self.tr("Kind of bundle"))
+        self.escape_formulas = self._build_escape()
         self.folder = QLineEdit(self)
         self.folder.setAccessibleName(self.tr("Target folder"))
         self.folder.setPlaceholderText(self.tr("A folder for the bundles"))
@@ -68,6 +70,7 @@ class OrderCard(Card):
         ways.add(self._line(self.tr("Format"), self.format), 0)
         ways.add(self._line(self.tr("As"), self.kind))
         self.body.addWidget(ways)
+        self.body.addWidget(self._line("", self.escape_formulas))
         self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
         self.body.addWidget(self.alone)
         self.body.addWidget(self.conflict)
@@ -87,6 +90,20 @@ class OrderCard(Card):
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LAST, QHeaderView.ResizeMode.ResizeToContents)
         return table
+
+    def _build_escape(self) -> QCheckBox:
+        """Return the choice that is safe each time anew; it concerns CSV files only."""
+        choice = QCheckBox(self.tr("Keep spreadsheets from running texts as formulas"), self)
+        choice.setToolTip(
+            self.tr(
+                "In CSV files, an apostrophe is put before texts that begin with =, +, - or @."
+                " Numbers stay as they are. The README says how to take it away again."
+            )
+        )
+        choice.setChecked(True)
+        choice.setEnabled(self.format.value == "csv")
+        self.format.chosen.connect(lambda name: choice.setEnabled(name == "csv"))
+        return choice
 
     def _build_conflict(self) -> QWidget:
         frame = QWidget(self)
@@ -173,4 +190,5 @@ class OrderCard(Card):
             str(self.format.value),
             bool(self.kind.value),
             self.reason.text().strip() if conflict else "",
+            self.escape_formulas.isChecked(),
         )

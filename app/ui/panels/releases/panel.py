@@ -97,6 +97,7 @@ class ReleasesPanel(Panel):
         stored = store.value(_FORMAT, "csv")
         if stored in self.form.format.values:
             self.form.format.set_value(stored)
+            self.form.escape_formulas.setEnabled(stored == "csv")
         self.form.kind.set_value(bool(int(store.value(_ZIP, 0) or 0)))
         self.form.format.chosen.connect(lambda value: store.setValue(_FORMAT, value))
         self.form.kind.chosen.connect(lambda value: store.setValue(_ZIP, int(value)))
