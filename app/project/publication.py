@@ -132,7 +132,7 @@ def publish_table(
     override
         The custodian's reason to publish it beside releases that it contradicts.
     escape_formulas
-        Whether texts that a spreadsheet would run as formulas are made harmless in a CSV file.
+        Whether texts that a spreadsheet would run are made harmless in a CSV file.
     at_step
         Told each step as it is done.
 
@@ -145,8 +145,7 @@ def publish_table(
     ReleaseError, SourceChanged
         If there is no source table, or it is another one.
     SfumatoError
-        As `app.project.generalizing.search_table`, `app.project.population.read_population` and
-        `app.project.bundle_making.make_bundle`.
+        As `search_table`, `read_population` and `make_bundle`.
     """
     format_called(format_name)
     with taking_turns(project, context):
@@ -154,10 +153,8 @@ def publish_table(
         source = source_of(document, table)
         check_source(document, source, project.releases)
         found = _published(document, table, Part(context, 0.0, 0.5))
-        making = replace(
-            _making(project, table, found, source, override.strip()),
-            escape_formulas=escape_formulas,
-        )
+        making = _making(project, table, found, source, override.strip())
+        making = replace(making, escape_formulas=escape_formulas)
         stem = bundle_stem(document, Recipient("generalized"), making.release_id, format_name)
         target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
         part = Part(context, 0.5, 1.0)
