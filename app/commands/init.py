@@ -15,13 +15,13 @@ from app.engine.progress import Context, Part
 from app.engine.randomness import KeyRing
 from app.engine.table import Table
 from app.formats.options import ReadOptions
-from app.formats.reading import detect_options
+from app.formats.reading import Note, detect_options
 from app.project.errors import ProjectExists
 from app.project.model import Document
 from app.project.plan import plan_release
 from app.project.released import material_of, record_ids_of
 from app.project.rules import apply_rules, reading_options_in
-from app.project.source import read_source
+from app.project.source import Tell, read_source
 from app.project.store import ProjectFile
 
 
@@ -45,12 +45,20 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         )
     rules = read_text(arguments.rules)
     passphrase = terminal.new_passphrase(arguments.passphrase_fd)
+    notes: list[Note] = []
     with terminal.working() as context:
         document = document_for(
-            arguments.table, rules, arguments.record_key, context, arguments.rules.parent
+            arguments.table,
+            rules,
+            arguments.record_key,
+            context,
+            arguments.rules.parent,
+            notes.append,
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
+    for note in notes:
+        terminal.note(note.text)
     source = document.source
     terminal.note(
         f"{source.rows if source else 0:,} records, {len(document.columns)} columns,"
@@ -60,11 +68,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def document_for(
-    file: Path, rules: str, record_key: str | None, context: Context, folder: Path | None = None
+    file: Path,
+    rules: str,
+    record_key: str | None,
+    context: Context,
+    folder: Path | None = None,
+    tell: Tell = lambda _: None,
 ) -> Document:
     """Return the document that rules make of a table, checked as a release would check it.
 
-    The rules may name files of hierarchies, which are looked for in `folder`.
+    The rules may name files of hierarchies, which are looked for in `folder`. Remarks on the
+    table are told.
 
     Raises
     ------
@@ -73,7 +87,7 @@ def document_for(
     """
     stated = reading_options_in(rules)
     options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
-    table, source = read_source(file, options, Part(context, 0.0, 0.8))
+    table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
     document = apply_rules(rules, table, Document(source=source), folder)
     if record_key is not None:
         table.column(record_key)

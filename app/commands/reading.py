@@ -34,6 +34,12 @@ def add_reading(parser: ArgumentParser) -> None:
         "--skip-lines", type=int, metavar="N", help="how many lines above the table are left out"
     )
     reading.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook")
+    reading.add_argument(
+        "--any-size",
+        action="store_true",
+        default=None,
+        help="read a file that unpacks to far more than its size lets one expect",
+    )
 
 
 def reading_of(arguments: Namespace, path: Path) -> ReadOptions:
@@ -53,6 +59,7 @@ def reading_of(arguments: Namespace, path: Path) -> ReadOptions:
         "missing": None if arguments.missing is None else ("", *dict.fromkeys(arguments.missing)),
         "skip_lines": arguments.skip_lines,
         "sheet": arguments.sheet,
+        "any_size": arguments.any_size,
     }
     stated = {name: value for name, value in given.items() if value is not None}
     return replace(detect_options(path), **stated)

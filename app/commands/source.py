@@ -8,6 +8,7 @@ from pathlib import Path
 from app.commands.base import Command, ExitCode, add_project, open_project
 from app.commands.files import source_of
 from app.commands.terminal import Terminal
+from app.formats.reading import Note
 from app.project.source import accept_edition, locate_source
 
 
@@ -24,16 +25,19 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     read_only = arguments.moved_to is None and arguments.new_edition is None
+    notes: list[Note] = []
     with open_project(arguments, terminal, read_only) as project:
         with terminal.working() as context:
             if arguments.moved_to is not None:
                 place = arguments.moved_to
                 project.save_document(locate_source(project.document, place, context))
             elif arguments.new_edition is not None:
-                accept_edition(project, arguments.new_edition, context)
+                accept_edition(project, arguments.new_edition, context, notes.append)
             else:
                 source_of(project, context)
         source = project.document.source
+    for note in notes:
+        terminal.note(note.text)
     if source is not None:
         terminal.say(f"{source.path}\n{source.rows:,} records, SHA-256 {source.digest}")
     return ExitCode.OK

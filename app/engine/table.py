@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -59,10 +60,10 @@ class Table:
         """The number of records, n."""
         return len(self.frame)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns' names, in order."""
-        return tuple(str(name) for name in self.frame.columns)
+        return tuple(map(str, self.frame.columns.tolist()))
 
     def column(self, name: str) -> pd.Series:
         """Return one column.

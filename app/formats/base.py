@@ -19,10 +19,18 @@ class Note:
     """A remark on what was read or written, as a template with named details.
 
     Like an error, it never holds a cell value.
+
+    Parameters
+    ----------
+    template, details
+        See `SfumatoError`.
+    caution
+        Whether the table may be another one than the file was meant to hold.
     """
 
     template: str
     details: Mapping[str, object] = field(default_factory=dict)
+    caution: bool = False
 
     @property
     def text(self) -> str:

@@ -50,6 +50,10 @@ class DamagedFile(FileError):
     """The file is not what its name or its first bytes promise, or it ends too early."""
 
 
+class TooLarge(FileError):
+    """The file would take far more room than its size lets one expect."""
+
+
 class BadOptions(FileError):
     """The options for reading contradict one another or don't fit the file."""
 

@@ -98,6 +98,8 @@ class ReadOptions:
         The sheet of a workbook; empty for the first.
     keep_user_missing
         Whether codes that an SPSS file declares missing are kept as values.
+    any_size
+        Whether a file is read that unpacks to far more than its size lets one expect.
     column_types
         The types the custodian fixed, by column; the others are found out from all rows.
     ragged_rows, bad_values
@@ -126,6 +128,7 @@ class ReadOptions:
     escaped_formulas: bool = False
     sheet: str = ""
     keep_user_missing: bool = False
+    any_size: bool = False
     column_types: Mapping[str, ColumnType] = field(default_factory=dict)
     ragged_rows: RaggedRows = RaggedRows.REFUSE
     bad_values: BadValues = BadValues.REFUSE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from app.engine.progress import Context, Part
 from app.engine.table import Table
 from app.formats.files import digest_of, is_file
 from app.formats.options import ReadOptions
-from app.formats.reading import read_table
+from app.formats.reading import Note, read_file, read_table
 from app.project.errors import SourceChanged, SourceMissing
 from app.project.ledger import EntryKind
 from app.project.model import Document, Source
@@ -19,8 +19,12 @@ from app.project.released import check_columns
 from app.project.standing import check_source
 from app.project.store import ProjectFile
 
+Tell = Callable[[Note], object]
 
-def read_source(path: Path, options: ReadOptions, context: Context) -> tuple[Table, Source]:
+
+def read_source(
+    path: Path, options: ReadOptions, context: Context, tell: Tell = lambda _: None
+) -> tuple[Table, Source]:
     """Read a table for the first time, with what it takes to know it again.
 
     Parameters
@@ -31,6 +35,8 @@ def read_source(path: Path, options: ReadOptions, context: Context) -> tuple[Tab
         How to read it.
     context
         Progress and cancelling.
+    tell
+        Called with each remark on what was read.
 
     Raises
     ------
@@ -41,7 +47,10 @@ def read_source(path: Path, options: ReadOptions, context: Context) -> tuple[Tab
     """
     path = _existing(Path(path).absolute())
     digest = digest_of(path, Part(context, 0.0, 0.2))
-    table = read_table(path, options, Part(context, 0.2, 1.0))
+    read = read_file(path, options, Part(context, 0.2, 1.0))
+    for note in read.notes:
+        tell(note)
+    table = read.table
     return table, Source(str(path), digest, table.rows, options.to_dict())
 
 
@@ -105,7 +114,9 @@ def locate_source(document: Document, path: Path, context: Context) -> Document:
     return replace(document, source=replace(source, path=str(path)))
 
 
-def accept_edition(project: ProjectFile, path: Path, context: Context) -> Table:
+def accept_edition(
+    project: ProjectFile, path: Path, context: Context, tell: Tell = lambda _: None
+) -> Table:
     """Let a new edition of the table take the place of the old one, and record that.
 
     The edition is read with the options of the old one. Domains stay as they are: a value
@@ -120,6 +131,8 @@ def accept_edition(project: ProjectFile, path: Path, context: Context) -> Table:
         The new edition.
     context
         Progress and cancelling.
+    tell
+        Called with each remark on what was read.
 
     Raises
     ------
@@ -132,7 +145,7 @@ def accept_edition(project: ProjectFile, path: Path, context: Context) -> Table:
     """
     document = project.document
     old = _source_of(document)
-    table, source = read_source(path, _options(old.options), context)
+    table, source = read_source(path, _options(old.options), context, tell)
     if source.digest == old.digest:
         project.save_document(replace(document, source=source))
         return table

@@ -10,6 +10,8 @@ import pytest
 
 from app.commands.base import ExitCode
 from tests.formats.hostile_zips import DAMAGED
+from tests.formats.workbooks import parts, save, sheet
+from tests.project.making import table
 
 LONG = "n" * 300 + ".csv"
 DEEP = "d/" * 3_000 + "data.csv"
@@ -131,3 +133,25 @@ def test_a_name_that_is_no_text_is_refused_or_taken(made):
     for arguments in commands(made, odd):
         code = made.run(*arguments)
         assert code != ExitCode.FAULT, (arguments, made.remarks)
+
+
+def test_formulas_without_their_values_are_told_when_a_project_is_made(line):
+    rows = table().frame
+    header = "".join(
+        f'<c r="{chr(65 + i)}1" t="inlineStr"><is><t>{name}</t></is></c>'
+        for i, name in enumerate(rows)
+    )
+    body = ""
+    for number, record in enumerate(rows.itertuples(index=False), start=2):
+        cells = "".join(
+            f'<c r="{chr(65 + i)}{number}" t="inlineStr"><is><t>{value}</t></is></c>'
+            for i, value in enumerate(record)
+        )
+        body += f'<row r="{number}">{cells}</row>'
+    body = body.replace('<c r="B3" t="inlineStr"><is><t>', '<c r="B3"><f>"', 1).replace(
+        '</t></is></c><c r="C3"', '"</f></c><c r="C3"', 1
+    )
+    path = save(line.folder / "ward.xlsx", parts(sheet(f'<row r="1">{header}</row>' + body)))
+    rules = line.folder / "rules.toml"
+    assert line.run("init", line.project, "--table", path, "--rules", rules) == 0, line.remarks
+    assert "holds formulas without their values in 1 rows" in line.remarks

@@ -65,12 +65,13 @@ class GatheredColumn:
         self._values += filled
         if self.given_up or (self.kind is None and not filled):
             return
+        parsed = None
         if self.kind is None:
-            self.kind = self._guess(texts)
+            self.kind, parsed = self._guess(texts)
         if self.kind == ColumnType.TEXT:
             self._add_texts(texts, start)
         else:
-            self._add_values(texts, start)
+            self._add_values(parsed or parse(texts, self.kind, self._rules), start)
 
     @property
     def bad(self) -> Positions:
@@ -101,22 +102,26 @@ class GatheredColumn:
         self._texts = None
         return series.rename(self.name)
 
-    def _guess(self, texts: pa.Array) -> ColumnType:
-        """Return the type of most of the first values, or text."""
-        sample = texts.drop_null()[:_SAMPLE]
+    def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
+        """Return the type of most of the first values, or text; and all, where all were parsed."""
+        whole = len(texts) <= _SAMPLE
+        sample = texts if whole else texts.drop_null()[:_SAMPLE]
+        filled = len(sample) - sample.null_count
         if trimmed(sample).null_count == len(sample):  # Nothing but blanks says nothing.
-            return ColumnType.TEXT
-        most = len(sample)
+            return ColumnType.TEXT, None
+        most = filled
         for kind in _GUESSES:
             parsed = parse(sample, kind, self._rules)
             if parsed.code >= 0:
-                return ColumnType.TEXT
-            if len(parsed.bad) < RARE * len(sample):
+                return ColumnType.TEXT, None
+            if len(parsed.bad) < RARE * filled:
                 decimal = kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
-                return ColumnType.NUMBER if decimal else kind
+                if decimal:
+                    return ColumnType.NUMBER, None
+                return kind, parsed if whole else None
             most = min(most, len(parsed.bad))
-        self.mixed = most < len(sample) / 2
-        return ColumnType.TEXT
+        self.mixed = most < filled / 2
+        return ColumnType.TEXT, None
 
     def _add_texts(self, texts: pa.Array, start: int) -> None:
         if self._texts is None:
@@ -124,9 +129,7 @@ class GatheredColumn:
             self._texts.add_missing(start)
         self._texts.add(texts)
 
-    def _add_values(self, texts: pa.Array, start: int) -> None:
-        assert self.kind is not None
-        parsed = parse(texts, self.kind, self._rules)
+    def _add_values(self, parsed: Parsed, start: int) -> None:
         if parsed.code >= 0:
             self.code_at = start + parsed.code
             self.give_up()
@@ -138,7 +141,7 @@ class GatheredColumn:
         if len(parsed.bad):
             self._bad.append(parsed.bad + start)
         self._store(parsed, start)
-        if not self.fixed and len(parsed.bad) > max(_HOPELESS, len(texts) / 2):
+        if not self.fixed and len(parsed.bad) > max(_HOPELESS, len(parsed.values) / 2):
             self.give_up()
 
     def _widen(self, parsed: Parsed) -> bool:

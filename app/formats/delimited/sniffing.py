@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from app.formats.options import DELIMITERS, DateOrder
@@ -32,13 +33,17 @@ class Marks:
 
     def fits(self, text: str) -> bool:
         """Whether a number can be written so."""
+        return self._pattern.fullmatch(text) is not None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
         decimals = rf"(?:{re.escape(self.decimal)}\d+)"
         if not self.thousands:
-            return re.fullmatch(rf"[-+]?\d*{decimals}?(?:[eE][-+]?\d+)?", text) is not None
+            return re.compile(rf"[-+]?\d*{decimals}?(?:[eE][-+]?\d+)?")
         # Blanks between digits are as frequent in codes, so they count beside decimals only.
         optional = "" if self.thousands.isspace() else "?"
         groups = rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+{decimals}{optional}"
-        return re.fullmatch(rf"[-+]?(?:{groups}|\d+{decimals}?)", text) is not None
+        return re.compile(rf"[-+]?(?:{groups}|\d+{decimals}?)")
 
 
 _PLAIN: Final = Marks(".", "")

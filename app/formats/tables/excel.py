@@ -9,7 +9,7 @@ from app.engine.progress import Context, Silent
 from app.engine.table import Table
 from app.formats.base import ReadResult, TableFormat
 from app.formats.options import ReadOptions
-from app.formats.workbook.reading import read_sheet, sheet_names
+from app.formats.workbook.reading import proposed_sheet, read_sheet, sheet_names
 
 _ZIP: Final = b"PK\x03\x04"
 
@@ -20,15 +20,14 @@ class _Excel(TableFormat):
     extensions = (".xlsx", ".xlsm")
     order = 30
     reading_options = frozenset(
-        ("sheet", "header", "skip_lines", "missing", "column_types", "bad_values")
+        ("sheet", "header", "skip_lines", "missing", "column_types", "bad_values", "any_size")
     )
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith(_ZIP)
 
     def detect(self, path: Path) -> ReadOptions:
-        names = sheet_names(path)
-        return ReadOptions(format=self.name, sheet=names[0] if names else "")
+        return ReadOptions(format=self.name, sheet=proposed_sheet(path))
 
     def sheets(self, path: Path) -> tuple[str, ...]:
         return sheet_names(path)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import openpyxl
 import pandas as pd
-from openpyxl.utils.exceptions import InvalidFileException
 
 from app.engine.progress import Context, Part
 from app.engine.table import Table
@@ -22,22 +17,28 @@ from app.formats.base import Note, ReadResult
 from app.formats.columns.names import check_fixed_types, usable_names
 from app.formats.columns.rows import number_in_file
 from app.formats.columns.settling import settle
-from app.formats.errors import BadOptions, DamagedFile, EmptyFile, grouped
+from app.formats.errors import BadOptions, EmptyFile, TooLarge, Way, grouped
 from app.formats.options import ReadOptions
-from app.formats.workbook.cells import Cell, SheetColumn, cell_text
+from app.formats.workbook.cells import SheetColumn, cell_text
+from app.formats.workbook.package import Row, Sheet, Workbook, opened_workbook
+
+MOST_CELLS: Final = 50_000_000
+"""The most cells that are read unasked, empty ones between others included."""
 
 _PIECE: Final = 2_000
-_COMPLAINTS: Final = (
-    *(zipfile.BadZipFile, zlib.error, InvalidFileException, EOFError, SyntaxError),
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError),
-)
-"""What the library raises at files that are no workbooks, or damaged ones."""
+_PIECE_CELLS: Final = 1_000_000
 
 
 def sheet_names(path: Path) -> tuple[str, ...]:
     """Return the names of a workbook's sheets that hold cells."""
-    with _opened(path) as workbook:
-        return tuple(sheet.title for sheet in workbook.worksheets)
+    with opened_workbook(path) as workbook:
+        return tuple(sheet.name for sheet in workbook.sheets)
+
+
+def proposed_sheet(path: Path) -> str:
+    """Return the name of the first sheet that the workbook shows; empty where it has none."""
+    with opened_workbook(path) as workbook:
+        return first.name if (first := _first(workbook)) is not None else ""
 
 
 def read_sheet(
@@ -45,37 +46,41 @@ def read_sheet(
 ) -> ReadResult:
     """Read one sheet of a workbook, or its first rows.
 
-    A formula counts by the value that the workbook holds for it. Rows without any value are
-    left out, and so are columns without a name and any value.
+    A formula counts by the value that the workbook holds for it; where it holds none, the cell
+    is missing, and the notes say so. Rows without any value are left out, and so are columns
+    without a name and any value.
 
     Raises
     ------
     FileError
-        If the file is no workbook, has no such sheet, or the rows can't be read so.
+        If the file is no workbook, has no such sheet, holds more than the options allow, or the
+        rows can't be read so.
     Cancelled
         If the context says so.
     """
-    with _opened(path) as workbook:
+    with opened_workbook(path) as workbook:
         sheet = _sheet(workbook, options, path)
-        expected = max(sheet.max_row or 0, 1)
-        sheet.reset_dimensions()  # What other programs say here is not always true.
-        cells = islice(sheet.iter_rows(values_only=True), options.skip_lines, None)
-        gathered = _Gathered(options)
+        gathered = _Gathered(options, path)
 
-        def report(done: int) -> None:
-            fraction = min(1.0, done / expected)
+        def report(fraction: float) -> None:
             Part(context, 0.0, 0.9).report(fraction, Sentence("Reading {path}", path=path.name))
 
-        gathered.take(_understood(cells, path), rows, report)
-    return gathered.result(path, Part(context, 0.9, 1.0), whole=rows is None)
+        report(0.0)
+        gathered.take(workbook.rows(sheet, options, report), rows)
+    return gathered.result(Part(context, 0.9, 1.0), whole=rows is None)
 
 
-def _sheet(workbook: Any, options: ReadOptions, path: Path) -> Any:
-    sheets = {sheet.title: sheet for sheet in workbook.worksheets}
-    if not sheets:
+def _first(workbook: Workbook) -> Sheet | None:
+    return min(workbook.sheets, key=lambda sheet: not sheet.visible, default=None)
+
+
+def _sheet(workbook: Workbook, options: ReadOptions, path: Path) -> Sheet:
+    first = _first(workbook)
+    if first is None:
         raise EmptyFile("{file} has no sheets.", "Choose another file.", file=path.name)
     if not options.sheet:
-        return next(iter(sheets.values()))
+        return first
+    sheets = {sheet.name: sheet for sheet in workbook.sheets}
     if options.sheet not in sheets:
         raise BadOptions(
             "{file} has no sheet called {sheet}.",
@@ -87,83 +92,71 @@ def _sheet(workbook: Any, options: ReadOptions, path: Path) -> Any:
     return sheets[options.sheet]
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    with warnings.catch_warnings(), path.open("rb") as file:
-        # The library warns of parts that it does not know; none of them holds cells.
-        warnings.simplefilter("ignore")
-        workbook = None
-        with suppress(*_COMPLAINTS):
-            workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        if workbook is None:
-            raise _damaged(path)
-        try:
-            yield workbook
-        finally:
-            workbook.close()
-
-
-def _understood(cells: Iterator[Any], path: Path) -> Iterator[Sequence[Cell]]:
-    """Yield rows, and say in plain words where the library finds the file damaged."""
-    while True:
-        try:
-            row = next(cells, None)
-        except _COMPLAINTS:
-            break
-        if row is None:
-            return
-        yield row
-    raise _damaged(path)
-
-
-def _damaged(path: Path) -> DamagedFile:
-    return DamagedFile(
-        "{file} is not a whole Excel workbook (.xlsx).",
-        "Open it in Excel and save it anew, or copy it again from where it comes from.",
-        file=path.name,
-    )
-
-
 class _Gathered:
     """The rows of a sheet, as columns that grow."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, path: Path) -> None:
         self._options = options
+        self._path = path
         self._names: list[str] | None = None if options.header else []
         self._columns: list[SheetColumn] = []
         self._rows = 0
         self._blank: list[int] = []
-        self._blank_after: list[int] = []
-        self._seen = 0
-        self._piece: list[Sequence[Cell]] = []
+        self._width = 0
+        self._piece: list[Row] = []
+        self._uncalculated: Counter[int] = Counter()
 
-    def take(
-        self, cells: Iterator[Sequence[Cell]], most: int | None, report: Callable[[int], None]
-    ) -> None:
+    def take(self, rows: Iterator[Row], most: int | None) -> None:
         """Take rows until there are no more, or enough."""
-        report(0)
-        for row in cells:
-            blank = all(cell is None or cell == "" for cell in row)
+        above = self._options.skip_lines
+        last = 0
+        for row in rows:
+            if row.number <= above:
+                continue
             if self._names is None:
-                if not blank:
-                    self._names = [cell_text(cell) or "" for cell in row]
+                if not row.is_blank:
+                    self._names = [cell_text(cell) or "" for cell in row.cells]
+                    self._width = len(self._names)
+                    above = row.number
                 continue
-            self._seen += 1
-            if blank:
-                self._blank_after.append(self._seen)
+            self._uncalculated.update(row.uncalculated)
+            if row.is_blank:
                 continue
-            self._blank += self._blank_after
-            self._blank_after = []
-            self._piece.append(row)
+            number = row.number - above
+            self._blank += range(last + 1, number)
+            last = number
+            self._take(row)
             if most is not None and self._rows + len(self._piece) >= most:
                 break
-            if len(self._piece) == _PIECE:
-                self._store()
-                report(self._seen)
         self._store()
 
-    def result(self, path: Path, context: Context, *, whole: bool) -> ReadResult:
+    def _take(self, row: Row) -> None:
+        self._piece.append(row)
+        self._width = max(self._width, len(row.cells))
+        cells = (self._rows + len(self._piece)) * self._width
+        if cells > MOST_CELLS and not self._options.any_size:
+            raise TooLarge(
+                "{file} has more than {most:,} cells: up to row {row:,}, {columns:,} columns.",
+                "Look whether a cell far to the right or far below holds something by mistake."
+                " If it is as it should be, let any size be read.",
+                ways=(Way("Read it all the same", replace(self._options, any_size=True)),),
+                file=self._path.name,
+                most=MOST_CELLS,
+                row=row.number,
+                columns=self._width,
+            )
+        if len(self._piece) == _PIECE or len(self._piece) * self._width >= _PIECE_CELLS:
+            self._store()
+
+    def result(self, context: Context, *, whole: bool) -> ReadResult:
         """Return the table."""
+        path = self._path
+        if not self._rows and self._uncalculated:
+            raise EmptyFile(
+                "The sheet of {file} holds formulas, but none of their values.",
+                "Open the file in Excel or LibreOffice, which computes them, and save it.",
+                file=path.name,
+            )
         if not self._rows:
             raise EmptyFile(
                 "The sheet of {file} has no rows.", "Choose another sheet.", file=path.name
@@ -186,31 +179,47 @@ class _Gathered:
             raise EmptyFile(
                 "No row of {file} is left.", "Change what becomes of bad values.", file=path.name
             )
+        notes += self._formula_notes()
         if self._blank and whole:
             count = grouped(len(self._blank))
             notes.append(Note("Rows without any value are left out: {count}.", {"count": count}))
         return ReadResult(Table(frame), int((~keep).sum()) if keep is not None else 0, tuple(notes))
+
+    def _formula_notes(self) -> list[Note]:
+        """Say which columns hold formulas whose values nobody computed."""
+        return [
+            Note(
+                "Column {column} holds formulas without their values in {count} rows; they are"
+                " read as missing. Open the file in Excel or LibreOffice, which computes them,"
+                " and save it.",
+                {"column": self._name_of(position), "count": grouped(count)},
+                caution=True,
+            )
+            for position, count in sorted(self._uncalculated.items())
+        ]
+
+    def _name_of(self, position: int) -> str:
+        names = self._names or []
+        return (names[position] if position < len(names) else "") or f"column_{position + 1}"
 
     def _named_columns(self) -> list[SheetColumn]:
         """Return the columns that have a name or a value, all named."""
         names = self._names or []
         kept = []
         for position, column in enumerate(self._columns):
-            name = names[position] if position < len(names) else ""
-            if name or not column.is_empty:
-                column.name = name or f"column_{position + 1}"
+            column.name = self._name_of(position)
+            if (position < len(names) and names[position]) or not column.is_empty:
                 kept.append(column)
         usable_names([column.name for column in kept])
         return kept
 
     def _store(self) -> None:
         """Turn the rows taken last into pieces of columns."""
-        width = max((len(row) for row in self._piece), default=0)
-        width = max(width, len(self._columns), len(self._names or ()))
-        while len(self._columns) < width:
+        rows = [row.cells for row in self._piece]
+        while len(self._columns) < self._width:
             self._columns.append(SheetColumn("", self._rows))
         for position, column in enumerate(self._columns):
-            cells = [row[position] if position < len(row) else None for row in self._piece]
+            cells = [row[position] if position < len(row) else None for row in rows]
             column.add(cells, self._options)
-        self._rows += len(self._piece)
+        self._rows += len(rows)
         self._piece = []

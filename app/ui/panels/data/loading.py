@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.engine.progress import Context, Part
 from app.engine.table import Table
-from app.formats.reading import ReadOptions, detect_options, digest_of, read_file, sheets_of
+from app.formats.reading import Note, ReadOptions, detect_options, digest_of, read_file, sheets_of
 from app.project.model import Document, Source
 from app.ui.insights import Insight, look_at
 
@@ -36,7 +36,7 @@ class Loaded:
     kept
         Whether the decisions about an earlier table were taken over.
     notes
-        Templates of remarks with their details, for translation.
+        Remarks on what was read.
     skipped
         How many rows were left out, as the options say.
     """
@@ -45,7 +45,7 @@ class Loaded:
     document: Document
     insight: Insight
     kept: bool
-    notes: tuple[tuple[str, dict[str, object]], ...]
+    notes: tuple[Note, ...]
     skipped: int
 
 
@@ -79,5 +79,4 @@ def load(path: Path, options: ReadOptions, document: Document, context: Context)
     else:
         columns = tuple(proposal.spec for proposal in insight.proposals)
         changed = Document(title=path.stem, source=source, columns=columns)
-    notes = tuple((note.template, dict(note.details)) for note in result.notes)
-    return Loaded(table, changed, insight, kept, notes, result.skipped_rows)
+    return Loaded(table, changed, insight, kept, result.notes, result.skipped_rows)

@@ -231,8 +231,9 @@ class DataPanel(Panel):
                 ),
                 self.tr("You chose so in how the file is read."),
             )
-        for template, details in loaded.notes:
-            self.tell(MessageKind.INFO, spoken(template, **details))
+        for note in loaded.notes:
+            kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
+            self.tell(kind, spoken(note.template, **note.details))
         if loaded.kept:
             self.tell(
                 MessageKind.INFO,
