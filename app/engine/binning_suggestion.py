@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
 
 import numpy as np
@@ -33,8 +34,8 @@ def suggest_binning(
 ) -> Binning:
     """Return about `count` bins that cover a numeric column, with round edges.
 
-    Round edges are easier to read, and they do not give away the exact lowest and highest
-    number of the table.
+    Round edges are easier to read, and no edge is taken from a record: the lowest number, the
+    highest and the quantiles of the table are somebody's.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def suggest_binning(
     Raises
     ------
     DomainError
-        If the column is not numeric, has no two different finite numbers, or `count` is below 2.
+        If the column is not numeric, has no two different finite numbers, or only numbers
+        between which there is no round one, or `count` is below 2.
     """
     if count < 2:
         raise DomainError("A binning needs at least two bins.", "Ask for two bins or more.")
@@ -87,11 +89,13 @@ def _equal_width(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, .
     candidates = [
         edges
         for step in _steps((high - low) / count, whole=_are_whole(numbers))
-        if len(edges := _multiples(low, high, step)) >= 3 and _increase(edges)
+        if len(edges := _multiples(low, high, step)) >= 3
+        and _increase(edges)
+        and edges[0] <= low
+        and high <= edges[-1]
     ]
     if not candidates:
-        # The numbers differ too little for round edges: divide their range as it is.
-        return (low, low + (high - low) / 2.0, high)
+        return _around(numbers, np.array([low + (high - low) / 2.0]))
     return min(candidates, key=lambda edges: abs(len(edges) - 1 - count))
 
 
@@ -111,9 +115,10 @@ def _steps(width: float, whole: bool, powers: int = 2) -> Iterator[float]:
 def _multiples(low: float, high: float, step: float) -> tuple[float, ...]:
     """Return the multiples of a step that enclose a range; the last bin holds its upper edge."""
     first, last = math.floor(low / step), math.ceil(high / step)
-    edges = [_multiple(place, step) for place in range(first, last + 1)]
     # Rounding may leave the ends a hair inside the range.
-    return (min(edges[0], low), *edges[1:-1], max(edges[-1], high))
+    first -= _multiple(first, step) > low
+    last += _multiple(last, step) < high
+    return tuple(_multiple(place, step) for place in range(first, last + 1))
 
 
 def _multiple(place: int, step: float) -> float:
@@ -141,7 +146,7 @@ def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, 
         edges = (low, *rounded.tolist(), high)
         if _increase(edges) and _alike(_shares(numbers, rounded), exact):
             return edges
-    return (low, *inner.tolist(), high)
+    return _around(numbers, inner)
 
 
 def _quantiles(numbers: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
@@ -154,9 +159,50 @@ def _outer(low: float, high: float, whole: bool, beyond: bool) -> tuple[float, f
     width = (high - low) / 20.0
     step = [step for step in _steps(width, whole) if step >= width][-1]
     first, last = math.floor(low / step), math.ceil(high / step)
-    if beyond and last * step <= high:
+    first -= _multiple(first, step) > low
+    last += _multiple(last, step) < high
+    if beyond and _multiple(last, step) <= high:
         last += 1
-    return min(_multiple(first, step), low), max(_multiple(last, step), high)
+    return _multiple(first, step), _multiple(last, step)
+
+
+def _around(numbers: npt.NDArray[np.float64], inner: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    """Return round edges beside given ones, each between two numbers and none of them.
+
+    Raises
+    ------
+    DomainError
+        If there is no round number between any of them.
+    """
+    distinct = np.unique(numbers)
+    places = np.unique(np.clip(np.searchsorted(distinct, inner), 1, len(distinct) - 1))
+    between = (_roundest(float(distinct[place - 1]), float(distinct[place])) for place in places)
+    edges = sorted({edge for edge in between if edge is not None})
+    low, high = float(distinct[0]), float(distinct[-1])
+    reach = high / 2.0 - low / 2.0
+    below, above = _roundest(low - reach, low), _roundest(high, high + reach)
+    if not edges or below is None or above is None:
+        raise DomainError(
+            "The numbers of the column lie too close together for round edges.",
+            "State the edges of the bins, or choose the kind 'categorical' without bins.",
+        )
+    return (below, *edges, above)
+
+
+def _roundest(low: float, high: float) -> float | None:
+    """Return the roundest number above one number and below another; None where there is none."""
+    if not (math.isfinite(low) and math.isfinite(high)) or not low < high:
+        return None
+    if low < 0.0 < high:
+        return 0.0
+    largest = math.floor(math.log10(max(abs(low), abs(high)))) + 1
+    for exponent in range(largest, max(largest - 19, -320), -1):
+        step = Decimal(1).scaleb(exponent)
+        place = (Decimal(low) / step).to_integral_value(ROUND_FLOOR) + 1
+        found = float(place * step)
+        if low < found < high:
+            return found
+    return None
 
 
 def _increase(edges: Sequence[float]) -> bool:

@@ -324,6 +324,9 @@ class ColumnSpec:
         Bins for a numeric column that is treated as categorical.
     missing
         Whether missing is a value of its own or refused.
+    from_rows
+        Whether the domain or the bins were proposed from the rows and nobody has confirmed them:
+        then somebody has each value, and recipients can tell.
     """
 
     name: str
@@ -332,6 +335,12 @@ class ColumnSpec:
     domain: Domain | None = None
     binning: Binning | None = None
     missing: MissingRule = MissingRule.VALUE
+    from_rows: bool = False
+
+    @property
+    def tells_rows(self) -> bool:
+        """Whether the list of values or the bins that recipients are told follow from the rows."""
+        return self.from_rows and (self.domain is not None or self.binning is not None)
 
 
 def find_column(columns: Sequence[ColumnSpec], name: str) -> ColumnSpec:

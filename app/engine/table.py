@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.columns import Codes, ColumnSpec, Domain, Kind, Role, Value
+from app.engine.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
 from app.engine.errors import DomainError, TableError
 from app.engine.group_counts import GroupCounts
 from app.engine.micro_groups import MicroGroups
@@ -186,6 +186,22 @@ def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
                 row=int(infinite.argmax()) + 1,
             )
     return numbers
+
+
+def with_proposed_domain(table: Table, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
+    """Return a column whose domain is what the rows suggest, marked as such.
+
+    A list of values that came with the file (the value labels of a statistical file) says what
+    could occur; so do stated bins, but for whether a value may be missing. `known` is what the
+    rows suggest where that was looked up already.
+    """
+    domain = known or proposed_domain(table, spec)
+    labels = table.value_labels.get(spec.name, {})
+    if spec.binning is not None:
+        from_rows = spec.from_rows or spec.missing is MissingRule.VALUE
+    else:
+        from_rows = domain.allows_missing or not set(domain.values) <= set(labels)
+    return replace(spec, domain=domain, from_rows=from_rows)
 
 
 def proposed_domain(table: Table, spec: ColumnSpec) -> Domain:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Final
 
+from app.engine.columns import Role
 from app.engine.errors import LadderError, SfumatoError
 from app.engine.mechanisms import all_mechanisms, mechanism_called
-from app.engine.wording import Sentence
+from app.engine.wording import Sentence, listed
 from app.project.model import Document, PolicyEntry
+
+COUNTS_TOLD: Final = Sentence(
+    "How many records there are, and how many of them share the values of columns that are released"
+    " as they are, is told exactly."
+)
 
 
 def byproduct_epsilon(entry: PolicyEntry) -> float:
@@ -42,6 +49,41 @@ def exact_byproducts(document: Document) -> dict[str, str]:
         for entry in document.policy
         if math.isinf(byproduct_epsilon(entry))
     }
+
+
+def columns_from_rows(document: Document) -> tuple[str, ...]:
+    """Return the released columns whose values or bins were taken from the rows, unconfirmed."""
+    perturbed = {name for entry in document.policy for name in entry.attributes}
+    return tuple(
+        column.name
+        for column in document.columns
+        if column.tells_rows
+        and column.role is not Role.IDENTIFYING
+        and (column.binning is not None or column.name in perturbed)
+    )
+
+
+def from_rows_sentence(document: Document) -> str:
+    """Say which lists of values tell that somebody has each value; empty where none does."""
+    names = columns_from_rows(document)
+    if not names:
+        return ""
+    return Sentence(
+        "The list of values, or the bins, of {names} was taken from the table, so whoever sees it"
+        " can tell that somebody has each value. No figure counts that, until the list is"
+        " confirmed to be what could occur.",
+        names=listed(names),
+    )
+
+
+def byproducts_that_remain(document: Document) -> tuple[str, ...]:
+    """Return what every bundle tells of the table beside its released values, uncounted.
+
+    What mechanisms tell, exact or with noise, stands with their own promises
+    (`Mechanism.byproducts`).
+    """
+    told: list[str] = [from_rows_sentence(document)] if columns_from_rows(document) else []
+    return (*told, COUNTS_TOLD)
 
 
 def check_byproducts(found: Mapping[str, str]) -> None:

@@ -19,6 +19,7 @@ from app.engine.mechanisms.forming import is_formed
 from app.engine.table import Attribute
 from app.engine.wording import Sentence, joined, listed
 from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
+from app.project.byproducts import from_rows_sentence
 from app.project.editions import edition_sentences
 from app.project.model import Document, PolicyEntry, Recipient
 from app.project.plan import check_policy, plan_entry
@@ -158,7 +159,8 @@ def guarantee_of(
             _formed(document, attributes),
             WITHIN_EDITION if editions else "",
         )
-    cautions = _cautions(document, attributes)
+    from_rows = from_rows_sentence(document)
+    cautions = (*((from_rows,) if from_rows else ()), *_cautions(document, attributes))
     return Guarantee(tuple(promises), coalition, steps, cautions, editions=editions)
 
 

@@ -17,6 +17,7 @@ from app.project.adopted_rows import with_adopted
 from app.project.adoption_ledger import adoptions_to_record
 from app.project.alone import alone_in_release, release_sentence
 from app.project.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from app.project.byproducts import byproducts_that_remain
 from app.project.editions import edition_sentences
 from app.project.ledger import EntryKind
 from app.project.plan import EntryPlan
@@ -123,7 +124,11 @@ def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> Bund
         title=document.title,
         release_id=plan.release_id,
         version=__version__,
-        limits=(*(() if alone is None else (release_sentence(alone),)), *editions),
+        limits=(
+            *byproducts_that_remain(document),
+            *(() if alone is None else (release_sentence(alone),)),
+            *editions,
+        ),
     )
 
 

@@ -26,7 +26,7 @@ from app.engine.mechanisms.base import Mechanism, Statement
 from app.engine.noisy_statistics import KeyedNoise
 from app.engine.profile import propose_columns
 from app.engine.randomness import KeyRing
-from app.engine.table import Table, encode_column, proposed_domain
+from app.engine.table import Table, encode_column, with_proposed_domain
 from app.engine.values import Value
 from app.formats.options import ReadOptions
 from app.project.marking import with_spacing
@@ -209,6 +209,7 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
         missing=section.choice("missing", MissingRule) or MissingRule.VALUE,
         binning=_binning(section),
         domain=_domain(section),
+        from_rows=section.flag("from_rows"),
     )
     section.finish()
     try:
@@ -222,7 +223,7 @@ def _with_domain(spec: ColumnSpec, table: Table) -> ColumnSpec:
     numeric = spec.kind is Kind.NUMERIC and spec.binning is None
     if spec.role is not Role.SENSITIVE or numeric or spec.domain is not None:
         return spec
-    return replace(spec, domain=proposed_domain(table, spec))
+    return with_proposed_domain(table, spec)
 
 
 def _binning(section: Section) -> Binning | None:

@@ -190,6 +190,13 @@ class Section:
             raise self.error(key, "a number was expected.", "Write it without quotes.")
         return value
 
+    def flag(self, key: str) -> bool:
+        """Return true or false; false where the key is missing."""
+        value = self.take(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.error(key, "true or false was expected.", "Write one, without quotes.")
+        return bool(value)
+
     def section(self, key: str) -> Section:
         """Return an inner table; an empty one where the key is missing."""
         values = self.take(key)

@@ -109,6 +109,8 @@ def _column(column: ColumnSpec) -> Iterator[str]:
         yield f"bin_edges = {_array(_edge(edge) for edge in column.binning.edges)}"
         if column.binning.labels:
             yield f"bin_labels = {_value(column.binning.labels)}"
+    if column.from_rows:
+        yield "from_rows = true"
     if column.domain is not None:
         yield f"values = {_array(_domain_values(column.domain))}"
 

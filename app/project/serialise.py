@@ -143,6 +143,7 @@ def _column_to_plain(column: ColumnSpec) -> dict[str, Any]:
         "role": column.role.value,
         "kind": column.kind.value,
         "missing": column.missing.value,
+        "from_rows": column.from_rows,
         "domain": None
         if domain is None
         else {
@@ -163,6 +164,8 @@ def _column_from_plain(plain: Mapping[str, Any]) -> ColumnSpec:
         role=Role(plain["role"]),
         kind=Kind(plain["kind"]),
         missing=MissingRule(plain["missing"]),
+        # Nobody has confirmed the values of projects from before this was asked.
+        from_rows=plain.get("from_rows", domain is not None or binning is not None),
         domain=None if domain is None else _domain_from_plain(domain),
         binning=None
         if binning is None

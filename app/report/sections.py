@@ -20,6 +20,7 @@ from app.plots.collusion_bars import build_collusion_bars
 from app.plots.error_by_copies import build_error_by_copies
 from app.plots.figure import percent
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from app.project.byproducts import byproducts_that_remain
 from app.project.form_leaks import form_leak_sentences
 from app.project.guarantee import asked_instead, in_table
 from app.project.ledger import EntryKind
@@ -103,9 +104,11 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     if not guarantee.complete:
         blocks.append(Paragraph("The settings are not complete, so no release can be made yet:"))
         blocks.append(Bullets(guarantee.next_steps))
-    limits = tuple(dict.fromkeys(text for p in guarantee.promises for text in p.promise.limits))
+    limits = dict.fromkeys(text for p in guarantee.promises for text in p.promise.limits)
+    if material.document.policy:
+        limits |= dict.fromkeys(byproducts_that_remain(material.document))
     if limits:
-        blocks += [Paragraph("What is not promised:"), Bullets(limits)]
+        blocks += [Paragraph("What is not promised:"), Bullets(tuple(limits))]
     return Section("What the releases promise", tuple(blocks))
 
 

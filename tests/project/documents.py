@@ -46,11 +46,11 @@ def columns(draw, name):
     binning = draw(st.none() | binnings())
     if binning is not None:
         domain = Domain(binning.names)
-        return ColumnSpec(name, role, Kind.NUMERIC, domain, binning, missing)
+        return ColumnSpec(name, role, Kind.NUMERIC, domain, binning, missing, draw(st.booleans()))
     kind = draw(st.sampled_from(list(Kind)))
     wanted = role is Role.SENSITIVE and kind is not Kind.NUMERIC
     domain = draw(domains()) if wanted else draw(st.none() | domains())
-    return ColumnSpec(name, role, kind, domain, None, missing)
+    return ColumnSpec(name, role, kind, domain, None, missing, draw(st.booleans()))
 
 
 @st.composite

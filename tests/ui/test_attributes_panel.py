@@ -213,11 +213,25 @@ class TestDomains:
         assert values(open_people)[:3] == ["asthma", "flu", "diabetes"]
         QTest.keyClick(editor.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
         assert values(open_people)[:3] == ["asthma", "diabetes", "flu"]
-        by_value, by_records = editor.sort.menu().actions()
-        by_records.trigger()
-        assert values(open_people)[:2] == ["asthma", "flu"]
-        by_value.trigger()
+        click(editor.sort)
         assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
+
+    def test_values_taken_from_the_rows_are_said_to_be_until_confirmed(self, open_people):
+        mark(open_people, "disease", Role.SENSITIVE)
+        editor = open_people.detail.domain
+        assert spec(open_people, "disease").from_rows
+        assert editor.confirm.isVisible()
+        editor.view.selectRow(2)
+        click(editor.up)
+        assert editor.confirm.isVisible()
+        click(editor.confirm)
+        assert not spec(open_people, "disease").from_rows
+        assert not editor.confirm.isVisible()
+        open_people.session.undo()
+        assert editor.confirm.isVisible()
+        type_into(editor.new_value, "measles")
+        click(editor.add_button)
+        assert not spec(open_people, "disease").from_rows
 
     def test_a_value_can_be_shown_by_another_name(self, open_people):
         mark(open_people, "disease", Role.SENSITIVE)

@@ -177,6 +177,7 @@ class Detail(Card):
             self.domain.caption.setText(text.format(count=size))
         fixed = spec.binning is not None
         self.domain.show_domain(domain, counts, fixed=fixed)
+        self.domain.show_origin(from_rows=spec.tells_rows)
         self.problem.setText(" ".join(error_texts(error)) if error is not None else "")
         self.problem.setVisible(error is not None)
 

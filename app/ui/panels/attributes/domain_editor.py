@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLineEdit,
-    QMenu,
     QToolButton,
     QWidget,
 )
@@ -33,7 +32,9 @@ class DomainEditor(QWidget):
     added = Signal(str)
     removed = Signal(list)
     moved = Signal(int, int)
-    sorted_by = Signal(str)
+    sort_asked = Signal()
+    confirmed = Signal()
+    """These are the values that could occur, says the person."""
     labelled = Signal(int, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -53,7 +54,8 @@ class DomainEditor(QWidget):
         self.up = self._tool("up", self.tr("Move up"), lambda: self._move(-1))
         self.down = self._tool("down", self.tr("Move down"), lambda: self._move(1))
         self.remove = self._tool("remove", "", self._remove)
-        self.sort = self._sort_button()
+        self.sort = self._tool("chevron-down", self.tr("Sort by value"), self.sort_asked.emit)
+        self._build_origin()
         self._adding = QWidget()
         self._adding.setLayout(row(self.new_value, self.add_button))
         self._tools = QWidget()
@@ -62,12 +64,28 @@ class DomainEditor(QWidget):
         head = row(self.caption, None, self._tools)
         whole = column(spacing=Space.TIGHT)
         whole.addLayout(head)
-        for widget in (self.view, self._adding, self.problem):
+        for widget in (self.view, self._adding, self._origin, self.problem):
             whole.addWidget(widget)
         whole.insertSpacing(2, Space.TIGHT)
         self.setLayout(whole)
         self.view.selectionModel().selectionChanged.connect(lambda *_: self._allow())
         self._allow()
+
+    def _build_origin(self) -> None:
+        """Build what says that the values were taken from the rows, and the button beside it."""
+        words = self.tr(
+            "Taken from the rows: recipients can tell that somebody has each value. Add what else"
+            " could occur, or confirm that these are the values that could."
+        )
+        self._origin = QWidget()
+        self.confirm = button(self.tr("Confirm"), self.confirmed.emit)
+        self.confirm.setAutoDefault(False)
+        self._origin.setLayout(row(label(words, "small", wrap=True), self.confirm))
+        self._origin.hide()
+
+    def show_origin(self, *, from_rows: bool) -> None:
+        """Say whether nobody has confirmed the values yet."""
+        self._origin.setVisible(from_rows)
 
     def _build_view(self) -> TableView:
         view = TableView(row_numbers=False)
@@ -91,20 +109,6 @@ class DomainEditor(QWidget):
         made.setToolTip(words)
         made.setAccessibleName(words)
         made.clicked.connect(lambda _checked=False: run())
-        return made
-
-    def _sort_button(self) -> QToolButton:
-        made = QToolButton(self)
-        made.setText(self.tr("Sort"))
-        made.setIcon(themed_icon("chevron-down"))
-        made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(made)
-        menu.addAction(self.tr("By value")).triggered.connect(lambda: self.sorted_by.emit("value"))
-        menu.addAction(self.tr("By number of records")).triggered.connect(
-            lambda: self.sorted_by.emit("records")
-        )
-        made.setMenu(menu)
         return made
 
     def show_domain(

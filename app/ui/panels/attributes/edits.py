@@ -10,7 +10,7 @@ import pandas as pd
 from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from app.engine.errors import DomainError
 from app.engine.noisy_statistics import KeyedNoise
-from app.engine.table import Attribute, Table, proposed_domain
+from app.engine.table import Attribute, Table, with_proposed_domain
 from app.engine.values import Value, sort_key
 from app.project.model import Document
 from app.project.regrouping import without_stray_attributes
@@ -63,25 +63,45 @@ def with_fixed_domains(
     """
     for spec in document.sensitive:
         if needs_domain(spec) and spec.name in table.columns:
-            domain = (known or {}).get(spec.name) or proposed_domain(table, spec)
-            document = document.with_column(replace(spec, domain=domain))
+            suggested = (known or {}).get(spec.name)
+            document = document.with_column(with_proposed_domain(table, spec, suggested))
     return document
 
 
 def with_kind(document: Document, name: str, kind: Kind) -> Document:
     """Read a column as another kind; its domain and bins begin anew."""
-    spec = replace(document.column(name), kind=kind, domain=None, binning=None)
+    column = document.column(name)
+    spec = replace(column, kind=kind, domain=None, binning=None, from_rows=False)
     return document.with_column(spec)
 
 
 def with_domain(document: Document, name: str, domain: Domain) -> Document:
-    """Let a column take these values."""
-    return document.with_column(replace(document.column(name), domain=domain))
+    """Let a column take these values; with others than before, they are the custodian's list."""
+    spec = document.column(name)
+    same = spec.domain is not None and set(spec.domain.values) == set(domain.values)
+    return document.with_column(replace(spec, domain=domain, from_rows=spec.from_rows and same))
 
 
-def with_binning(document: Document, name: str, binning: Binning | None) -> Document:
-    """Divide a column of numbers into bins, or stop doing so."""
-    return document.with_column(replace(document.column(name), binning=binning, domain=None))
+def with_binning(
+    document: Document, name: str, binning: Binning | None, *, from_rows: bool = False
+) -> Document:
+    """Divide a column of numbers into bins, or stop doing so.
+
+    Parameters
+    ----------
+    document, name, binning
+        Which column gets which bins.
+    from_rows
+        Whether the edges were proposed from the rows, not stated by a person.
+    """
+    spec = document.column(name)
+    changed = replace(spec, binning=binning, domain=None, from_rows=from_rows)
+    return document.with_column(changed)
+
+
+def confirmed(document: Document, name: str) -> Document:
+    """Take a column's values, or its bins, for what could occur: a person has said so."""
+    return document.with_column(replace(document.column(name), from_rows=False))
 
 
 def with_missing(document: Document, name: str, rule: MissingRule, occurs: bool) -> Document:
@@ -166,13 +186,12 @@ def move_value(domain: Domain, place: int, by: int) -> Domain:
     return Domain(tuple(values), domain.labels)
 
 
-def sorted_domain(domain: Domain, counts: Mapping[Value, int] | None = None) -> Domain:
-    """Sort the values, by how often they occur where counts are given; missing stays last."""
-    known = [value for value in domain.values if value is not None]
-    if counts is not None:
-        known.sort(key=lambda value: -counts.get(value, 0))
-    else:
-        known.sort(key=sort_key)
+def sorted_domain(domain: Domain) -> Domain:
+    """Sort the values by themselves; missing stays last.
+
+    Never by how often they occur: recipients see the order, which would tell that.
+    """
+    known = sorted((value for value in domain.values if value is not None), key=sort_key)
     tail: list[Value] = [None] if domain.allows_missing else []
     return Domain((*known, *tail), domain.labels)
 

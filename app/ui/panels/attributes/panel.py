@@ -147,7 +147,8 @@ class AttributesPanel(Panel):
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
         domain.moved.connect(lambda row, by: self._change_domain(edits.move_value, row, by))
-        domain.sorted_by.connect(self._sort_domain)
+        domain.sort_asked.connect(lambda: self._change_domain(edits.sorted_domain))
+        domain.confirmed.connect(self._confirm)
         domain.labelled.connect(self._label_value)
 
     # ----- what is shown
@@ -321,7 +322,7 @@ class AttributesPanel(Panel):
         self.session.runner.run(
             tr("Looking for round edges"),
             lambda _context: suggest_binning(series, count, widths),
-            lambda binning: self._set_bins(binning, name),
+            lambda binning: self._set_bins(binning, name, from_rows=True),
             self._refuse_bins,
             key=EDIT_KEY,
         )
@@ -330,10 +331,13 @@ class AttributesPanel(Panel):
         self.show_error(error)
         self._show_detail()
 
-    def _set_bins(self, binning: Binning | None, name: str = "") -> None:
+    def _set_bins(
+        self, binning: Binning | None, name: str = "", *, from_rows: bool = False
+    ) -> None:
         name = name or self.chosen[0]
         text = tr("Bins of {column}").format(column=name)
-        self._edit(text, edits.with_binning(self.session.document, name, binning))
+        changed = edits.with_binning(self.session.document, name, binning, from_rows=from_rows)
+        self._edit(text, changed)
 
     # ----- domain
 
@@ -375,14 +379,10 @@ class AttributesPanel(Panel):
         if self._change_domain(add):
             self.detail.domain.clear_new_value()
 
-    def _sort_domain(self, by: str) -> None:
-        encoded = self.session.attribute(self.chosen[0])
-        counts = None
-        if by == "records" and encoded is not None and encoded.attribute.counts is not None:
-            domain = encoded.attribute.domain
-            values = domain.values if domain is not None else ()
-            counts = dict(zip(values, encoded.attribute.counts.tolist(), strict=True))
-        self._change_domain(edits.sorted_domain, counts)
+    def _confirm(self) -> None:
+        name = self.chosen[0]
+        text = tr("Confirm the values of {column}").format(column=name)
+        self.session.edit(text, edits.confirmed(self.session.document, name))
 
     def _label_value(self, row: int, text: str) -> None:
         spec = self.session.document.column(self.chosen[0])
