@@ -126,6 +126,21 @@ qt_starts() {
   } >"$LOG" 2>&1
 }
 
+has_r() {
+  Rscript -e 'for (name in c("jsonlite", "haven")) stopifnot(requireNamespace(name))' \
+    >"$LOG" 2>&1
+}
+
+# prepare_r: R, which runs the recipients' code in tests; they are skipped where it is missing.
+prepare_r() {
+  has_r && return 0
+  if is_debian && is_root &&
+    (debian_packages "R is missing." r-base-core r-cran-jsonlite r-cran-haven) && has_r; then
+    return 0
+  fi
+  say "R with jsonlite and haven is not installed: tests that run R are skipped."
+}
+
 # prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
 prepare_qt() {
   local platform="${1-offscreen}"
