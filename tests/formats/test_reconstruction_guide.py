@@ -7,21 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
+from app.engine.estimate import estimate_frequencies
+from app.engine.mechanisms.reconstruction import MECHANISM
 from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
 from app.engine.reconstruction_privacy import mle
 from app.engine.reconstruction_settings import default_limits
+from app.engine.retention_matrix import uniform_matrix
 from app.engine.table import Table
 from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.plan import plan_release
 from app.project.release import make_release
-from app.project.released import material_of, released_by_plan
+from app.project.released import material_of
 from app.project.store import ProjectFile
 from tests.formats.bundles import code_blocks
 from tests.formats.r_syntax import r_problems
-from tests.formats.test_bundle_readme import run_python
+from tests.formats.test_bundle_readme import run_python, run_r
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS, GROUPS = 3000, 90
@@ -62,45 +64,67 @@ def bundles(tmp_path_factory):
     with ProjectFile.create(
         folder / "areas.sfumato", PASSPHRASE, document(), cost=CHEAP, clock=noon
     ) as project:
-        yield {
+        made = {
             name: make_release(project, table(), "Clinic A", folder / name, name, Silent()).path
             for name in ("csv", "dta")
         }
+    limits = {**default_limits(), "sampling": "published"}
+    published = replace(document(), policy=(PolicyEntry(("disease",), "reconstruction", limits),))
+    with ProjectFile.create(
+        folder / "published.sfumato", PASSPHRASE, published, cost=CHEAP, clock=noon
+    ) as project:
+        path = make_release(project, table(), "Clinic A", folder / "open", "csv", Silent()).path
+    return {**made, "published": path}
 
 
 @pytest.mark.parametrize("name", ["csv", "dta"])
-def test_the_python_code_estimates_without_bias_and_counts_each_group_once(bundles, name):
+def test_the_python_code_gives_the_estimates_and_intervals_that_the_preview_shows(bundles, name):
     (printed,) = run_python(bundles[name])
     data = pd.read_csv(bundles["csv"] / "data.csv", keep_default_na=False)
+    shown = np.array([(data["disease"] == (value or "")).sum() for value in DISEASES])
+    attribute = material_of(document(), table()).attributes["disease"]
+    law = MECHANISM.estimate_law(0.5, (attribute,), default_limits())
+    wanted = estimate_frequencies(shown, uniform_matrix(0.5, 4), law=law)
+    for column, figure in (
+        ("count", wanted.frequencies),
+        ("standard_error", wanted.standard_errors),
+        ("low", wanted.low),
+        ("high", wanted.high),
+    ):
+        np.testing.assert_allclose(printed[column].to_numpy(), ROWS * figure, atol=0.06)
+    alone = estimate_frequencies(shown, uniform_matrix(0.5, 4))
+    assert np.all(wanted.standard_errors > 2 * alone.standard_errors), "copies matter here"
+
+
+@pytest.mark.parametrize("name", ["csv", "dta", "published"])
+def test_the_r_code_gives_the_numbers_that_the_python_code_gives(bundles, name):
+    (found,) = run_r(bundles[name])
+    (printed,) = run_python(bundles[name])
+    names = ["count", "standard_error", "low", "high"]
+    assert np.abs(found[names].to_numpy() - printed[names].to_numpy()).max() < 0.06
+
+
+def test_drawn_as_published_each_group_is_one_observation_by_the_jackknife(bundles):
+    (printed,) = run_python(bundles["published"])
+    data = pd.read_csv(bundles["published"] / "data.csv", keep_default_na=False)
     shown = np.column_stack([data["disease"] == (value or "") for value in DISEASES]).astype(float)
-    counts = mle(shown.sum(axis=0), 0.5, 4) * ROWS
-    np.testing.assert_allclose(printed["count"].to_numpy(), counts, atol=0.06)
-    deviations = pd.DataFrame(shown - shown.mean(axis=0)).groupby(
-        [data["living area"], data["age class"]]
-    ).sum()  # fmt: skip
-    groups = len(deviations)
-    errors = np.sqrt((deviations**2).sum() * groups / (groups - 1)) / 0.5
+    np.testing.assert_allclose(
+        printed["count"].to_numpy(), mle(shown.sum(axis=0), 0.5, 4) * ROWS, atol=0.06
+    )
+    groups = data.groupby(["living area", "age class"])
+    left_out = np.array(
+        [
+            (shown.sum(0) - shown[rows].sum(0)) / (ROWS - len(rows))
+            for rows in groups.indices.values()
+        ]
+    )
+    errors = ROWS * np.sqrt(((left_out - shown.mean(axis=0)) ** 2).sum(axis=0)) / 0.5
     np.testing.assert_allclose(printed["standard_error"].to_numpy(), errors, atol=0.06)
-
-
-def test_the_errors_cover_the_truth_as_often_as_they_say():
-    truth = table().frame["disease"]
-    counts = np.array([truth.isna().sum() if v is None else (truth == v).sum() for v in DISEASES])
-    material = material_of(document(), table())
-    plans = plan_release(material.document, material.attributes, document().recipient("Clinic A"))
-    covered = []
-    for seed in range(60):
-        frame = released_by_plan(material, plans, KeyRing(bytes([seed]) * 32), Silent())
-        column = frame["disease"]
-        shown = np.column_stack(
-            [column.isna() if value is None else column == value for value in DISEASES]
-        ).astype(float)
-        count = mle(shown.sum(axis=0), 0.5, 4) * ROWS
-        groups = frame.groupby(["living area", "age class"], observed=True).ngroup()
-        sums = pd.DataFrame(shown - shown.mean(axis=0)).groupby(groups.to_numpy()).sum()
-        error = np.sqrt((sums**2).sum().to_numpy()) / 0.5
-        covered.append(np.abs(count - counts) <= 1.96 * error)
-    assert np.mean(covered) > 0.88, "95 % is meant; a few large groups make it rough"
+    df = 1 / sum((len(rows) / ROWS) ** 2 for rows in groups.indices.values()) - 1
+    reach = stats.t.ppf(0.975, df) * errors
+    inside = printed["low"] > 0
+    off = (printed["count"] - printed["low"])[inside] - reach[inside]
+    assert np.abs(off).max() < 0.01 * reach.max()
 
 
 def test_the_readme_says_that_rows_were_resampled(bundles):

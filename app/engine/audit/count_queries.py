@@ -8,10 +8,8 @@ the distinct groups, never on rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,7 @@ from scipy import sparse
 from app.engine.audit.grouped_values import GroupedValues, Integers
 from app.engine.errors import EstimationError
 from app.engine.estimate import estimate_frequencies
+from app.engine.intervals import VarianceLaw, Vector
 from app.engine.matrix import PerturbationMatrix
 from app.engine.reconstruction_law import ResampledLaw
 from app.engine.values import Value, plain
@@ -121,7 +120,7 @@ def estimated_answer(
     matrix
         The release's perturbation matrix.
     confidence
-        The level of the interval (normal approximation).
+        The level of the interval.
     law
         The law of the groups where the release repeats records; None where every record was
         perturbed by itself.
@@ -134,27 +133,21 @@ def estimated_answer(
         If the confidence is not between 0 and 1.
     """
     observed = _added(released, met)
-    estimate = estimate_frequencies(observed, matrix, confidence)
     matching = int(sizes[met].sum())
-    share = float(estimate.frequencies[value])
-    centre = matching * share
-    half = matching * normal_half(confidence) * float(estimate.standard_errors[value])
+    repeated: VarianceLaw | None = None
     if law is not None:
-        variance = law.estimate_variance(met, estimate.frequencies)[value]
-        half = normal_half(confidence) * math.sqrt(float(variance))
-    low, high = np.clip((centre - half, centre + half), 0.0, matching)
+
+        def repeated(shares: Vector) -> Vector:
+            return law.estimate_variance(met, shares) / matching**2
+
+    estimate = estimate_frequencies(observed, matrix, confidence, law=repeated)
     return CountAnswer(
-        estimate=centre,
-        low=float(low),
-        high=float(high),
+        estimate=matching * float(estimate.frequencies[value]),
+        low=matching * float(estimate.low[value]),
+        high=matching * float(estimate.high[value]),
         observed=int(observed[value]),
         matching=matching,
     )
-
-
-def normal_half(confidence: float) -> float:
-    """Return how many standard errors half an interval is wide."""
-    return NormalDist().inv_cdf(0.5 + confidence / 2.0)
 
 
 def _added(counts: sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:

@@ -16,6 +16,7 @@ from app.engine.columns import Codes, Kind
 from app.engine.table import Attribute, EncodedColumn
 
 if TYPE_CHECKING:
+    from app.engine.intervals import VarianceLaw
     from app.engine.matrix import PerturbationMatrix
     from app.engine.noisy_statistics import KeyedNoise
     from app.engine.progress import Context
@@ -390,26 +391,14 @@ class Mechanism(ABC):
             return None
         return settings["epsilon"], settings["delta"], settings["rule"]
 
-    def added_variance(
-        self,
-        level: float,
-        attributes: Sequence[Attribute],
-        settings: Settings,
-        observed: npt.NDArray[np.float64],
-    ) -> npt.NDArray[np.float64] | None:
-        """Return the variance of estimated frequencies that `matrix` does not account for.
+    def estimate_law(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> VarianceLaw | None:
+        """Return the variances of the whole table's estimated shares, by the true shares.
 
-        Parameters
-        ----------
-        observed
-            The released frequencies of the whole table, shape (m,).
-
-        Returns
-        -------
-        numpy.ndarray or None
-            Shape (m,); None where rows are perturbed independently, as the matrix says.
+        None where rows are perturbed independently, as the matrix says.
         """
-        del level, attributes, settings, observed
+        del level, attributes, settings
         return None
 
     def resampling(

@@ -18,6 +18,7 @@ import pandas as pd
 
 from app.engine.columns import Codes
 from app.engine.errors import LevelError, PolicyError
+from app.engine.intervals import VarianceLaw
 from app.engine.ladder import release_codes
 from app.engine.mechanisms.base import (
     Check,
@@ -42,7 +43,7 @@ from app.engine.privacy import check_retention
 from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import AttributeKey
 from app.engine.reconstruction_checks import check_groups
-from app.engine.reconstruction_law import Resampling
+from app.engine.reconstruction_law import Resampling, row_variance
 from app.engine.reconstruction_promise import promise_of
 from app.engine.reconstruction_release import resampled_codes
 from app.engine.reconstruction_settings import (
@@ -291,14 +292,10 @@ class ReconstructionPrivacy(CategoricalMechanism):
             samples, limits.sampling.draw, limits.retention, level, limits.size_of_domain
         )
 
-    def added_variance(
-        self,
-        level: float,
-        attributes: Sequence[Attribute],
-        settings: Settings,
-        observed: npt.NDArray[np.float64],
-    ) -> npt.NDArray[np.float64] | None:
-        """Return what drawing few records of a group adds to an estimate's variance.
+    def estimate_law(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> VarianceLaw | None:
+        """Return the variances of the whole table's estimated shares, by the true shares.
 
         A group of n records of which s are drawn counts n²/s·w·(1 - w), with w the chance that
         a draw shows the value, instead of what perturbing each of its records would. w is taken
@@ -310,18 +307,20 @@ class ReconstructionPrivacy(CategoricalMechanism):
             return None
         limits = self.limits(attributes, settings)
         share = level / limits.retention
-        top = uniform_matrix(limits.retention, limits.size_of_domain)
-        other = (1.0 - limits.retention) / limits.size_of_domain
-        own = float(top.diagonal[0])
-        drawn = np.clip((observed - (1.0 - share) / len(observed)) / share, 0.0, 1.0)
-        frequencies = np.clip((drawn - other) / limits.retention, 0.0, 1.0)
-        alone = frequencies * own * (1 - own) + (1 - frequencies) * other * (1 - other)
         resampled = samples < groups.sizes
-        sizes, samples = groups.sizes[resampled].astype(np.float64), samples[resampled]
-        added = (sizes**2 / samples).sum() * drawn * (1.0 - drawn) - sizes.sum() * alone
-        scale = (share / level / groups.records) ** 2
-        variance: npt.NDArray[np.float64] = np.maximum(added, 0.0) * scale
-        return variance
+        rows = float(groups.sizes[resampled].sum())
+        copies = float((groups.sizes[resampled].astype(np.float64) ** 2 / samples[resampled]).sum())
+        records = groups.records
+
+        def variances(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            at_top = row_variance(limits.retention, limits.size_of_domain, shares)
+            drawn = (1.0 - limits.retention) / limits.size_of_domain + limits.retention * shares
+            added = copies * drawn * (1.0 - drawn) - rows * at_top
+            alone = records * row_variance(level, limits.size_of_domain, shares)
+            total: npt.NDArray[np.float64] = alone + share**2 * added
+            return total / (records * level) ** 2
+
+        return variances
 
     def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
         """Return what a release at this level promises about groups and about records."""
@@ -360,7 +359,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
                 "public_columns": list(groups.names) if groups is not None else [],
                 "draws_by_group_size": [[size, drawn] for size, drawn in draws.items()],
             },
-            guide="reconstruction" if level > 0.0 else "uniform-noise",
+            guide=_guide(level, limits.sampling),
             values={
                 "retention": f"{level:.6g}",
                 "domain_size": f"{domain.size:,}",
@@ -383,6 +382,13 @@ class ReconstructionPrivacy(CategoricalMechanism):
             released.level,
             limits,
         )
+
+
+def _guide(level: float, sampling: Sampling) -> str:
+    """Return the recipient's guide; how many records were drawn is told only of blind draws."""
+    if level == 0.0:
+        return "uniform-noise"
+    return "reconstruction" if sampling is Sampling.BLIND else "reconstruction-published"
 
 
 MECHANISM = ReconstructionPrivacy()

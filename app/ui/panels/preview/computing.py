@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.engine.columns import Domain
 from app.engine.errors import EstimationError, SfumatoError
-from app.engine.estimate import Target, estimate_frequencies, record_utility, widened
+from app.engine.estimate import Target, estimate_frequencies, record_utility
 from app.engine.matrix import PerturbationMatrix
 from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Context, Part, Silent
@@ -129,10 +129,8 @@ def compute_preview(question: Question, context: Context) -> Preview:
         return preview
     counts = _released_counts(question, plan.level, Part(context, 0.2, 1.0))
     try:
-        estimate = estimate_frequencies(counts, matrix, target=Target.TABLE)
-        shown = counts / counts.sum()
-        added = mechanism.added_variance(plan.level, question.attributes, plan.settings, shown)
-        estimate = widened(estimate, added)
+        law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
+        estimate = estimate_frequencies(counts, matrix, target=Target.TABLE, law=law)
     except EstimationError as error:
         return replace(preview, problem=error)
     utility = UtilityData(

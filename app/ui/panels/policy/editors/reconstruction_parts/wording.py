@@ -175,15 +175,14 @@ def usefulness_of(
     if not wait and MECHANISM.limits(attributes, settings) not in groups.kept:
         return tr("How well shares can be estimated from it is being worked out above.")
     matrix = MECHANISM.matrix(level, attributes, settings)
-    shown = matrix.apply(attribute.frequencies)
-    added = MECHANISM.added_variance(level, attributes, settings, shown)
+    law = MECHANISM.estimate_law(level, attributes, settings)
     try:
         alone = expected_standard_errors(
             attribute.frequencies, matrix, groups.records, Target.TABLE
         )
     except EstimationError:
         return tr("Nothing can be estimated from it.")
-    errors = np.sqrt(alone**2 + (added if added is not None else 0.0))
+    errors = np.sqrt(law(attribute.frequencies)) if law is not None else alone
     worst = NORMAL_95 * float(errors.max())
     if worst >= 0.5:
         return tr("Shares can hardly be estimated from it.")
