@@ -29,7 +29,6 @@ from app.project.plan import EntryPlan
 from app.project.records import ReleaseRecord
 from app.report.being_found import being_found, published_promises
 from app.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report, Section
-from app.report.counts import shown_counts
 from app.report.material import ReportMaterial, ReportOptions
 
 _TREATMENTS = {
@@ -56,7 +55,8 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         "Internal. It holds counts of the table; keep it as carefully as the table's own"
         " documentation."
         if options.internal
-        else f"For outsiders. It holds nothing secret, and no count below {options.threshold}."
+        else "For outsiders. It holds nothing secret, no count of values, and no count below"
+        f" {options.threshold}."
     )
     sections = [
         _promises(material, options),
@@ -155,27 +155,30 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
         build = partial(build_trust_ladder, LadderData(entry.key, rungs))
         blocks.append(Picture(build, f"The ladder of {entry.key}, recipient by recipient."))
         blocks += _levels(material, entry)
-    coalition = material.coalitions.get(entry.key)
-    if coalition is not None and len(coalition.members) > 1:
-        best = coalition.members[0]
-        blocks.append(
-            Paragraph(
-                f"All {len(coalition.members)} together restore {percent(coalition.on_ladder)} of"
-                f" the records, as {best.name} does alone. Had every release noise of its own,"
-                f" they would restore {percent(coalition.independent)}. Without any release,"
-                f" {percent(coalition.without)} are guessed right."
-            )
-        )
-        blocks.append(
-            Picture(
-                partial(build_collusion_bars, coalition),
-                "What members restore, alone and together.",
-            )
-        )
-    blocks += _pooled(material, entry)
-    for name in entry.attributes:
-        blocks += _values(material.attributes[name], options)
+    if options.internal:
+        # Figures of this very table; outsiders have the promise, which holds for any.
+        blocks += _restored(material, entry)
+        blocks += _pooled(material, entry)
+    for name in entry.attributes if options.internal else ():
+        blocks += _values(material.attributes[name])
     return Section(f"Sensitive attribute: {entry.key}", tuple(blocks))
+
+
+def _restored(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
+    """Tell how many records all recipients together guess right, in this very table."""
+    coalition = material.coalitions.get(entry.key)
+    if coalition is None or len(coalition.members) < 2:
+        return
+    best = coalition.members[0]
+    yield Paragraph(
+        f"All {len(coalition.members)} together restore {percent(coalition.on_ladder)} of"
+        f" the records, as {best.name} does alone. Had every release noise of its own,"
+        f" they would restore {percent(coalition.independent)}. Without any release,"
+        f" {percent(coalition.without)} are guessed right."
+    )
+    yield Picture(
+        partial(build_collusion_bars, coalition), "What members restore, alone and together."
+    )
 
 
 def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
@@ -249,25 +252,22 @@ _MOST_ACROSS = 5
 """Recipients side by side on a page."""
 
 
-def _values(attribute: Attribute, options: ReportOptions) -> Iterator[Block]:
-    """Tell how often values occur, as far as the reader may know."""
+def _values(attribute: Attribute) -> Iterator[Block]:
+    """Tell how often values occur: exact counts, which stay in the house."""
     if attribute.domain is None or attribute.counts is None:
         return
-    domain, counts = attribute.domain, attribute.counts
-    threshold = 0 if options.internal else options.threshold
-    shown, rest = shown_counts(counts, threshold)
+    names, counts = attribute.domain.names, attribute.counts
     total = int(counts.sum())
-    order = shown[np.argsort(-counts[shown], kind="stable")]
+    order = np.argsort(-counts, kind="stable")
     rows = [
-        (domain.names[int(code)], _count(int(counts[code])), percent(counts[code] / total))
+        (names[int(code)], _count(int(counts[code])), percent(counts[code] / total))
         for code in order[:_MOST_VALUES]
     ]
-    beyond = int(counts[order[_MOST_VALUES:]].sum()) + rest
+    beyond = int(counts[order[_MOST_VALUES:]].sum())
     if beyond:
         rows.append(("other values", _count(beyond), percent(beyond / total)))
-    if rows:
-        yield Paragraph(f"Values of {attribute.name} in the table:")
-        yield Grid(("Value", "Records", "Share"), tuple(rows), (1, 2))
+    yield Paragraph(f"Values of {attribute.name} in the table:")
+    yield Grid(("Value", "Records", "Share"), tuple(rows), (1, 2))
 
 
 _MOST_VALUES = 40
@@ -322,7 +322,9 @@ def _ledger(material: ReportMaterial, options: ReportOptions) -> Section:
     ]
     if material.entries:
         last = material.entries[-1]
-        blocks.append(Paragraph(f"Digest of entry {last.number}: {last.digest}", "note"))
+        # The digest covers the source's, by which whoever guesses the table could check the guess.
+        named, seal = ("Digest", last.digest) if options.internal else ("Seal", last.seal)
+        blocks.append(Paragraph(f"{named} of entry {last.number}: {seal}", "note"))
     overrides = [e for e in material.entries if e.kind == EntryKind.OVERRIDE]
     if overrides:
         rows = tuple(
