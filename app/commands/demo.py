@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
 from app.commands.verify import print_checks
 from app.engine.progress import Context, Part
 from app.engine.table import Table
-from app.formats.files import refusal_to_write
+from app.formats.files import refusal_to_write, write_whole
 from app.project.errors import TargetExists
 from app.project.release import make_release
 from app.project.store import SUFFIX, ProjectFile
@@ -89,7 +88,7 @@ def _copied_sample(folder: Path) -> Path:
     table = folder / f"{SAMPLE}.csv"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(resource_path("samples", table.name), table)
+        write_whole(table, resource_path("samples", table.name).read_bytes())
     except OSError as error:
         raise refusal_to_write(error, table) from None
     return table

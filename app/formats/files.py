@@ -159,6 +159,12 @@ def written_whole(path: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all; see `written_whole`."""
+    with written_whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
 def _check_folder(path: Path) -> None:
     if is_folder(path):
         raise CannotWrite("{path} is a folder.", "Choose another name.", path=path)

@@ -27,7 +27,7 @@ from app.engine.hierarchy import (
 from app.engine.values import Value
 from app.formats.delimited.encodings import detect_encoding, empty_file
 from app.formats.errors import DamagedFile
-from app.formats.files import opening, written_whole
+from app.formats.files import opening, write_whole
 from app.formats.options import DELIMITERS
 
 SUFFIX: Final = ".csv"
@@ -129,8 +129,7 @@ def write_hierarchy(path: Path, rows: Sequence[Sequence[str]], separator: str = 
     CannotWrite
         If the folder does not take the file, or the disk is full.
     """
-    with written_whole(path) as unfinished:
-        unfinished.write_text(hierarchy_text(rows, separator), encoding="utf-8", newline="")
+    write_whole(path, hierarchy_text(rows, separator).encode())
 
 
 def rows_of(recipe: Recipe, hierarchy: Hierarchy | None) -> Rows:

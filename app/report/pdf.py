@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from PySide6.QtCore import QMarginsF, QRectF, QSizeF, Qt, QUrl
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -39,10 +38,10 @@ th { color: #6B7280; }
 """
 
 
-def write_pdf(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
-    """Write a report as PDF, A4.
+def to_pdf(report: Report, pictures: Sequence[Drawn]) -> bytes:
+    """Return a report as PDF, A4. Needs a `QGuiApplication`.
 
-    Needs a `QGuiApplication`. Whoever calls this gives a path that nobody else writes to.
+    Qt tells nobody of a disk that is full, so it is given none.
 
     Parameters
     ----------
@@ -50,17 +49,10 @@ def write_pdf(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
         The report.
     pictures
         Its plots, in order.
-    path
-        The file.
-
-    Raises
-    ------
-    OSError
-        If the file can't be written.
     """
-    with path.open("wb"):
-        pass  # Qt says nothing where it can't write
-    writer = QPdfWriter(str(path))
+    content = QBuffer()
+    content.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(content)
     writer.setTitle(report.title)
     writer.setCreator("Sfumato")
     writer.setResolution(DOTS_PER_INCH)
@@ -77,11 +69,15 @@ def write_pdf(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
     document = _laid_out(report, pictures, page)
     painter = QPainter()
     if not painter.begin(writer):
-        raise OSError(f"{path} can't be written")
+        raise RuntimeError("Qt paints no PDF")
     try:
         _paint(document, painter, writer, page, report.footer)
     finally:
         painter.end()
+    made = bytes(content.data().data())
+    if not made.rstrip().endswith(b"%%EOF"):
+        raise RuntimeError("Qt left the PDF unfinished")
+    return made
 
 
 def _laid_out(report: Report, pictures: Sequence[Drawn], page: QSizeF) -> QTextDocument:

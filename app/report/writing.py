@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from app.formats.files import refusal_to_write
+from app.formats.files import write_whole
 from app.project.errors import ProjectError
 from app.report.blocks import Report
 from app.report.drawing import Drawn
 from app.report.html import to_html
-from app.report.pdf import write_pdf
+from app.report.pdf import to_pdf
 
 PICTURES_OF: Final = {".html": "svg", ".pdf": "image"}
 """Which kind of picture each ending of a report's file needs."""
@@ -56,14 +55,5 @@ def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
         If it is neither HTML nor PDF.
     """
     kind = picture_kind(path)
-    unfinished = path.with_name(f".{path.name}.part")
-    try:
-        if kind == "svg":
-            unfinished.write_text(to_html(report, pictures), encoding="utf-8", newline="\n")
-        else:
-            write_pdf(report, pictures, unfinished)
-        os.replace(unfinished, path)  # noqa: PTH105 - the atomic one
-    except OSError as error:
-        raise refusal_to_write(error, path) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    is_page = kind == "svg"
+    write_whole(path, to_html(report, pictures).encode() if is_page else to_pdf(report, pictures))

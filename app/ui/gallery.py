@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QBuffer, QCoreApplication, QIODevice
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QDialog
 
 from app.engine.table import Table
+from app.formats.files import write_whole
 from app.project.store import ProjectFile
 from app.ui.application import make_application
 from app.ui.main_window import MainWindow
@@ -121,7 +122,10 @@ def _in_each_look(
         path = folder / f"{look.value}-{name}.png"
         picture = window.grab()
         _draw_dialogs(window, picture)
-        picture.save(str(path))
+        content = QBuffer()
+        content.open(QIODevice.OpenModeFlag.WriteOnly)
+        picture.save(content, "PNG")
+        write_whole(path, bytes(content.data().data()))
         yield path
 
 

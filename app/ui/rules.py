@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.engine.errors import SfumatoError
 from app.engine.progress import Context
-from app.formats.files import written_whole
+from app.formats.files import write_whole
 from app.project.model import Document
 from app.project.rules import apply_rules, rules_of
 from app.ui.messages import Action, Message, MessageKind
@@ -48,8 +48,7 @@ class Rules(QObject):
         text = rules_of(self._session.document, path.parent)
 
         def work(_context: Context) -> None:
-            with written_whole(path) as unfinished:
-                unfinished.write_text(text, encoding="utf-8")
+            write_whole(path, text.encode())
 
         def saved(_result: None) -> None:
             self._say(

@@ -9,14 +9,15 @@ from html.parser import HTMLParser
 import pytest
 
 from app.engine.progress import Silent
-from app.formats.errors import FileError
+from app.formats.errors import DiskFull, FileError
 from app.project.errors import ProjectError
 from app.report.blocks import Grid
 from app.report.drawing import draw
 from app.report.html import to_html
 from app.report.material import Audience, ReportOptions, collect
 from app.report.sections import compose
-from app.report.writing import write_report
+from app.report.writing import picture_kind, write_report
+from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.project.making import noon
 from tests.project.verifying import a_document, a_table, new_project, release
 
@@ -144,6 +145,25 @@ def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
     assert content.rstrip().endswith(b"%%EOF")
     assert len(re.findall(rb"/Type\s*/Page\b", content)) >= 3
     assert [entry.name for entry in tmp_path.glob("*.part")] == []
+
+
+@needs_limits
+@pytest.mark.parametrize("name", ["report.pdf", "report.html"])
+@pytest.mark.parametrize("room", [0, 4_096, 12_288])
+def test_a_report_on_a_full_disk_is_refused_and_the_old_one_stays(
+    material, tmp_path, themed, name, room
+):
+    report = replace(compose(material, INTERNAL), sections=compose(material, INTERNAL).sections[:3])
+    pictures = [draw(picture, picture_kind(tmp_path / name)) for picture in report.pictures]
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for old in (None, b"the report before"):
+        if old is not None:
+            (folder / name).write_bytes(old)
+        with files_no_longer_than(room), pytest.raises(DiskFull):
+            write_report(report, pictures, folder / name)
+        assert [path.name for path in folder.iterdir()] == ([] if old is None else [name])
+    assert (folder / name).read_bytes() == old
 
 
 def test_another_ending_is_refused(material, tmp_path):

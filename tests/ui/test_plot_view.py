@@ -179,7 +179,7 @@ def test_a_folder_that_can_t_be_written_is_said(qtbot, view, chooser, tmp_path):
     chooser.path = tmp_path / "missing" / "plot.png"
     with qtbot.waitSignal(view.failed) as failed:
         trigger(view, "Save as PNG")
-    assert "refused" in failed.args[0].text
+    assert "There is no folder" in failed.args[0].text
 
 
 def test_picture_and_values_are_copied(view):

@@ -12,7 +12,7 @@ from app.commands.terminal import Terminal
 from app.engine.errors import PolicyError
 from app.engine.progress import Context, Part
 from app.engine.table import encode_column
-from app.formats.files import refusal_to_write, written_whole
+from app.formats.files import refusal_to_write, write_whole
 from app.plots.experiment import build_experiment
 from app.plots.export import exported
 from app.plots.fonts import register_fonts
@@ -140,8 +140,7 @@ def write_outcome(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     written = []
     for kind, content in contents.items():
         path = folder / f"{outcome.figure.value}.{kind}"
-        with written_whole(path) as unfinished:
-            unfinished.write_bytes(content)
+        write_whole(path, content)
         written.append(path)
     return tuple(written)
 

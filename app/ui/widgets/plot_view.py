@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -35,6 +34,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
+from app.engine.errors import SfumatoError
+from app.formats.files import write_whole
 from app.plots.export import exported
 from app.plots.figure import HoverRegion, PlotFigure
 from app.plots.fonts import register_fonts
@@ -354,18 +355,12 @@ class PlotView(QWidget):
 
         Raises
         ------
-        OSError
+        CannotWrite, DiskFull
             If the file can't be written; nothing is left behind then.
         """
         if self._build is None or self.figure is None:
             return
-        content = self._exported(path.suffix.lower().lstrip("."))
-        unfinished = path.with_name(f".{path.name}.part")
-        try:
-            unfinished.write_bytes(content)
-            os.replace(unfinished, path)  # noqa: PTH105 - the atomic one
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(path, self._exported(path.suffix.lower().lstrip(".")))
 
     def _exported(self, kind: str) -> bytes:
         if self._build is None or self._figure is None:
@@ -383,7 +378,7 @@ class PlotView(QWidget):
             return
         try:
             self.save_as(path if path.suffix else path.with_suffix(f".{kind}"))
-        except OSError as error:
+        except SfumatoError as error:
             self.failed.emit(Message.of_error(error))
 
     def _open_menu(self) -> None:

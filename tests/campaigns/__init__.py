@@ -1,0 +1,33 @@
+"""Campaigns: long trials of faults at places drawn by chance, from a seed that can be chosen.
+
+``SFUMATO_CAMPAIGN_SEED`` says where they fall, ``SFUMATO_CAMPAIGN_RUNS`` how many there are.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+SEED = int(os.environ.get("SFUMATO_CAMPAIGN_SEED", "20261122"))
+"""Where a campaign begins; another number tries other places."""
+
+
+def chance(name: str) -> random.Random:
+    """Return a campaign's own stream of chance; a test that fails shows the seed."""
+    tell(f"SFUMATO_CAMPAIGN_SEED={SEED} ({name})")
+    return random.Random(f"{SEED} {name}")
+
+
+def tell(text: str) -> None:
+    """Say something that pytest shows beside a failure, or with -s."""
+    print(text)  # noqa: T201 - pytest keeps it
+
+
+def runs(usual: int) -> int:
+    """Return how often a campaign is tried: `usual` times, unless one asks for more."""
+    return int(os.environ.get("SFUMATO_CAMPAIGN_RUNS", str(usual)))
+
+
+slow = pytest.mark.slow
