@@ -102,6 +102,6 @@ def _give_up_prepared(connection: sqlite3.Connection, ledger: Ledger) -> None:
                 "release_id": record.release_id,
                 "recipient": record.recipient,
                 "target": str(record.target),
-                "reason": "it was unfinished when an unsealed state was accepted",
+                "reason": "it was interrupted, and then an unsealed state was accepted",
             }
             ledger.append(connection, EntryKind.RELEASE_UNTRACED, details)

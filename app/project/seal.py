@@ -46,7 +46,7 @@ _CHANGED: Final[Mapping[Part, Sentence]] = {
         "Its document was changed: columns, policy, recipients or levels are not those that were"
         " saved."
     ),
-    Part.PENDING: Sentence("Its list of unfinished releases was changed."),
+    Part.PENDING: Sentence("Its list of interrupted releases was changed."),
     Part.LEDGER: Sentence("The end of its ledger was changed, or entries were cut off."),
 }
 _NEVER_SEALED: Final = Sentence(

@@ -131,7 +131,7 @@ def _staging_of(folder: str, details: str, prepared: int | None) -> Staging:
     except (ValueError, AttributeError, RecursionError):
         pass  # no JSON, or no object
     raise DamagedProject(
-        "An unfinished release of the project can't be read.",
+        "An interrupted release of the project can't be read.",
         "The file was damaged or changed; use a copy of it from before.",
     )
 

@@ -172,6 +172,8 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
 def _ledger(
     project: ProjectFile,
 ) -> tuple[tuple[ReleaseRecord, ...], tuple[Entry, ...], str]:
+    if project.tampering is not None:
+        return (), (), str(project.tampering)
     try:
         project.ledger.verify_chain()
         return project.releases, project.ledger.entries, ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +13,12 @@ from app.engine.errors import Cancelled, SfumatoError
 from app.engine.progress import Context
 from app.jobs.job import Job
 from app.project.copying import copy_project
-from app.project.errors import LedgerTampered, PassphraseError
+from app.project.errors import NotSealed, PassphraseError
 from app.project.recovery import Recovered
 from app.project.store import SUFFIX, ProjectFile
 from app.ui.dialogs.choice import ChoiceDialog
 from app.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
+from app.ui.dialogs.unsealed import UnsealedDialog
 from app.ui.messages import Action, Message, MessageKind
 from app.ui.session import Session
 from app.ui.sources import SourceReader
@@ -104,7 +104,7 @@ class Projects(QObject):
         """Ask for a project's passphrase and open it, once what is open is safe."""
         self.leave(lambda: self._ask_to_open(path))
 
-    def _ask_to_open(self, path: Path, *, read_only: bool = False) -> None:
+    def _ask_to_open(self, path: Path) -> None:
         if not path.is_file():
             self._say(
                 MessageKind.DANGER,
@@ -114,26 +114,32 @@ class Projects(QObject):
             )
             return
         dialog = OpenPassphraseDialog(path.stem, self._window)
-        dialog.submitted.connect(lambda: self._start_opening(path, dialog, read_only=read_only))
+        dialog.submitted.connect(lambda: self._start_opening(path, dialog))
         _show(dialog)
 
-    def _start_opening(self, path: Path, dialog: OpenPassphraseDialog, *, read_only: bool) -> None:
+    def _start_opening(
+        self,
+        path: Path,
+        dialog: OpenPassphraseDialog,
+        *,
+        read_only: bool = False,
+        accepting: str = "",
+    ) -> None:
         passphrase = dialog.passphrase
 
         def work(context: Context) -> ProjectFile:
             context.report(0.1, "Checking the passphrase")
-            return ProjectFile.open(path, passphrase, read_only=read_only)
+            return ProjectFile.open(path, passphrase, read_only=read_only, accepting=accepting)
 
         def refused(error: SfumatoError) -> None:
             if isinstance(error, PassphraseError):
                 dialog.ask_again(Message.of_error(error))
                 return
+            if isinstance(error, NotSealed):
+                self._ask_how_to_go_on(path, dialog, error)
+                return
             dialog.reject()
-            actions = []
-            if isinstance(error, LedgerTampered):
-                look = partial(self._ask_to_open, path, read_only=True)
-                actions.append(Action(self.tr("Open for reading only"), look))
-            self._session.message.emit(Message.of_error(error, *actions, topic="project"))
+            self._session.message.emit(Message.of_error(error, topic="project"))
 
         def opened(project: ProjectFile) -> None:
             dialog.accept()
@@ -142,6 +148,16 @@ class Projects(QObject):
         title = self.tr("Opening {project}").format(project=path.stem)
         self._busy(dialog, title, work, opened, refused)
 
+    def _ask_how_to_go_on(self, path: Path, dialog: OpenPassphraseDialog, error: NotSealed) -> None:
+        """Explain why a project is refused; the passphrase stays typed for either way on."""
+        asking = UnsealedDialog(path.stem, error, dialog)
+
+        def go_on() -> None:
+            self._start_opening(path, dialog, read_only=asking.reading, accepting=asking.accepting)
+
+        asking.rejected.connect(dialog.reject)
+        _show(asking, go_on)
+
     def _take(self, project: ProjectFile) -> None:
         session = self._session
         session.set_project(project)
@@ -149,6 +165,12 @@ class Projects(QObject):
             self._tell_of_recovery(recovered)
         if project.tampering is not None:
             session.message.emit(Message.of_error(project.tampering, topic="tampering"))
+        if project.accepted:
+            self._say(
+                MessageKind.GOOD,
+                self.tr("The project is sealed as it stands."),
+                self.tr("Its ledger keeps your reason, and what was found."),
+            )
         if session.document.source is not None:
             self.sources.read()
 
@@ -275,7 +297,7 @@ def _guarded(work: Callable[[Context], ProjectFile]) -> Callable[[Context], Proj
 
 
 def _show(
-    dialog: ChoiceDialog | OpenPassphraseDialog | NewPassphraseDialog,
+    dialog: ChoiceDialog | OpenPassphraseDialog | NewPassphraseDialog | UnsealedDialog,
     on_accepted: Then | None = None,
 ) -> None:
     """Open a dialog in front of its window; it goes away by itself."""

@@ -41,7 +41,11 @@ def count_entries(project: ProjectFile, context: Context) -> int:
     ------
     LedgerTampered
         If an entry is not as it was written.
+    NotSealed
+        If something else in the project is not as it was sealed.
     """
     context.report(0.0, "Examining the ledger")
+    if project.tampering is not None:
+        raise project.tampering
     project.ledger.verify_chain()
     return len(project.ledger.entries)

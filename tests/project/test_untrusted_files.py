@@ -42,7 +42,7 @@ def test_pending_rows_of_another_form_are_damage():
     )
     assert stagings_of([("/.t.partial-00000000", good, None)])[0].target == "/t"
     for details in ("", "[]", "{}", "7", "null", good.replace("false", "0"), "[" * 100_000):
-        with pytest.raises(DamagedProject, match="unfinished release"):
+        with pytest.raises(DamagedProject, match="interrupted release"):
             stagings_of([("/x", details, None)])
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 
 from app.jobs.job import Ending
-from app.project.errors import LedgerTampered
 from app.project.model import Document
 from app.project.store import ProjectFile
 from app.ui.dialogs.choice import ChoiceDialog
@@ -198,38 +195,6 @@ class TestProjects:
         settle(qtbot, window.session)
         assert window.session.table.rows == 7
         assert window.session.document.source.rows == 7
-
-    def test_a_tampered_ledger_can_be_looked_at_and_nothing_saved(
-        self, window, qtbot, answers, clinic, tmp_path, monkeypatch
-    ):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        honest = ProjectFile.open
-
-        def tampered(path, passphrase, *, read_only=False):
-            if not read_only:
-                raise LedgerTampered("Entry 1 of the ledger was changed.", "Look at it.")
-            return honest(path, passphrase, read_only=True)
-
-        monkeypatch.setattr(ProjectFile, "open", tampered)
-        for answer in ("", "Open for reading only"):
-            if answer:
-                click(message_button(window.current.messages, answer))
-            else:
-                window.open_file(path)
-            dialog = dialog_of(window, OpenPassphraseDialog)
-            type_into(dialog.first, PASSPHRASE)
-            click(dialog.submit)
-            settle(qtbot, window.session)
-        assert window.rail.saved.text() == "Open for reading only"
-        document = window.session.document
-        window.session.edit("Name it", replace(document, title="changed"))
-        assert not window.session.save()
-        window.close()
-        press(dialog_of(window, ChoiceDialog), "Leave without them")
-        assert not window.isVisible()
 
     def test_a_new_start_stops_the_work_on_the_project_before(
         self, window, qtbot, answers, clinic, tmp_path

@@ -34,6 +34,11 @@ KINDS: Final[dict[str, Look]] = {
     EntryKind.OVERRIDE: ("danger", "caution", str(QT_TRANSLATE_NOOP("Ledger", "Overridden"))),
     EntryKind.PROJECT_CREATED: ("file", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Created"))),
     EntryKind.PASSPHRASE_CHANGED: ("key", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Passphrase"))),
+    EntryKind.ACCEPTED_UNSEALED: (
+        "caution",
+        "caution",
+        str(QT_TRANSLATE_NOOP("Ledger", "Accepted")),
+    ),
     EntryKind.SOURCE_CHANGED: ("data", "muted", str(QT_TRANSLATE_NOOP("Ledger", "New edition"))),
 }
 """For each other kind of entry."""
@@ -147,7 +152,10 @@ def _reason(event: LedgerEvent) -> str:
 
 
 def contradictions(event: LedgerEvent) -> str:
-    """Return what an override was given in spite of; empty for other events."""
+    """Return in spite of what something was overridden or accepted; empty for other events."""
+    if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
+        findings = event.entry.details.get("findings") or ()
+        return "\n".join(str(found["what"]) for found in findings)
     overridden = event.entry.details.get("overridden")
     return "\n".join(str(what) for what in overridden.values()) if overridden else ""
 
@@ -166,6 +174,8 @@ def _edition(event: LedgerEvent, look: Look) -> Line:
 def _project(event: LedgerEvent) -> str:
     if event.entry.kind == EntryKind.PASSPHRASE_CHANGED:
         return _tr("The passphrase was changed")
+    if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
+        return _tr("Not as it was sealed, accepted: {reason}").format(reason=_reason(event))
     if event.entry.kind == EntryKind.PROJECT_CREATED:
         version = event.entry.details.get("version", "")
         return _tr("The project, with Sfumato {version}").format(version=version)

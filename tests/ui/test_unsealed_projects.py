@@ -1,0 +1,78 @@
+"""A project that was changed outside is refused, and the person chooses how to go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.project.store import ProjectFile
+from app.ui.dialogs.choice import ChoiceDialog
+from app.ui.dialogs.passphrase import OpenPassphraseDialog
+from app.ui.dialogs.unsealed import UnsealedDialog
+from tests.project.tampering import change
+from tests.ui.hands import click, dialog_of, load_table, messages, press, settle, type_into
+from tests.ui.test_projects import PASSPHRASE, save_new
+
+
+@pytest.fixture
+def refused(window, qtbot, answers, clinic, tmp_path):
+    """The window, the dialog that explains why a changed project is refused, and its file."""
+    load_table(window, qtbot, clinic)
+    path = tmp_path / "mine.sfumato"
+    save_new(window, qtbot, answers, path)
+    window.menus.actions["new"].trigger()
+    forged = 'replace(content, \'"title":"clinic\', \'"title":"forged\')'
+    change(path, f"UPDATE document SET content = {forged}")
+    window.open_file(path)
+    dialog = dialog_of(window, OpenPassphraseDialog)
+    type_into(dialog.first, PASSPHRASE)
+    click(dialog.submit)
+    settle(qtbot, window.session)
+    return window, dialog_of(window, UnsealedDialog), path
+
+
+def test_a_changed_project_can_be_looked_at_and_nothing_saved(refused, qtbot):
+    window, asking, _ = refused
+    assert "columns, policy, recipients or levels" in asking.findings[0].text()
+    click(asking.read_button)
+    settle(qtbot, window.session)
+    assert window.rail.saved.text() == "Open for reading only"
+    assert "not as Sfumato sealed it" in messages(window.current.messages)[0]
+    window.session.edit("Name it", replace(window.session.document, title="changed"))
+    assert not window.session.save()
+    window.close()
+    press(dialog_of(window, ChoiceDialog), "Leave without them")
+    assert not window.isVisible()
+
+
+def test_a_changed_project_is_accepted_for_a_reason_after_an_explicit_yes(refused, qtbot):
+    window, asking, path = refused
+    assert not asking.accept_button.isEnabled()
+    type_into(asking.reason, "I edited it by hand")
+    assert not asking.accept_button.isEnabled()
+    asking.understood.setFocus()
+    QTest.keyClick(asking.understood, Qt.Key.Key_Space)
+    type_into(asking.reason, "  ")
+    assert not asking.accept_button.isEnabled()
+    type_into(asking.reason, "I edited it by hand")
+    click(asking.accept_button)
+    settle(qtbot, window.session)
+    project = window.session.project
+    assert project.path == path
+    assert not project.read_only
+    assert project.ledger.entries[-1].details["reason"] == "I edited it by hand"
+    window.menus.actions["new"].trigger()
+    ProjectFile.open(path, PASSPHRASE).close()
+
+
+def test_a_changed_project_stays_closed_where_the_person_cancels(refused, qtbot):
+    window, asking, path = refused
+    content = path.read_bytes()
+    press(asking, "Cancel")
+    settle(qtbot, window.session)
+    assert window.session.project is None
+    assert not any(d.isVisible() for d in window.findChildren(OpenPassphraseDialog))
+    assert path.read_bytes() == content
