@@ -98,13 +98,13 @@ def document_for(
 
 def _check(document: Document, table: Table, context: Context) -> None:
     """Refuse now what would be refused at the first release."""
-    if document.generalization is not None and not document.policy and not document.recipients:
-        return  # only a generalized table is published, which needs neither levels nor records
-    material = material_of(document, table)
-    for recipient in document.recipients:
-        plan_release(document, material.attributes, recipient)
+    # Where only a generalized table is published, there are no levels to check.
+    if document.generalization is None or document.policy or document.recipients:
+        material = material_of(document, table)
+        for recipient in document.recipients:
+            plan_release(document, material.attributes, recipient)
     # Whether the record key tells all records apart does not depend on the secret.
-    record_ids_of(material, KeyRing(secrets.token_bytes(32)), context)
+    record_ids_of(document, table, KeyRing(secrets.token_bytes(32)), context)
 
 
 COMMAND = Command(

@@ -39,6 +39,7 @@ BLOCK_BYTES: Final = 16
 """The length of one block of AES: four words of 32 bits."""
 
 RECORD_KEY_PURPOSE: Final = "record ids"
+ROW_ORDER_PURPOSE: Final = "row order"
 
 _HASH_ROWS: Final = 50_000
 _NAMED_ROWS: Final = 5
@@ -156,6 +157,10 @@ class KeyRing:
             statistics get noise that has nothing to do with this one's.
         """
         return self._derive("statistics", what, drawn_for)
+
+    def for_row_order(self, release_id: str) -> AttributeKey:
+        """Return the key that orders the rows of one release (`app.engine.row_order`)."""
+        return self._derive(ROW_ORDER_PURPOSE, release_id)
 
     def _derive(self, *parts: str) -> AttributeKey:
         # JSON keeps the parts apart: no two lists of parts give one text.

@@ -82,6 +82,10 @@ class Table:
         return self.frame[name]
 
 
+Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
+"""Some rows of a column, or all of them in another order."""
+
+
 @dataclass(frozen=True)
 class Attribute:
     """What a mechanism knows about an attribute, beside the rows.
@@ -126,10 +130,13 @@ class EncodedColumn:
     groups: MicroGroups | None = field(default=None, repr=False, compare=False)
     """The rows' groups of records alike in public, where the mechanism asks for them."""
 
-    def first(self, rows: int) -> EncodedColumn:
-        """Return the first rows; groups go with the whole column only."""
-        groups = self.groups if rows >= len(self.values) else None
-        return EncodedColumn(self.attribute, self.values[:rows], groups)
+    def at(self, rows: Rows) -> EncodedColumn:
+        """Return some of the rows, or all in another order; groups go with all of them only."""
+        values, groups = self.values[rows], self.groups
+        if groups is not None:
+            whole = len(values) == len(self.values)
+            groups = replace(groups, codes=groups.codes[rows]) if whole else None
+        return EncodedColumn(self.attribute, values, groups)
 
     def grouped(self, groups: MicroGroups) -> EncodedColumn:
         """Return the column with its rows' groups; one of numbers stays as it is."""

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from app.engine.columns import ColumnSpec, find_column
 from app.engine.mechanisms.base import Promise, PublishedFacts
 from app.engine.table import Table
+from app.engine.wording import Sentence
 from app.formats.errors import FileError
 from app.formats.formulas import needs_escape
+
+KEYED_ORDER: Final = "keyed"
+TABLE_ORDER: Final = "table"
+"""How a release's rows stand: in a random order of its own, or in the source table's."""
+
+ROWS_AS_IN_TABLE: Final = Sentence(
+    "Rows stand in the source table's order: whoever has a register that is sorted like the table"
+    " can lay it beside the file, row by row, and sees whose row is whose."
+)
 
 
 class BundleError(FileError):
@@ -100,6 +110,8 @@ class BundleContents:
         What no perturbation promises, because of the columns that were not perturbed.
     escape_formulas
         Whether texts that a spreadsheet would run as formulas are made harmless in CSV files.
+    rows_as_in_table
+        Whether rows stand in the source table's order, and not in a random one of the release.
     """
 
     table: Table
@@ -112,6 +124,7 @@ class BundleContents:
     generalized: Generalized | None = None
     limits: tuple[str, ...] = ()
     escape_formulas: bool = True
+    rows_as_in_table: bool = False
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

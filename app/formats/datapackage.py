@@ -16,7 +16,13 @@ import pandas as pd
 
 from app.engine.columns import ColumnSpec, Domain
 from app.engine.values import Value, plain
-from app.formats.contents import BundleContents, Generalized, Perturbation
+from app.formats.contents import (
+    KEYED_ORDER,
+    TABLE_ORDER,
+    BundleContents,
+    Generalized,
+    Perturbation,
+)
 from app.formats.formulas import ESCAPED, escaped_value
 
 DATAPACKAGE_NAME: Final = "datapackage.json"
@@ -110,6 +116,7 @@ def describe(
             "release": contents.release_id,
             "recipient": contents.recipient,
             "rows": contents.table.rows,
+            "row_order": TABLE_ORDER if contents.rows_as_in_table else KEYED_ORDER,
             "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
         },
         "resources": [

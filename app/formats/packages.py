@@ -96,6 +96,21 @@ def package_at(path: Path) -> PackagedTable:
         return replace(found, sensitive=str(facts["sensitive"]), public=tuple(map(str, levels)))
 
 
+def row_order_beside(path: Path) -> str:
+    """Return how the rows of a bundle's data file stand, as the description beside it states.
+
+    Empty where nothing beside it describes it as a release.
+    """
+    beside = path.with_name(DATAPACKAGE_NAME)
+    try:
+        content = _description(beside, path)
+        described = _path_of(_resource(content, path)) == Path(path.name)
+    except (SfumatoError, OSError):
+        return ""
+    own = content.get("sfumato")
+    return str(own.get("row_order", "")) if described and isinstance(own, Mapping) else ""
+
+
 @contextmanager
 def table_file(path: Path) -> Iterator[Path]:
     """Give the file that holds a table: the path itself, or what a zipped package has unpacked.

@@ -28,13 +28,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Template
 
 from app.engine.mechanisms.base import Fact
-from app.formats.contents import BundleContents, Generalized, Perturbation
+from app.formats.contents import ROWS_AS_IN_TABLE, BundleContents, Generalized, Perturbation
 from app.formats.tables import format_called
 from resources import resource_path
 
 README_NAME = "README.md"
 
 _NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
+
+
+_IN_RANDOM_ORDER = (
+    "Rows stand in a random order that this release has to itself. A row's place says nothing about"
+    " whose it is, and the row in the same place of another release is another record's."
+)
 
 
 def readme_of(
@@ -68,6 +74,7 @@ def readme_of(
         data_file=f"data.{format_name}",
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
+        row_order=_row_order(contents),
         promises=_promises(contents.perturbations, contents.limits) or _NOTHING_PERTURBED,
         reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
@@ -95,6 +102,7 @@ def _generalized(
         data_file=f"data.{format_name}",
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
+        row_order=_row_order(contents),
         promises="\n".join(promises),
         limits="\n".join(f"- {_plain(limit, cell=False)}" for limit in generalized.limits),
         reading=reading,
@@ -126,6 +134,11 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
             f" | {', '.join(done) or 'as in the source'} |"
         )
     return "\n".join(lines)
+
+
+def _row_order(contents: BundleContents) -> str:
+    """Say how rows stand, and what that tells."""
+    return f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
 
 
 def _promises(perturbations: Sequence[Perturbation], others: Sequence[str]) -> str:

@@ -17,8 +17,10 @@ from app.engine.mechanisms.base import Adopted, Check, Settings
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
 from app.engine.wording import Sentence
+from app.formats.contents import KEYED_ORDER
 from app.formats.files import digest_of
 from app.formats.options import ReadOptions
+from app.formats.packages import row_order_beside
 from app.formats.reading import read_file
 from app.project.adopted_files import BY_ROWS, AdoptedFile, Match, adopted_files
 from app.project.adopted_rows import FileRows, match_rows, read_rows
@@ -158,6 +160,7 @@ def examine(
     file = _file_of(claim, document, Part(context, 0.0, 0.1))
     earlier = adopted_files(entry.settings)
     _refuse_repeated(file, earlier)
+    _refuse_random_order(file)
     read = read_file(file.path, claim.options, Part(context, 0.1, 0.4))
     rows = match_rows(file, read, columns, table)
     file = replace(file, part=rows.part)
@@ -201,6 +204,18 @@ def _refuse_repeated(file: AdoptedFile, earlier: Iterable[AdoptedFile]) -> None:
                 file=file.path.name,
                 holder=other.called,
             )
+
+
+def _refuse_random_order(file: AdoptedFile) -> None:
+    """Refuse to match a bundle of another project row by row, where its order is its own."""
+    if file.match.by == BY_ROWS and row_order_beside(file.path) == KEYED_ORDER:
+        raise AdoptionError(
+            "{file} is a release that Sfumato made, and its rows stand in a random order of their"
+            " own, so they can't be matched by their order.",
+            "Match by a key column. Where the release has none, let the project that made it"
+            " release once more with the rows as in the table, for you alone.",
+            file=file.path.name,
+        )
 
 
 def _no_release(file: AdoptedFile, found: LevelFound) -> AdoptionError:

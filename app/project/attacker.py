@@ -278,7 +278,7 @@ def released_values(
     document = document.with_column(replace(document.column(name), domain=domain))
     material = Material(document, table, {name: known.column})
     plan = plan_entry(document, entry, material.attributes, recipient)
-    record_ids = record_ids_of(material, keys, Part(context, 0.0, 0.2))
+    record_ids = record_ids_of(document, table, keys, Part(context, 0.0, 0.2))
     released = regenerate(plan, material, record_ids, keys, Part(context, 0.2, 0.9))
     codes = domain.encode(released[name], name)
     context.report(1.0, "Released values are counted")

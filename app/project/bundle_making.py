@@ -24,7 +24,7 @@ from app.project.errors import TargetExists
 from app.project.files import sync_tree
 from app.project.ledger import EntryKind
 from app.project.model import Document, Source
-from app.project.records import ReleaseRecord
+from app.project.records import ReleaseRecord, order_to_tell
 from app.project.recovery import AtStep, end_release, finish
 from app.project.staging import Staging, digest_of_bundle, pending_in
 from app.project.store import ProjectFile
@@ -247,6 +247,7 @@ def _details(
         "files": dict(files.files),
         **making.details,
         "record_key": making.document.record_key,
+        "row_order": order_to_tell(making.document.rows_as_in_table),
         "source": {
             "digest": source.digest,
             "rows": source.rows,

@@ -18,6 +18,7 @@ from app.engine.mechanisms.base import Promise
 from app.engine.mechanisms.forming import is_formed
 from app.engine.table import Attribute
 from app.engine.wording import Sentence, joined, listed
+from app.formats.contents import ROWS_AS_IN_TABLE
 from app.project.adopted_holders import beside_sentence, part_sentence, rung_holders
 from app.project.byproducts import from_rows_sentence
 from app.project.editions import edition_sentences
@@ -160,7 +161,11 @@ def guarantee_of(
             WITHIN_EDITION if editions else "",
         )
     from_rows = from_rows_sentence(document)
-    cautions = (*((from_rows,) if from_rows else ()), *_cautions(document, attributes))
+    cautions = (
+        *row_order_caution(document),
+        *((from_rows,) if from_rows else ()),
+        *_cautions(document, attributes),
+    )
     return Guarantee(tuple(promises), coalition, steps, cautions, editions=editions)
 
 
@@ -227,6 +232,11 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
             )
         )
     return steps
+
+
+def row_order_caution(document: Document) -> tuple[str, ...]:
+    """Return what the table's order of rows gives away; empty where releases have their own."""
+    return (ROWS_AS_IN_TABLE,) if document.rows_as_in_table else ()
 
 
 def _cautions(document: Document, attributes: Mapping[str, Attribute]) -> tuple[str, ...]:

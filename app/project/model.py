@@ -81,6 +81,9 @@ class Document:
     Hierarchies are kept as their recipes, by column; a recipe of a column that is no longer a
     quasi-identifier, or no longer in the table, waits until it is again.
 
+    Every release leaves in a keyed random order of its own (`app.engine.row_order`). Where
+    `rows_as_in_table` holds the custodian's reason for it, rows stay as they are in the table.
+
     With a `level_spacing` above 0, a recipient's levels are lower than those chosen by that
     share times the recipient's mark, so that every file can be traced (`app.project.marking`).
     """
@@ -94,6 +97,7 @@ class Document:
     level_spacing: float = 0.0
     hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
     generalization: Generalization | None = None
+    rows_as_in_table: str = ""
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""

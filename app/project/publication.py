@@ -24,6 +24,7 @@ from app.engine.diversity.publication import Publication, Suppressed
 from app.engine.errors import DiversityError
 from app.engine.hierarchy import Hierarchy
 from app.engine.progress import Context, Part
+from app.engine.randomness import KeyRing
 from app.engine.table import Table
 from app.formats.bundle import BundleContents
 from app.formats.contents import Generalized
@@ -48,9 +49,10 @@ from app.project.generalizing import (
 )
 from app.project.model import Document, Recipient, Source
 from app.project.population import read_population, risks_of, told
-from app.project.records import ReleaseRecord
+from app.project.records import ReleaseRecord, order_to_tell
 from app.project.recovery import AtStep, no_step
 from app.project.release_plan import bundle_stem, source_of
+from app.project.released import in_release_order, record_ids_of
 from app.project.serialise import canonical_json, document_to_plain
 from app.project.standing import check_exposure, check_source
 from app.project.store import ProjectFile
@@ -200,7 +202,7 @@ def _making(
         source=source,
         recipient=PUBLIC,
         release_id=release_id,
-        contents=partial(_contents, table, found, release_id),
+        contents=partial(_contents, project.keys, table, found, release_id),
         details=_details(found),
         contradictions=contradictions,
         override=override,
@@ -292,18 +294,23 @@ def _identifier(project: ProjectFile, published: Published) -> str:
         "generalization": _facts(published),
         "columns": document_to_plain(published.document)["columns"],
         "source": None if source is None else [source.digest, source.rows],
+        "row_order": order_to_tell(published.document.rows_as_in_table)["order"],
     }
     key = project.secret.derive("release identifier")
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
 def _contents(
-    table: Table, published: Published, release_id: str, context: Context
+    keys: KeyRing, table: Table, published: Published, release_id: str, context: Context
 ) -> BundleContents:
     """Return what a publication's bundle holds."""
     context.report(0.0, "Describing the table")
-    frame = published.publication.frame.reset_index(drop=True)
     document = published.document
+    frame = published.publication.frame.reset_index(drop=True)
+    if not document.rows_as_in_table:
+        record_ids = record_ids_of(document, table, keys, Part(context, 0.0, 0.5))
+        left = record_ids[published.publication.rows]
+        frame = in_release_order(frame, left, keys, release_id)
     specs = tuple(_spec(published, frame, document.column(str(name))) for name in frame.columns)
     labels = {
         name: texts
@@ -320,6 +327,7 @@ def _contents(
         release_id=release_id,
         version=__version__,
         generalized=generalized_facts(published),
+        rows_as_in_table=bool(document.rows_as_in_table),
     )
 
 

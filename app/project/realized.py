@@ -77,7 +77,7 @@ def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context)
     if reason:
         return RealizedReport(members, released, None, reason)
     plans = [one.plan for one in ordered]
-    request = regenerator.request(plans[0], regenerator.table.rows)
+    request = regenerator.request(plans[0])
     attribute, true = request.columns[0].attribute, cast(Codes, request.columns[0].values)
     columns = _columns(regenerator, plans, attribute, Part(context, 0.0, 0.7))
     matrices = []
@@ -247,7 +247,7 @@ def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:
                 "Open that edition to weigh it.",
                 holder=one.holder,
             )
-        columns = regenerator.request(plan, 0).attributes
+        columns = regenerator.request(plan, slice(0)).attributes
         if len(columns) != 1 or columns[0].counts is None:
             return "numbers have no single values to restore; see how far an estimate is off."
     return ""

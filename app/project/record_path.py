@@ -172,7 +172,7 @@ class _Looker:
         self._attribute, self._row = attribute, row - 1
         self.is_numeric = self._attributes[attribute].domain is None
         plan = self._plan(document.recipients[0].name)
-        self._request = regenerator.request(plan, regenerator.table.rows)
+        self._request = regenerator.request(plan)
         self.points = _FEW_POINTS
         if not self._mechanism.needs_groups:
             self._request = self._request.only(self._row)

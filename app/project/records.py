@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.errors import SfumatoError
+from app.formats.contents import KEYED_ORDER, TABLE_ORDER
 from app.project.ledger import Entry, EntryKind, tampered_at
 from app.project.model import Source
 from app.project.plan import EntryPlan
@@ -69,6 +70,10 @@ class ReleaseRecord:
         Digest, rows and reading options of the source table.
     details
         The whole entry, for display.
+    rows_as_in_table
+        Whether rows stand in the table's order: chosen, or made before there was another.
+    rows_reason
+        Why the custodian chose that.
     state
         How far it came.
     """
@@ -88,6 +93,8 @@ class ReleaseRecord:
     record_key: str | None
     source: Source
     details: Mapping[str, Any]
+    rows_as_in_table: bool = False
+    rows_reason: str = ""
     state: ReleaseState = ReleaseState.PREPARED
 
     @property
@@ -103,6 +110,17 @@ class ReleaseRecord:
     def plan_for(self, attribute: str) -> EntryPlan | None:
         """Return the policy entry that covered an attribute, if any."""
         return next((plan for plan in self.plans if attribute in plan.attributes), None)
+
+
+def order_to_tell(reason: str) -> dict[str, str]:
+    """Return what a release's entry tells of the order of its rows.
+
+    Parameters
+    ----------
+    reason
+        Why they stay in the table's order; empty where the order is keyed.
+    """
+    return {"order": TABLE_ORDER, "reason": reason} if reason else {"order": KEYED_ORDER}
 
 
 def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
@@ -129,6 +147,8 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
 
 def _record(entry: Entry) -> ReleaseRecord:
     details = entry.details
+    # Releases from before they had an order of their own tell of none: they have the table's.
+    rows = details.get("row_order", {"order": TABLE_ORDER})
     return ReleaseRecord(
         number=entry.number,
         recorded_at=entry.recorded_at,
@@ -145,4 +165,6 @@ def _record(entry: Entry) -> ReleaseRecord:
         record_key=details["record_key"],
         source=Source("", **details["source"]),
         details=details,
+        rows_as_in_table=rows["order"] == TABLE_ORDER,
+        rows_reason=rows.get("reason", ""),
     )

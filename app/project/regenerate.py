@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from app.engine.errors import SfumatoError
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from app.engine.progress import Context, Silent
-from app.engine.table import Attribute, EncodedColumn, Table
+from app.engine.row_order import Positions, release_order
+from app.engine.table import Attribute, EncodedColumn, Rows, Table
 from app.project.adopted_files import with_places_of
 from app.project.adopted_rows import read_rungs
 from app.project.groups import with_groups
@@ -65,8 +67,33 @@ class Regenerator:
 
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
-        material = Material(self.document, self.table, {})
-        return record_ids_of(material, self._keys, Silent())
+        return record_ids_of(self.document, self.table, self._keys, Silent())
+
+    def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
+        """Return the keyed order in which rows of the table stand in a release.
+
+        Parameters
+        ----------
+        release_id, record_key
+            The release, and the column that told its records apart; None for their position.
+        rows
+            The rows of the table that left, shape (k,).
+
+        Returns
+        -------
+        numpy.ndarray
+            The place in `rows` of the record in each row of the release, shape (k,).
+
+        Raises
+        ------
+        TableError
+            If the table has no such column, or it does not tell all records apart.
+        """
+        ids = self._record_ids
+        if record_key != self.document.record_key:
+            then = replace(self.document, record_key=record_key)
+            ids = record_ids_of(then, self.table, self._keys, Silent())
+        return release_order(ids[rows], self._keys.for_row_order(release_id), Silent())
 
     def specification(self, name: str) -> ColumnSpec | None:
         """Return a column's specification, or None where the document has no such column."""
@@ -156,17 +183,10 @@ class Regenerator:
         except SfumatoError:
             return None
 
-    def request(self, plan: EntryPlan, rows: int) -> ReleaseRequest:
-        """Return what the mechanism was asked, for the first `rows` records."""
+    def request(self, plan: EntryPlan, rows: Rows | None = None) -> ReleaseRequest:
+        """Return what the mechanism was asked, for all records or for some rows of the table."""
         whole = request_of(plan, self._material(plan), self._record_ids, self._keys)
-        return ReleaseRequest(
-            columns=tuple(column.first(rows) for column in whole.columns),
-            settings=whole.settings,
-            level=whole.level,
-            record_ids=whole.record_ids[:rows],
-            keys=whole.keys,
-            adopted=tuple(one.at(slice(rows)) for one in whole.adopted),
-        )
+        return whole if rows is None else whole.at(rows)
 
     def _material(self, plan: EntryPlan) -> Material:
         encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)

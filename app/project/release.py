@@ -111,8 +111,11 @@ def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
 def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> BundleContents:
     """Compute what a release's bundle holds."""
     material = with_adopted(plan.material, Part(context, 0.0, 0.2), (project.path.parent,))
-    frame = released_by_plan(material, plan.entries, project.keys, Part(context, 0.2, 0.9))
     document, table = plan.document, plan.material.table
+    ordered_for = None if document.rows_as_in_table else plan.release_id
+    frame = released_by_plan(
+        material, plan.entries, project.keys, Part(context, 0.2, 0.9), ordered_for
+    )
     alone = alone_in_release(document, table, Part(context, 0.9, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
@@ -129,6 +132,7 @@ def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> Bund
             *(() if alone is None else (release_sentence(alone),)),
             *editions,
         ),
+        rows_as_in_table=bool(document.rows_as_in_table),
     )
 
 

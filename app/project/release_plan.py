@@ -12,6 +12,7 @@ from app.project.byproducts import check_byproducts, exact_byproducts
 from app.project.errors import ReleaseError, SourceChanged
 from app.project.model import Document, Recipient, Source
 from app.project.plan import EntryPlan, plan_release
+from app.project.records import order_to_tell
 from app.project.released import Material, material_of
 from app.project.serialise import canonical_json, document_to_plain
 from app.project.standing import (
@@ -135,6 +136,7 @@ def release_id_of(
         "entries": [[list(e.attributes), e.mechanism, e.level, e.ladder] for e in entries],
         "columns": document_to_plain(document)["columns"],
         "source": None if source is None else [source.digest, source.rows],
+        "row_order": order_to_tell(document.rows_as_in_table)["order"],
     }
     key = project.secret.derive("release identifier")
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]

@@ -20,6 +20,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Adopted, ReleaseRequest
 from app.engine.progress import Context, Part, Silent
 from app.engine.randomness import record_ids_by_key, record_ids_by_position
+from app.engine.row_order import release_order
 from app.engine.table import Attribute, EncodedColumn, Table, encode_column
 from app.engine.wording import Sentence
 from app.project.groups import with_groups
@@ -138,13 +139,19 @@ def released_columns(
 
 
 def released_by_plan(
-    material: Material, plans: Sequence[EntryPlan], keys: KeyRing, context: Context
+    material: Material,
+    plans: Sequence[EntryPlan],
+    keys: KeyRing,
+    context: Context,
+    ordered_for: str | None = None,
 ) -> pd.DataFrame:
     """Return the released frame at levels that are already resolved.
 
-    Returns and raises what `released_columns` does.
+    With `ordered_for`, a release's identifier, rows stand in the keyed order of that release
+    and are numbered from 0; without, in the table's order. Otherwise it returns and raises what
+    `released_columns` does.
     """
-    record_ids = record_ids_of(material, keys, Part(context, 0.0, 0.1))
+    record_ids = record_ids_of(material.document, material.table, keys, Part(context, 0.0, 0.1))
     released: dict[str, pd.Series] = {}
     for position, plan in enumerate(plans):
         start = 0.1 + 0.9 * position / len(plans)
@@ -157,8 +164,30 @@ def released_by_plan(
         else open_column(material.table, spec)
         for name, spec in released_specs(material.document, material.table)
     }
+    whole = pd.DataFrame(frame, index=material.table.frame.index, copy=False)
+    if ordered_for is not None:
+        whole = in_release_order(whole, record_ids, keys, ordered_for)
     context.report(1.0, "Released columns are ready")
-    return pd.DataFrame(frame, index=material.table.frame.index, copy=False)
+    return whole
+
+
+def in_release_order(
+    frame: pd.DataFrame, record_ids: npt.NDArray[np.uint64], keys: KeyRing, release_id: str
+) -> pd.DataFrame:
+    """Return a frame's rows in the keyed order of a release, numbered from 0.
+
+    Parameters
+    ----------
+    frame
+        The rows that leave, shape (n, columns).
+    record_ids
+        Their records' identifiers, shape (n,).
+    keys, release_id
+        The project's keys and the release.
+    """
+    order = release_order(record_ids, keys.for_row_order(release_id), Silent())
+    columns = {str(name): frame[name].take(order).reset_index(drop=True) for name in frame.columns}
+    return pd.DataFrame(columns, copy=False)
 
 
 def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnSpec], ...]:
@@ -225,7 +254,9 @@ def check_columns(document: Document, table: Table) -> None:
         table.column(column.name)
 
 
-def record_ids_of(material: Material, keys: KeyRing, context: Context) -> npt.NDArray[np.uint64]:
+def record_ids_of(
+    document: Document, table: Table, keys: KeyRing, context: Context
+) -> npt.NDArray[np.uint64]:
     """Return each record's identifier, shape (n,): by record key, or else by position.
 
     Raises
@@ -233,10 +264,9 @@ def record_ids_of(material: Material, keys: KeyRing, context: Context) -> npt.ND
     TableError
         If the record key is not in the table, or is missing or repeated in a row.
     """
-    key = material.document.record_key
-    if key is None:
-        return record_ids_by_position(material.table.rows)
-    return record_ids_by_key(material.table.column(key), keys, context)
+    if document.record_key is None:
+        return record_ids_by_position(table.rows)
+    return record_ids_by_key(table.column(document.record_key), keys, context)
 
 
 def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:

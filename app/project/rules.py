@@ -99,6 +99,7 @@ def apply_rules(
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
     rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    as_in_table = _reason(rules)
     settled = replace(
         document,
         title=document.title if title is None else title,
@@ -108,6 +109,7 @@ def apply_rules(
         recipients=recipients,
         hierarchies=hierarchies,
         generalization=generalization,
+        rows_as_in_table=as_in_table,
     )
     return _spaced(settled, rules)
 
@@ -132,6 +134,18 @@ def _record_key(rules: Section, table: Table) -> str | None:
             column=name,
         )
     return name
+
+
+def _reason(rules: Section) -> str:
+    """Return why rows stay in the table's order; empty where nothing is said of it."""
+    reason = rules.text("rows_as_in_table")
+    if reason is not None and not reason.strip():
+        raise rules.error(
+            "rows_as_in_table",
+            "the reason is empty.",
+            "Say why rows have to stay in the table's order, or remove the line.",
+        )
+    return (reason or "").strip()
 
 
 def _check_format(rules: Section) -> None:

@@ -99,6 +99,8 @@ def _general(document: Document) -> Iterator[str]:
         yield f"record_key = {_text(document.record_key)}"
     if document.level_spacing:
         yield f"level_spacing = {_scalar(document.level_spacing)}"
+    if document.rows_as_in_table:
+        yield f"rows_as_in_table = {_text(document.rows_as_in_table)}"
 
 
 def _column(column: ColumnSpec) -> Iterator[str]:

@@ -85,6 +85,7 @@ def document_to_plain(document: Document) -> dict[str, Any]:
         "generalization": None
         if document.generalization is None
         else _json_to_plain(generalization.to_plain(document.generalization)),
+        "rows_as_in_table": document.rows_as_in_table,
     }
 
 
@@ -120,6 +121,7 @@ def document_from_plain(plain: Mapping[str, Any]) -> Document:
         generalization=None
         if plain.get("generalization") is None
         else generalization.from_plain(_json_from_plain(plain["generalization"])),
+        rows_as_in_table=plain.get("rows_as_in_table", ""),
     )
 
 

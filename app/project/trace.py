@@ -11,6 +11,7 @@ import numpy as np
 
 from app.engine.errors import SfumatoError
 from app.engine.progress import Context
+from app.engine.row_order import Positions
 from app.formats.bundle_reading import Bundle
 from app.project.compare import differing_rows
 from app.project.plan import EntryPlan, plan_release
@@ -46,12 +47,21 @@ class Match:
         The policy entries at the levels of that release; none where nothing was recognised.
     recipient
         Whom that release was made for.
+    ordered_for
+        The release whose keyed order its rows should stand in; None for the table's order.
     """
 
     how: Known
     record: ReleaseRecord | None = None
     plans: tuple[EntryPlan, ...] = ()
     recipient: str = ""
+    ordered_for: str | None = None
+
+    @classmethod
+    def of(cls, how: Known, record: ReleaseRecord) -> Match:
+        """Return a match with a release of the ledger."""
+        ordered_for = None if record.rows_as_in_table else record.release_id
+        return cls(how, record, record.plans, record.recipient, ordered_for)
 
 
 def find_release(
@@ -75,18 +85,20 @@ def find_release(
     """
     for record in reversed(releases):
         if record.digest == bundle.digest:
-            return Match(Known.BY_DIGEST, record, record.plans, record.recipient)
+            return Match.of(Known.BY_DIGEST, record)
     stated = [r for r in releases if r.release_id == bundle.descriptor.release_id]
     if stated:
         alike = [r for r in stated if bundle.descriptor.data_name in r.files]
         record = (alike or stated)[-1]
-        return Match(Known.BY_IDENTIFIER, record, record.plans, record.recipient)
-    by_values = [Match(Known.BY_VALUES, r, r.plans, r.recipient) for r in reversed(releases)]
+        return Match.of(Known.BY_IDENTIFIER, record)
+    by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
     by_key = [
-        Match(Known.BY_KEY, None, plans, recipient) for recipient, plans in _possible(regenerator)
+        Match(Known.BY_KEY, None, plans, recipient, ordered_for)
+        for recipient, plans in _possible(regenerator)
+        for ordered_for in (bundle.descriptor.release_id, None)
     ]
     for candidates in (by_values, by_key):
-        shares = [_differing(bundle, match.plans, regenerator, context) for match in candidates]
+        shares = [_differing(bundle, match, regenerator, context) for match in candidates]
         if shares and min(shares) <= _ALIKE:
             return candidates[int(np.argmin(shares))]
     return Match(Known.NOT_AT_ALL)
@@ -103,18 +115,32 @@ def _possible(regenerator: Regenerator) -> Iterable[tuple[str, tuple[EntryPlan, 
             continue
 
 
-def _differing(
-    bundle: Bundle, plans: Sequence[EntryPlan], regenerator: Regenerator, context: Context
-) -> float:
+def order_of(match: Match, regenerator: Regenerator, rows: Positions) -> Positions:
+    """Return the order in which rows of the table stand in a release, as places in `rows`.
+
+    Raises
+    ------
+    TableError
+        If the record key of then, which decides it, is not in the table.
+    """
+    if match.ordered_for is None:
+        return np.arange(len(rows))
+    known = match.record if match.record is not None else regenerator.document
+    return regenerator.order(match.ordered_for, known.record_key, rows)
+
+
+def _differing(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> float:
     """Return the share of rows in which a bundle's perturbed columns are not a release's."""
+    plans = match.plans
     names = [name for plan in plans for name in plan.attributes]
     if not names or not set(names) <= set(bundle.table.columns):
         return 1.0
     if any(regenerator.obstacle(plan) for plan in plans):
         return 1.0
     rows = min(bundle.table.rows, regenerator.table.rows)
+    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
     differing = np.zeros(rows, dtype=bool)
     for plan in plans:
         for name, made in regenerator.perturbed(plan, context).items():
-            differing |= differing_rows(made.iloc[:rows], bundle.table.frame[name].iloc[:rows])
+            differing |= differing_rows(made.iloc[places], bundle.table.frame[name].iloc[:rows])
     return float(np.mean(differing))

@@ -87,7 +87,7 @@ def verify_bundle(
     match = find_release(bundle, releases, regenerator, Part(context, 0.3, 0.5))
     if match.record is not None and match.record.is_publication:
         part = Part(context, 0.5, 1.0)
-        found = check_publication(bundle, match.record, project.document, table, part)
+        found = check_publication(bundle, match, regenerator, part)
         checks = (
             _check_files(bundle),
             _check_ledger(bundle, match),

@@ -21,7 +21,7 @@ from app.project.plan import EntryPlan
 from app.project.records import ReleaseRecord
 from app.project.regenerate import Regenerator
 from app.project.trace import Match
-from app.project.verify_rows import Comparison, Order, any_rows, describe_difference
+from app.project.verify_rows import Comparison, Order, any_rows
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _check_entry(
     ]
     if comparison.order is Order.OTHER:
         return checks
-    request = regenerator.request(plan, comparison.rows)
+    request = regenerator.request(plan, comparison.places)
     columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
     if outside:
         return [*checks, Check(Sentence("{key}: domain", key=plan.key), False, outside)]
@@ -125,7 +125,7 @@ def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
             False,
             Sentence(
                 "They are not those that the key gives: {difference}.",
-                difference=describe_difference(differing),
+                difference=comparison.describe(differing),
             ),
         )
     return Check(
@@ -186,9 +186,9 @@ def _check_others(
                 "Nobody holds it at another level so far.",
             )
         ]
-    attributes = regenerator.request(plan, comparison.rows).attributes
+    attributes = regenerator.request(plan, comparison.places).attributes
     for other, held in zip(beside, _holders(plan, beside), strict=True):
-        earlier = other.at(slice(comparison.rows))
+        earlier = other.at(comparison.places)
         if earlier.covered is not None and not earlier.covered.any():
             continue  # none of the records that are left of a truncated file
         here = Released(actual.level, _at(actual.columns, earlier.covered))
@@ -199,7 +199,10 @@ def _check_others(
             context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
         )
         made = regenerator.perturbed(rung.plan, part)
-        columns = {name: column.iloc[: comparison.rows] for name, column in made.items()}
+        columns = {
+            name: column.iloc[comparison.places].reset_index(drop=True)
+            for name, column in made.items()
+        }
         who = ", ".join(rung.recipients)
         checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
     return checks

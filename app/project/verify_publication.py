@@ -10,20 +10,20 @@ from app.engine.diversity.checker import verify_publication
 from app.engine.errors import SfumatoError
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context, Part
-from app.engine.table import Table
+from app.engine.row_order import Positions
 from app.engine.wording import Sentence
 from app.formats.bundle_reading import Bundle
 from app.project.compare import all_within, differing_rows
 from app.project.generalization import from_plain
 from app.project.generalizing import Prepared, prepare, published_table
-from app.project.model import Document
 from app.project.publication import hierarchies_digest
-from app.project.records import ReleaseRecord
+from app.project.regenerate import Regenerator
+from app.project.trace import Match, order_of
 from app.project.verify_rows import any_rows, describe_difference
 
 
 def check_publication(
-    bundle: Bundle, record: ReleaseRecord, document: Document, table: Table, context: Context
+    bundle: Bundle, match: Match, regenerator: Regenerator, context: Context
 ) -> tuple[Check, ...]:
     """Check a bundle against the publication that the ledger knows it as.
 
@@ -34,16 +34,17 @@ def check_publication(
     ----------
     bundle
         The bundle.
-    record
-        The publication.
-    document
-        The project's present document: its hierarchies make the table again.
-    table
-        The source table.
+    match
+        The publication of the ledger that it was recognised as.
+    regenerator
+        Knows the source table, the present document, whose hierarchies make the table again,
+        and the order of its rows.
     context
         Progress and cancelling.
     """
-    facts = record.details["generalization"]
+    assert match.record is not None
+    facts = match.record.details["generalization"]
+    document, table = regenerator.document, regenerator.table
     decided = replace(from_plain(facts["decided"]), node=None)
     document = replace(document, generalization=decided)
     try:
@@ -57,12 +58,15 @@ def check_publication(
     context.report(0.6, "Making the table again")
     try:
         publication, _ = published_table(document, table, prepared, tuple(facts["levels"]))
+        rows = publication.rows
+        order = order_of(match, regenerator, rows)
     except SfumatoError as error:
         return (
             *checks,
             Check("Table", False, Sentence("It can't be made again. {error}", error=error)),
         )
-    return (*checks, _check_rows(bundle.table.frame, publication.frame.reset_index(drop=True)))
+    made = publication.frame.take(order).reset_index(drop=True)
+    return (*checks, _check_rows(bundle.table.frame, made, rows[order]))
 
 
 def _check_promises(
@@ -99,8 +103,8 @@ def _check_promises(
     )
 
 
-def _check_rows(found: pd.DataFrame, made: pd.DataFrame) -> Check:
-    """Check the rows against those of the table made again."""
+def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> Check:
+    """Check the rows against those of the table made again, from these rows of the source."""
     title = "Table"
     if list(found.columns) != list(made.columns):
         return Check(title, False, "Its columns are not those that were published.")
@@ -129,6 +133,7 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame) -> Check:
         title,
         False,
         Sentence(
-            "They are not those published: {difference}.", difference=describe_difference(differing)
+            "They are not those published: {difference}.",
+            difference=describe_difference(differing, places[:rows]),
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -12,11 +12,12 @@ import pandas as pd
 from app.engine.columns import Role
 from app.engine.mechanisms.base import Check
 from app.engine.progress import Context
+from app.engine.row_order import Positions
 from app.engine.wording import Sentence
 from app.formats.bundle_reading import Bundle
 from app.project.compare import Rows, all_within, differing_rows
 from app.project.regenerate import Regenerator
-from app.project.trace import Known, Match
+from app.project.trace import Known, Match, order_of
 
 
 class Order(Enum):
@@ -36,6 +37,8 @@ class Comparison:
     ----------
     rows
         How many records were compared, from the first on: those that both have.
+    places
+        The table's row that each of them should show, shape (rows,).
     order
         How the bundle's records stand to those of the release.
     differing
@@ -43,8 +46,13 @@ class Comparison:
     """
 
     rows: int
+    places: Positions
     order: Order
     differing: Mapping[str, Rows]
+
+    def describe(self, differing: Rows) -> str:
+        """Say how many rows differ, and which row of the file, and of the table, is the first."""
+        return describe_difference(differing, self.places)
 
     @property
     def all_alike(self) -> bool:
@@ -56,16 +64,17 @@ def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Con
     """Compare every column of a bundle that has a counterpart, value by value."""
     expected = _expected(bundle, match, regenerator, context)
     rows = min(bundle.table.rows, regenerator.table.rows)
+    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
     differing = {
-        name: differing_rows(column.iloc[:rows], bundle.table.frame[name].iloc[:rows])
+        name: differing_rows(column.iloc[places], bundle.table.frame[name].iloc[:rows])
         for name, column in expected.items()
     }
-    comparison = Comparison(rows, Order.SAME, differing)
+    comparison = Comparison(rows, places, Order.SAME, differing)
     if comparison.all_alike or match.how is Known.NOT_AT_ALL:
         return comparison
     whole = pd.DataFrame(expected, copy=False)
     if all_within(whole, bundle.table.frame[list(expected)]):
-        return Comparison(rows, Order.OTHER, differing)
+        return replace(comparison, order=Order.OTHER)
     return comparison
 
 
@@ -82,17 +91,30 @@ def check_rows(
     )
 
 
-def describe_difference(differing: Rows) -> str:
-    """Say how many rows differ and which is the first; never a value."""
-    count = int(differing.sum())
-    first = int(differing.argmax()) + 1
-    verb = "differs" if count == 1 else "differ"
-    return Sentence(
+def describe_difference(differing: Rows, places: Positions) -> str:
+    """Say how many rows differ and which is the first; never a value.
+
+    Parameters
+    ----------
+    differing
+        The rows of the file that differ, shape (n,).
+    places
+        The table's row that each of them should show, shape (n,).
+    """
+    count, at = int(differing.sum()), int(differing.argmax())
+    words = Sentence(
         "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
         count=count,
         differing=len(differing),
-        verb=verb,
-        first=first,
+        verb="differs" if count == 1 else "differ",
+        first=at + 1,
+    )
+    if places[at] == at:
+        return words
+    return Sentence(
+        "{words}, which is row {record:,} of the source table",
+        words=words,
+        record=int(places[at]) + 1,
     )
 
 
@@ -235,7 +257,7 @@ def _check_unperturbed(
         if name in comparison.differing and comparison.differing[name].any()
     }
     unknown = [name for name in names if name not in comparison.differing]
-    findings = [f"{name}: {describe_difference(rows)}" for name, rows in differing.items()]
+    findings = [f"{name}: {comparison.describe(rows)}" for name, rows in differing.items()]
     findings += [
         Sentence("{name}: it can't be compared with the source table", name=name)
         for name in unknown

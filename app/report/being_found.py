@@ -18,13 +18,14 @@ _ATTACKERS = {
 }
 
 
-def published_promises(asked: tuple[str, ...]) -> Section:
+def published_promises(asked: tuple[str, ...], cautions: tuple[str, ...]) -> Section:
     """Return what is asked of a generalized table that takes the place of releases."""
     return Section(
         "What the published table promises",
         (
             Paragraph("It shows true sensitive values. Every class of people alike keeps:", "lead"),
             Bullets(asked),
+            *([Paragraph("What weakens the promises:"), Bullets(cautions)] if cautions else ()),
             Paragraph("What is not promised:"),
             Bullets(LIMITS),
         ),

@@ -22,7 +22,7 @@ from app.plots.figure import percent
 from app.plots.trust_ladder import LadderData, Rung, build_trust_ladder
 from app.project.byproducts import byproducts_that_remain
 from app.project.form_leaks import form_leak_sentences
-from app.project.guarantee import asked_instead, in_table
+from app.project.guarantee import asked_instead, in_table, row_order_caution
 from app.project.ledger import EntryKind
 from app.project.model import PolicyEntry
 from app.project.plan import EntryPlan
@@ -79,7 +79,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
 
 def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     if instead := asked_instead(material.document):
-        return published_promises(instead)
+        return published_promises(instead, row_order_caution(material.document))
     guarantee = material.guarantee
     trusted = {promise.entry.key: promise for promise in reversed(guarantee.promises)}
     told = [
@@ -124,7 +124,7 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         if document.record_key is None
         else f"Records are told apart by the record key {document.record_key}."
     )
-    blocks: list[Block] = [Paragraph(f"{records} {told}")]
+    blocks: list[Block] = [Paragraph(f"{records} {told} {_row_order(material, options)}")]
     if source is not None and options.internal:
         blocks.append(Paragraph(f"Source: {source.path}. SHA-256 {source.digest}.", "note"))
     entries = {name: entry for entry in document.policy for name in entry.attributes}
@@ -140,6 +140,15 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     )
     blocks.append(Grid(("Column", "Role", "In a release"), rows))
     return Section("The table", tuple(blocks))
+
+
+def _row_order(material: ReportMaterial, options: ReportOptions) -> str:
+    """Say in which order rows leave, and for those in the house why."""
+    reason = material.document.rows_as_in_table
+    if not reason:
+        return "Every release leaves in a random order of its own."
+    why = f" The custodian's reason: {reason}" if options.internal else ""
+    return f"Releases leave in its order.{why}"
 
 
 def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions) -> Section:
@@ -283,12 +292,13 @@ def _releases(material: ReportMaterial, options: ReportOptions) -> Section:
             record.recipient,
             record.format_name,
             _levels_of(material, record),
+            "as in the table" if record.rows_as_in_table else "its own",
             record.state.value,
         )
         for record in counted
     )
     blocks: list[Block] = [
-        Grid(("Recorded", "Recipient", "Format", "Levels", "State"), rows),
+        Grid(("Recorded", "Recipient", "Format", "Levels", "Order of rows", "State"), rows),
         Paragraph("Digests of the files (SHA-256):"),
         Grid(("Recipient", "File", "SHA-256"), tuple(_files(counted, options))),
     ]

@@ -24,6 +24,7 @@ from app.project.guarantee import (
     asked_instead,
     guarantee_of,
     in_table,
+    row_order_caution,
 )
 from app.ui.records import releases_of
 from app.ui.session import Session
@@ -129,7 +130,7 @@ class GuaranteeCard(QFrame):
         if session.table is None and session.document.columns:
             found = Guarantee((), "", (self.tr("Open the project's table."),))
         elif instead := asked_instead(session.document):
-            found = Guarantee((), "", (), (), instead)
+            found = Guarantee((), "", (), row_order_caution(session.document), instead)
         else:
             found = guarantee_of(session.document, attributes, releases_of(session))
         if found == self._shown:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pandas as pd
 import pytest
 
 from app.commands.base import ExitCode
 from app.engine.retention_matrix import uniform_matrix
-from tests.project.making import ILLNESSES, table
+from app.project.store import ProjectFile
+from tests.project.making import ILLNESSES, PASSPHRASE, table
+from tests.row_order import in_table_order
 
 
 def weigh(line, *more):
@@ -17,9 +18,10 @@ def weigh(line, *more):
 
 
 def file_of(line, name):
+    """The illnesses in a recipient's file, in the table's order."""
     [bundle] = [path for path in line.bundles() if name in path.name]
-    [path] = bundle.glob("*.csv")
-    return pd.read_csv(path)["illness"]
+    with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
+        return in_table_order(project, bundle, table())["illness"]
 
 
 def test_the_figures_are_those_of_the_file_that_was_handed_out(released):

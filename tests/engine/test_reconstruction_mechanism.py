@@ -73,7 +73,9 @@ def test_a_release_of_other_groups_is_found_out(column):
 def test_a_part_of_the_rows_is_checked_as_far_as_it_goes(column):
     release = released(MECHANISM, request_for(column, settings(column), 0.5))
     part = Released(0.5, {"Disease": release.columns["Disease"].iloc[:500]})
-    checks = MECHANISM.check_release(request_for(column.first(500), settings(column), 0.5), part)
+    checks = MECHANISM.check_release(
+        request_for(column.at(slice(500)), settings(column), 0.5), part
+    )
     assert all(check.holds for check in checks)
 
 

@@ -11,13 +11,13 @@ import pandas as pd
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
 from app.engine.progress import Silent
 from app.engine.table import Table, encode_column
-from app.formats.bundle_reading import read_bundle
 from app.formats.reading import detect_options
 from app.project.adopted_files import BY_KEY, AdoptedFile, Match, adopted_files
 from app.project.adoption_examination import Claim, Examination, adopt, examine
 from app.project.model import Document, PolicyEntry, Recipient, Source
 from app.project.release import make_release
 from app.project.store import ProjectFile
+from tests.row_order import in_table_order
 
 ILLNESSES = ("asthma", "cold", "flu", "gout", "measles")
 ROWS = 3_000
@@ -126,6 +126,6 @@ def released(
     shown = {}
     for name in recipients:
         outcome = make_release(project, table, name, folder, "csv", Silent())
-        column = read_bundle(outcome.path, Silent()).table.frame["illness"]
+        column = in_table_order(project, outcome.path, table)["illness"]
         shown[outcome.record.plans[0].level] = codes(column)
     return shown

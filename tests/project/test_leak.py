@@ -11,6 +11,7 @@ from app.engine.table import Table
 from app.project.errors import NotTraceable
 from app.project.leak import LeakReport, read_leak, trace_file
 from tests.project.verifying import SECRETS, a_document, a_table, new_project, release
+from tests.row_order import order_of
 
 
 @pytest.fixture
@@ -23,6 +24,11 @@ def rows_of(path, count, seed, columns=None):
     frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
     chosen = frame.iloc[np.random.default_rng(seed).permutation(len(frame))[:count]]
     return chosen if columns is None else chosen[columns]
+
+
+def true_rows(project, path):
+    """The table's rows in the order of a bundle."""
+    return a_table().frame.iloc[order_of(project, path, a_table())].reset_index(drop=True)
 
 
 def trace(project, frame) -> LeakReport:
@@ -79,7 +85,7 @@ def test_the_same_table_perturbed_with_another_key_is_put_down_to_nobody(project
 def test_the_table_itself_is_told_from_the_release_of_the_most_trusted(project, tmp_path):
     path = release(project, tmp_path / "out", "Clinic A")
     frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
-    frame[["illness", "work"]] = a_table().frame[["illness", "work"]]
+    frame[["illness", "work"]] = true_rows(project, path)[["illness", "work"]]
     report = trace(project, frame.sample(300, random_state=1))
     assert sources(report) == []
     assert report.verdict == (
@@ -90,7 +96,7 @@ def test_the_table_itself_is_told_from_the_release_of_the_most_trusted(project, 
 def test_rows_of_the_table_among_those_of_a_release_accuse_nobody_else(project, tmp_path):
     path = release(project, tmp_path / "out", "Institute B")
     frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
-    true = frame.assign(**a_table().frame[["illness", "work"]])
+    true = frame.assign(**true_rows(project, path)[["illness", "work"]])
     report = trace(project, pd.concat([frame[:300], true[300:600]]))
     assert sources(report) == ["Institute B"]
     assert report.traced.altered > 0.3

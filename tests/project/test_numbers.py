@@ -32,6 +32,7 @@ from tests.project.numbers import (
     release,
     verify,
 )
+from tests.row_order import in_table_order
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_every_format_keeps_released_numbers_to_the_last_bit(tmp_path, project, 
         project.keys,
         Silent(),
     )
-    read = read_bundle(path).table.frame
+    read = in_table_order(project, path, table)
     for name in TOGETHER:
         exact = made[name].to_numpy(np.float64, na_value=np.nan)
         assert np.array_equal(exact, read[name].to_numpy(np.float64), equal_nan=True)

@@ -49,7 +49,7 @@ def test_planned_releases_are_weighed_with_the_noise_that_will_fall():
     assert [one.holder for one in held] == ["Clinic A", "Institute B"]
     report = weigh_held(regenerator, held, Silent())
     assert not report.released
-    request = regenerator.request(held[0].plan, table.rows)
+    request = regenerator.request(held[0].plan)
     shares = request.columns[0].attribute.frequencies
     beliefs = uniform_matrix(0.6, 5).posterior(shares)
     true = request.columns[0].values

@@ -28,6 +28,7 @@ from tests.project.making import (
     reopened,
     table,
 )
+from tests.row_order import in_table_order
 
 
 @pytest.fixture
@@ -79,7 +80,8 @@ def test_a_bundle_stands_under_its_name_and_the_ledger_has_it(project, out):
 
 
 def test_what_is_released_is_the_table_without_who_it_is_about(project, out):
-    frame = released_csv(release(project, out))
+    outcome = release(project, out)
+    frame = in_table_order(project, outcome.path, table())
     assert list(frame.columns) == ["sex", "illness"]
     assert frame["sex"].tolist() == table().frame["sex"].tolist()
     assert set(frame["illness"]) <= set(ILLNESSES)

@@ -25,6 +25,7 @@ from tests.project.making import (
     new_project,
     table,
 )
+from tests.row_order import in_table_order
 
 
 @pytest.fixture
@@ -112,10 +113,10 @@ def test_another_sheet_of_the_same_file_is_another_table(project, out):
 def test_records_told_apart_by_a_key_may_come_in_a_new_edition(tmp_path, out):
     keyed = document(record_key="person")
     with new_project(tmp_path, keyed) as project:
-        first = released_csv(release(project, out))
+        first = in_table_order(project, release(project, out).path, table())
         turned = Table(table().frame.iloc[::-1].reset_index(drop=True))
         project.save_document(other_source(keyed))
-        second = released_csv(release(project, out, given=turned))
+        second = in_table_order(project, release(project, out, given=turned).path, turned)
     assert second["illness"].tolist() == first["illness"].tolist()[::-1]
 
 

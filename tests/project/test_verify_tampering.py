@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,6 +22,7 @@ from tests.project.verifying import (
     swap,
     verify,
 )
+from tests.row_order import order_of
 
 
 @pytest.fixture
@@ -37,8 +39,10 @@ def test_one_altered_value_is_found_by_its_row(project, tmp_path):
     assert set(found) == {"Files", "Ledger", "illness: values"}
     assert "Not as datapackage.json states: data.csv" in found["Files"]
     assert "not as released: data.csv" in found["Ledger"]
+    record = order_of(project, path, a_table())[7] + 1
     assert found["illness: values"] == (
-        "They are not those that the key gives: 1 of 900 rows differs, first in row 8."
+        "They are not those that the key gives: 1 of 900 rows differs, first in row 8, which is"
+        f" row {record} of the source table."
     )
     assert report.recipient == "Clinic A"
 
@@ -63,7 +67,9 @@ def test_an_altered_readme_is_named_and_the_values_still_hold(project, tmp_path)
 
 def test_an_altered_unperturbed_column_is_named(project, tmp_path):
     path = release(project, tmp_path / "out")
-    edit(path, lambda rows: swap(swap(rows, 3, "00002", "99999"), 9, "00008", ""))
+    order = order_of(project, path, a_table())
+    third, ninth = (a_table().frame["zip"].iloc[order[row]] for row in (2, 8))
+    edit(path, lambda rows: swap(swap(rows, 3, third, "99999"), 9, ninth, ""))
     found = failed(verify(project, path))
     assert set(found) == {"Files", "Ledger", "Unperturbed columns"}
     assert "zip: 2 of 900 rows differ, first in row 3" in found["Unperturbed columns"]
@@ -71,7 +77,7 @@ def test_an_altered_unperturbed_column_is_named(project, tmp_path):
 
 def test_true_values_instead_of_released_ones_are_found(project, tmp_path):
     path = release(project, tmp_path / "out")
-    truth = a_table().frame["illness"].astype(str)
+    truth = a_table().frame["illness"].astype(str).iloc[order_of(project, path, a_table())]
 
     def restore(rows: list[str]) -> list[str]:
         return [
@@ -139,6 +145,15 @@ def test_another_order_is_told_as_such(project, tmp_path):
     assert set(found) == {"Ledger", "Records", "illness: values", "work: values"}
     assert "in another order" in found["Records"]
     assert "in other places" in found["illness: values"]
+
+
+def test_the_table_s_order_is_told_as_another_one(project, tmp_path):
+    path = release(project, tmp_path / "out")
+    order = order_of(project, path, a_table())
+    edit(path, lambda rows: [rows[place] for place in np.argsort(order)], vouch=True)
+    found = failed(verify(project, path))
+    assert set(found) == {"Ledger", "Records", "illness: values", "work: values"}
+    assert "in another order" in found["Records"]
 
 
 def test_a_bundle_of_another_project_is_told(project, tmp_path):

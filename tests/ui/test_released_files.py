@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
@@ -12,6 +11,7 @@ from app.engine.progress import Silent
 from app.engine.retention_matrix import uniform_matrix
 from app.project.release import make_release
 from app.ui.panels.audit.pages.coalition import CoalitionPage
+from tests.row_order import in_table_order
 from tests.ui.clinic import DISEASES, open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -45,7 +45,7 @@ def beliefs_of(page, outcome, level):
     """What Bayes' rule gives to each record's true value, from the file itself."""
     true = page.session.table.frame["disease"]
     shares = true.value_counts(normalize=True).reindex(DISEASES).to_numpy()
-    seen = pd.read_csv(outcome.path / "data.csv", keep_default_na=False)["disease"]
+    seen = in_table_order(page.session.project, outcome.path, page.session.table)["disease"]
     beliefs = uniform_matrix(level, 4).posterior(shares)
     pairs = zip(seen, true, strict=True)
     return [beliefs[DISEASES.index(one), DISEASES.index(other)] for one, other in pairs]

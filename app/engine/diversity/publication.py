@@ -75,7 +75,7 @@ class Publication:
     Parameters
     ----------
     frame
-        The rows in the table's order; their index is the position in the source table.
+        The rows in the table's order.
     node
         The level of each quasi-identifier.
     classes
@@ -88,6 +88,13 @@ class Publication:
     node: Node
     classes: EquivalenceClasses = field(repr=False)
     suppressed: Suppressed
+
+    @property
+    def rows(self) -> IntArray:
+        """The source table's row that each row of the frame shows, shape (len(frame),)."""
+        if self.suppressed is Suppressed.DROPPED:
+            return np.flatnonzero(self.classes.kept_rows)
+        return np.arange(len(self.frame))
 
 
 def equivalence_classes(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.engine.columns import Codes, Kind
-from app.engine.table import Attribute, EncodedColumn
+from app.engine.table import Attribute, EncodedColumn, Rows
 
 if TYPE_CHECKING:
     from app.engine.intervals import VarianceLaw
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
-
-Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
-"""Some rows: a slice, flags, or positions."""
 
 Statement = Mapping[str, float]
 """A trust level as the custodian states it, e.g. ``{"epsilon": 2.0}`` or
@@ -198,10 +195,13 @@ class ReleaseRequest:
         return self.at(slice(record, record + 1))
 
     def at(self, rows: Rows) -> ReleaseRequest:
-        """Return it for some records; not where groups are needed, whose releases hang together."""
+        """Return it for some records, or all in another order.
+
+        Where groups are needed, only all records have them: their releases hang together.
+        """
         return replace(
             self,
-            columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),
+            columns=tuple(column.at(rows) for column in self.columns),
             record_ids=self.record_ids[rows],
             adopted=tuple(one.at(rows) for one in self.adopted),
         )
