@@ -49,7 +49,7 @@ WITHOUT_INVERSE = {
 }
 
 
-def bundle(folder, mechanism, settings, level=1.0):
+def bundle(folder, mechanism, settings, level=1.0, format_name="csv"):
     """Write a bundle with one perturbed column; return the released column and its attribute."""
     counts = np.round(np.array(SHARES) * ROWS).astype(int)
     truth = Table(pd.DataFrame({"disease": pd.Series(np.repeat(VALUES, counts), dtype="str")}))
@@ -63,7 +63,7 @@ def bundle(folder, mechanism, settings, level=1.0):
         columns=(spec,),
         perturbations=(facts,),
     )
-    write_bundle(contents, folder, "csv", Silent())
+    write_bundle(contents, folder, format_name, Silent())
     return released, attribute, level
 
 
@@ -85,10 +85,16 @@ def test_the_python_code_gives_the_engines_estimates_and_intervals(tmp_path, nam
     assert (off <= 2 * 1.96 * printed["standard_error"]).all()
 
 
-@pytest.mark.parametrize("name", {**REGULAR, **WITHOUT_INVERSE})
-def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        *((name, "csv") for name in {**REGULAR, **WITHOUT_INVERSE}),
+        *((name, other) for name in ("finegrain", "matrix") for other in ("sav", "dta")),
+    ],
+)
+def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, name, format_name):
     mechanism, settings = {**REGULAR, **WITHOUT_INVERSE}[name]
-    bundle(tmp_path, mechanism, settings)
+    bundle(tmp_path, mechanism, settings, format_name=format_name)
     (found,) = run_r(tmp_path)
     (printed,) = run_python(tmp_path)
     names = [column for column in NAMES_OF_ESTIMATES if column in printed]

@@ -60,7 +60,7 @@ def run_python(folder: Path) -> list[pd.DataFrame]:
     return [pd.read_fwf(io.StringIO(table)) for table in tables]
 
 
-def run_r(folder: Path, setup: str = "") -> list[pd.DataFrame]:
+def run_r(folder: Path, last: str = "") -> list[pd.DataFrame]:
     """Run all R of a bundle's README in a clean process; return what its estimates are.
 
     Skipped where R is not installed (`CI=true installer/test` installs it on Debian).
@@ -70,10 +70,10 @@ def run_r(folder: Path, setup: str = "") -> list[pd.DataFrame]:
     if not has_r_packages(*needed):
         pytest.skip(f"R with {' and '.join(needed)} is not installed")
     written = [
-        f'{block}\nwrite.csv(estimate(data), "out{place}.csv", row.names = FALSE)\n'
+        f'{block}\n{last}\nwrite.csv(estimate(data), "out{place}.csv", row.names = FALSE)\n'
         for place, block in enumerate(blocks[1:])
     ]
-    script = "options(warn = 2)\n" + blocks[0] + setup + "".join(written)
+    script = "options(warn = 2)\n" + blocks[0] + "".join(written)
     (folder / "code.R").write_text(script, encoding="utf-8")
     done = subprocess.run(
         [str(RSCRIPT), "--vanilla", "code.R"],

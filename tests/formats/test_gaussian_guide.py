@@ -87,6 +87,15 @@ def test_the_python_code_gives_the_engines_means_and_spreads(tmp_path, format_na
     assert (printed["high"] > truth).all()
 
 
+def test_the_r_code_gives_the_regression_that_the_python_code_gives(tmp_path):
+    bundle(tmp_path, more=True)
+    outcome, *_ = run_python(tmp_path)
+    asked = 'estimate <- function(data) regression(data, "income", c("age", "hours"))'
+    (found,) = run_r(tmp_path, last=asked)
+    names = ["estimate", "standard_error"]
+    assert found[names].to_numpy() == pytest.approx(outcome[names].to_numpy(), abs=1e-5)
+
+
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_r_code_gives_the_means_that_the_python_code_gives(tmp_path, format_name):
     bundle(tmp_path, format_name)
