@@ -15,6 +15,7 @@ from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, R
 from app.engine.errors import SfumatoError
 from app.engine.hierarchy import recipe_from_dict
 from app.project import generalization
+from app.project.checked_types import check_types
 from app.project.errors import DamagedProject
 from app.project.model import Document, PolicyEntry, Recipient, Source
 
@@ -44,13 +45,18 @@ def document_from_json(text: str) -> Document:
         If the text is not a document.
     """
     try:
-        return document_from_plain(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError, SfumatoError) as error:
+        document = document_from_plain(json.loads(text))
+        check_types(document, Document)
+    except (
+        *(ValueError, KeyError, TypeError, AttributeError, IndexError),
+        *(OverflowError, RecursionError, SfumatoError),
+    ) as error:
         raise DamagedProject(
             "The project's document can't be read ({kind}).",
             "The file was damaged or changed; use a copy of it from before.",
             kind=type(error).__name__,
         ) from None
+    return document
 
 
 def document_to_plain(document: Document) -> dict[str, Any]:

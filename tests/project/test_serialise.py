@@ -11,6 +11,7 @@ from app.project.errors import DamagedProject
 from app.project.model import Document, PolicyEntry
 from app.project.serialise import canonical_json, document_from_json, document_to_json
 from tests.project.documents import documents
+from tests.project.making import document as a_document
 
 
 @settings(deadline=None, max_examples=60)
@@ -50,6 +51,44 @@ def test_the_canonical_text_does_not_depend_on_the_order_of_keys():
     "text", ["", "[]", "{}", "null", '{"title": 1}', '{"columns": [{"role": "emperor"}]}']
 )
 def test_another_text_is_damage_and_not_a_crash(text):
+    with pytest.raises(DamagedProject, match="document"):
+        document_from_json(text)
+
+
+def places_in(value, place=()):
+    """Give the way to every value inside of a JSON value."""
+    named = dict(enumerate(value)) if isinstance(value, list) else value
+    for key, inner in named.items() if isinstance(named, dict) else ():
+        yield (*place, key)
+        yield from places_in(inner, (*place, key))
+
+
+WRONG = (None, 7, 1.5, True, "x", [], {}, [[]], {"a": 1}, -1, 1e300, [1], ["a"], [None], {"a": []})
+
+
+def test_whatever_stands_anywhere_in_a_document_it_is_damage_or_a_document_of_its_types():
+    text = document_to_json(a_document())
+    refused = 0
+    for place in places_in(json.loads(text)):
+        for wrong in WRONG:
+            plain = inner = json.loads(text)
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = wrong
+            try:
+                found = document_from_json(json.dumps(plain))
+            except DamagedProject:
+                refused += 1
+            else:
+                assert document_from_json(document_to_json(found)) == found
+    assert refused > 500
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"title":' * 50_000, '{"level_spacing": 1' + "0" * 5000 + "}", "\0", "7"],
+)
+def test_a_text_that_breaks_readers_of_json_is_damage(text):
     with pytest.raises(DamagedProject, match="document"):
         document_from_json(text)
 
