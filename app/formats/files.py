@@ -14,7 +14,7 @@ from typing import Final
 
 from app.engine.progress import Context
 from app.engine.wording import Sentence
-from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError
+from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError, TooLarge
 
 _PIECE: Final = 4 << 20
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -69,6 +69,12 @@ def opening(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise refusal_to_read(error, path) from None
+    except MemoryError:
+        raise TooLarge(
+            "There is not enough memory to read {file}.",
+            "Close other programs, or read it on a machine with more memory.",
+            file=path.name,
+        ) from None
 
 
 def _check_regular(path: Path) -> None:

@@ -9,9 +9,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from app.engine.progress import Silent
 from app.engine.table import Table
-from app.formats.errors import BadHeader, BadOptions, BadValue, EmptyFile, UnsupportedColumn
+from app.formats import limits
+from app.formats.errors import (
+    BadHeader,
+    BadOptions,
+    BadValue,
+    EmptyFile,
+    TooLarge,
+    UnsupportedColumn,
+    WrongEncoding,
+)
 from app.formats.options import BadValues, ColumnType
+from app.formats.reading import read_file
 from tests.formats.reading import plain, read, write
 
 
@@ -125,7 +136,44 @@ def test_pandas_reads_the_types_that_were_written(tmp_path):
             "s": pd.Series(["007", None], dtype="str"),
         }
     )
-    pd.testing.assert_frame_equal(pd.read_parquet(write(frame, tmp_path / "t.parquet")), frame)
+    found = pd.read_parquet(write(frame, tmp_path / "t.parquet"))
+    # pandas has no type of days without a time, so it gives a date field back as dates.
+    assert plain(found["d"]) == [dt.date(2024, 1, 1), None]
+    found["d"] = pd.to_datetime(found["d"]).astype("datetime64[us]")
+    pd.testing.assert_frame_equal(found, frame)
+
+
+def test_days_are_written_as_dates_and_moments_as_moments(tmp_path):
+    days = pd.Series(pd.array(["2024-01-01", None], dtype="datetime64[us]"))
+    moments = pd.Series(pd.array(["2024-01-01T10:00", "2024-01-02"], dtype="datetime64[us]"))
+    frame = pd.DataFrame({"d": days, "m": moments, "c": days.astype("category")})
+    path = write(frame, tmp_path / "t.parquet")
+    assert [str(kind) for kind in pq.read_schema(path).types] == [
+        *("date32[day]", "timestamp[us]", "date32[day]")
+    ]
+    found = read(path).table.frame
+    pd.testing.assert_frame_equal(found, frame.assign(c=days))
+
+
+@pytest.mark.parametrize("kind", ["plain", "dictionary"])
+def test_texts_that_are_no_utf8_are_told_by_their_column(tmp_path, kind):
+    values = pa.array([b"ab", b"\xff\xfe"], pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 2, values.buffers())
+    if kind == "dictionary":
+        broken = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), broken)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"city": broken}), path, store_schema=True)
+    with pytest.raises(WrongEncoding, match="Column city holds texts that are not in UTF-8"):
+        read(path)
+
+
+def test_a_file_that_states_too_many_cells_is_refused_and_read_if_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_CELLS", 1_000)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": pa.nulls(1_001, pa.int64())}), path)
+    with pytest.raises(TooLarge, match="states 1,001 rows of 1 columns") as caught:
+        read(path)
+    assert read_file(path, caught.value.ways[0].options, Silent()).table.rows == 1_001
 
 
 def test_a_fixed_type_is_used(tmp_path):

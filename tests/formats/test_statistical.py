@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pyreadstat
@@ -268,6 +270,28 @@ def test_dates_of_stata_are_dates_in_every_format(tmp_path, shown, number, momen
         pd.DataFrame({"x": [float(number), np.nan]}), path, variable_format={"x": shown}
     )
     assert read(path).table.frame["x"][0] == pd.Timestamp(moment)
+
+
+@pytest.mark.parametrize(
+    ("ending", "formats"),
+    [(".sav", {"d": "DATE11", "m": "DATETIME23.2"}), (".dta", {"d": "%td", "m": "%tc"})],
+)
+def test_days_and_moments_are_written_so_that_the_library_itself_knows_them(
+    tmp_path, ending, formats
+):
+    """The SPSS formats are of those that pyreadstat has known in every version."""
+    frame = pd.DataFrame(
+        {
+            "d": pd.to_datetime(["2024-02-29", "1950-01-01"]),
+            "m": pd.to_datetime(["2024-02-29T10:30:15.250", "1950-01-01T23:59:59.000"]),
+        }
+    )
+    path = write(frame, tmp_path / f"t{ending}")
+    load = pyreadstat.read_sav if ending == ".sav" else pyreadstat.read_dta
+    found, described = load(path)
+    assert described.original_variable_types == formats
+    assert found["d"].tolist() == [dt.date(2024, 2, 29), dt.date(1950, 1, 1)]
+    assert found["m"].tolist() == frame["m"].tolist()
 
 
 @pytest.mark.parametrize("version", [8, 10, 12, 13, 14, 15])

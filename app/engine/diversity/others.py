@@ -169,12 +169,16 @@ def unknown_values(other: OtherTable, values: Sequence[Value]) -> list[Value]:
 
 
 def propose_spelling(other: OtherTable, values: Sequence[Value]) -> dict[Value, Value]:
-    """Return which of our values a holder's unknown ones are but for case, blanks and type."""
-    ours: dict[str, Value] = {}
+    """Return which of our values a holder's unknown ones are but for case, blanks and type.
+
+    Where two of ours differ in no more than that, neither is meant for certain.
+    """
+    ours: dict[str, list[Value]] = {}
     for value in values:
-        ours.setdefault(str(value).strip().casefold(), value)
+        ours.setdefault(str(value).strip().casefold(), []).append(value)
     texts = {value: str(value).strip().casefold() for value in unknown_values(other, values)}
-    return {value: ours[text] for value, text in texts.items() if text in ours}
+    found = {value: ours.get(text, []) for value, text in texts.items()}
+    return {value: meant[0] for value, meant in found.items() if len(meant) == 1}
 
 
 def minimal_sets(holders: Sequence[HolderClasses], size: int) -> SetArray:
@@ -235,8 +239,9 @@ def _sensitive_codes(other: OtherTable, values: Sequence[Value]) -> IntArray:
     """Return the code that each row's sensitive value has in our domain."""
     positions, uniques = factorize(_column(other, other.sensitive))
     ours = {value: code for code, value in enumerate(values)}
-    known = [ours.get(other.spelling.get(plain(v), plain(v)), -1) for v in uniques]
-    missing = ours.get(other.spelling.get(None), -1)
+    spelling = {**propose_spelling(other, values), **other.spelling}
+    known = [ours.get(spelling.get(plain(v), plain(v)), -1) for v in uniques]
+    missing = ours.get(spelling.get(None), -1)
     codes: IntArray = np.array([*known, missing], dtype=np.intp)[positions]
     strange = codes < 0
     if strange.any():

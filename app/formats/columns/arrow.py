@@ -70,6 +70,17 @@ class ArrowColumn:
         return array
 
 
+def precision(values: pd.Series) -> str:
+    """Return the unit that a column of moments needs; empty where none has a time of day."""
+    known = values.dropna()
+    if bool((known == known.dt.normalize()).all()):
+        return ""
+    for unit in ("s", "ms", "us"):
+        if bool((known == known.dt.floor(unit)).all()):
+            return unit
+    return "ns"
+
+
 def _type_of(values: pd.Series | pd.Index, name: str) -> pa.DataType:
     dtype = values.dtype
     if pd.api.types.is_bool_dtype(dtype):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from app.formats.columns.buffers import MaskedBuffer
 from app.formats.columns.texts import TextBuffer
-from app.formats.errors import UnsupportedColumn
+from app.formats.errors import UnsupportedColumn, WrongEncoding
 
 _EXACT_DIGITS: Final = 15
 """A decimal number of 64 bits gives back any number of so many digits."""
@@ -94,6 +94,7 @@ class NativeColumn:
             values = values.dictionary_decode()
         plain = values.cast(self._target)
         if self._texts is not None:
+            self._check_texts(plain)
             self._texts.add(plain)
             return
         assert self._numbers is not None
@@ -104,6 +105,20 @@ class NativeColumn:
             numbers.to_numpy(zero_copy_only=False),
             missing.to_numpy(zero_copy_only=False) if some else None,
         )
+
+    def _check_texts(self, texts: pa.Array) -> None:
+        """Refuse bytes that are no texts, which some programs write as such."""
+        broken = False
+        try:
+            texts.validate(full=True)
+        except pa.ArrowInvalid:
+            broken = True
+        if broken:
+            raise WrongEncoding(
+                "Column {column} holds texts that are not in UTF-8, as the file says they are.",
+                "Write the file again with its texts in UTF-8, or drop the column.",
+                column=self.name,
+            )
 
     def finish(self) -> pd.Series:
         """Return the column."""

@@ -14,7 +14,7 @@ import pyarrow.csv
 from app.engine.progress import Context
 from app.engine.table import Table
 from app.formats.base import WriteResult
-from app.formats.columns.arrow import ArrowColumn
+from app.formats.columns.arrow import ArrowColumn, precision
 
 _ROWS: Final = 1 << 17
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
@@ -62,7 +62,7 @@ class _CsvColumn:
         self._quoted = alone and self._source.has_missing
         self.type = self._source.type
         if pa.types.is_timestamp(self.type):
-            self._moment = _precision(self._source.values)
+            self._moment = precision(self._source.values)
             self.type = pa.string() if self._moment else pa.date32()
         elif pa.types.is_floating(self.type):
             values = self._source.values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -82,14 +82,3 @@ class _CsvColumn:
         if self._infinite:
             array = pc.replace_substring(array, "inf", "INF")
         return array.fill_null("") if self._quoted else array
-
-
-def _precision(values: pd.Series) -> str:
-    """Return the unit that a column of moments needs; empty where none has a time of day."""
-    known = values.dropna()
-    if bool((known == known.dt.normalize()).all()):
-        return ""
-    for unit in ("s", "ms", "us"):
-        if bool((known == known.dt.floor(unit)).all()):
-            return unit
-    return "ns"

@@ -19,8 +19,10 @@ from app.engine.progress import Context, Part, Silent
 from app.engine.table import Table
 from app.formats.base import ReadResult
 from app.formats.columns.buffers import Buffer, series_of
+from app.formats.columns.names import usable_names
 from app.formats.columns.texts import TextBuffer
 from app.formats.errors import DamagedFile, EmptyFile
+from app.formats.limits import refuse_many_cells
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Package
 from app.formats.statistical.progress import WatchedFile
@@ -82,7 +84,10 @@ def read_statistical(
         If it has no records.
     """
     described = _described(path, package, options, context, label_sets or {})
+    usable_names(described.names)
     total = described.rows
+    if rows is None and total is not None:
+        refuse_many_cells(path, total, len(described.names), options)
     if rows is not None:
         total = rows if total is None else min(rows, total)
     columns = [

@@ -17,11 +17,12 @@ from app.engine.progress import Context, Silent
 from app.engine.table import Table
 from app.engine.wording import Sentence
 from app.formats.base import ReadResult, TableFormat, WriteResult
-from app.formats.columns.arrow import ArrowColumn
+from app.formats.columns.arrow import ArrowColumn, precision
 from app.formats.columns.names import usable_names
 from app.formats.columns.native import NativeColumn
 from app.formats.columns.retyping import with_fixed_types
 from app.formats.errors import DamagedFile, EmptyFile
+from app.formats.limits import refuse_many_cells
 from app.formats.options import ReadOptions
 
 _ROWS: Final = 1 << 17
@@ -35,6 +36,7 @@ class _Parquet(TableFormat):
     title = "Parquet"
     extensions = (".parquet", ".pq")
     order = 20
+    reading_options = frozenset({"column_types", "bad_values", "any_size"})
     can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
@@ -44,14 +46,16 @@ class _Parquet(TableFormat):
         return ReadOptions(format=self.name)
 
     def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        shown = with_fixed_types(_read(path, Silent(), rows), options.tolerant())
+        shown = with_fixed_types(_read(path, options, Silent(), rows), options.tolerant())
         return shown.table
 
     def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        return with_fixed_types(_read(path, context, None), options)
+        return with_fixed_types(_read(path, options, context, None), options)
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:
         """Write a table; the same table gives the same bytes.
+
+        Days without a time of day are written as dates.
 
         Categories that are ordered keep their order and those that no row has; of others only
         what occurs is written.
@@ -80,23 +84,26 @@ class _ParquetColumn:
         self._source = ArrowColumn(name, series)
         self._codes = self._codes and self._source.type == pa.string()
         self.type = self._source.type
+        if pa.types.is_timestamp(self.type) and not precision(self._source.values):
+            self.type = pa.date32()
         if self._codes:
             self._distinct = pa.array(series.cat.categories.to_list(), type=pa.string())
             self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
 
     def block(self, rows: slice) -> pa.Array:
         if not self._codes:
-            return self._source.block(rows)
+            return self._source.block(rows).cast(self.type)
         codes = self._source.series.iloc[rows].cat.codes.to_numpy().astype("int32")
         return pa.DictionaryArray.from_arrays(
             pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
         )
 
 
-def _read(path: Path, context: Context, rows: int | None) -> ReadResult:
+def _read(path: Path, options: ReadOptions, context: Context, rows: int | None) -> ReadResult:
     with _understood(path), pa.parquet.ParquetFile(path, memory_map=False) as file:
         schema = file.schema_arrow
         total = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
+        refuse_many_cells(path, total, len(schema), options)
         if not total or not len(schema):
             raise EmptyFile(
                 "{file} has no records.", "Choose a file with at least one.", file=path.name
@@ -114,6 +121,8 @@ def _read(path: Path, context: Context, rows: int | None) -> ReadResult:
             context.report(done / total, Sentence("Reading {path}", path=path.name))
             if done >= total:
                 break
+        if done < total:
+            raise pa.ArrowInvalid
     frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
     return ReadResult(Table(frame, *_labels(schema.metadata or {})))
 
@@ -123,7 +132,7 @@ def _understood(path: Path) -> Iterator[None]:
     """Say what Arrow's complaints mean, without the values they may quote."""
     try:
         yield
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeError):
         damaged = True
     except OSError as error:
         if error.errno is not None:

@@ -46,6 +46,7 @@ class _Sas(TableFormat):
     title = "SAS"
     extensions = (".sas7bdat",)
     order = 60
+    reading_options = frozenset({"column_types", "bad_values", "any_size"})
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith(_MAGIC)
@@ -77,7 +78,7 @@ def _catalog_labels(path: Path) -> dict[str, dict[Any, str]]:
     if not is_file(catalog):
         return {}
     found = None
-    with suppress(pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+    with suppress(pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OverflowError):
         _, found = pyreadstat.read_sas7bcat(catalog, output_format="dict")
     if found is None:
         raise DamagedFile(

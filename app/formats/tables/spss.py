@@ -52,7 +52,8 @@ _RULES: Final = WriteRules(
     whole_format="F20.0",
     decimal_format="F20.6",
     date_format="DATE11",
-    moment_format="DATETIME23.3",
+    # One of those that every version of the libraries for R and Python knows as a moment.
+    moment_format="DATETIME23.2",
 )
 _TIME_AT: Final = 92
 _TIME: Final = b"01 Jan 7000:00:00"
@@ -64,7 +65,7 @@ class _Spss(TableFormat):
     title = "SPSS"
     extensions = (".sav", ".zsav")
     order = 40
-    reading_options = frozenset(("keep_user_missing", "column_types", "bad_values"))
+    reading_options = frozenset(("keep_user_missing", "column_types", "bad_values", "any_size"))
     can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002

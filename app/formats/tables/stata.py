@@ -71,6 +71,7 @@ class _Stata(TableFormat):
     title = "Stata"
     extensions = (".dta",)
     order = 50
+    reading_options = frozenset({"column_types", "bad_values", "any_size"})
     can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:

@@ -63,6 +63,20 @@ def test_values_that_are_not_ours_are_found_and_a_spelling_proposed():
     assert propose_spelling(table, VALUES) == {" FLU": "flu", "hiv": "HIV"}
 
 
+def test_case_and_blanks_are_mapped_by_themselves_and_what_is_stated_goes_before():
+    frame = {"area": ["N", "N", "S"], "illness": [" Flu", "hiv ", "FLU"]}
+    assert holder_classes(other(frame), VALUES).counts.tolist() == [[1, 1, 0], [1, 0, 0]]
+    read = holder_classes(other(frame, {"FLU": "HIV"}), VALUES)
+    assert read.counts.tolist() == [[1, 1, 0], [0, 1, 0]]
+
+
+def test_of_two_values_that_differ_in_case_only_none_is_meant_by_itself():
+    frame = {"area": ["N"], "illness": ["FLU"]}
+    assert propose_spelling(other(frame), ("flu", "Flu", "HIV")) == {}
+    with pytest.raises(DiversityError, match="can't take"):
+        holder_classes(other(frame), ("flu", "Flu", "HIV"))
+
+
 @pytest.mark.parametrize(
     ("frame", "said"),
     [

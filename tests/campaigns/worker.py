@@ -1,0 +1,128 @@
+"""Reads mutated inputs one after the other and says what came of each, on a line of its own.
+
+It is a process of its own, so that an input that takes all memory, hangs or breaks a library ends
+no more than this: ``python -m tests.campaigns.worker FOLDER SEED FIRST LAST KIND…``.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+from app.engine.errors import SfumatoError
+from app.engine.progress import Silent
+from app.formats.bundle_reading import read_bundle
+from app.formats.hierarchies import read_hierarchy, usable_table
+from app.formats.packages import package_at, table_file
+from app.formats.reading import detect_options, preview, read_file, sheets_of
+from app.project.model import Document
+from app.project.rules import apply_rules, reading_options_in
+from app.project.store import ProjectFile
+from tests.campaigns.corpus import TELLTALES
+from tests.campaigns.mutations import mutated
+from tests.project.making import PASSPHRASE, table
+
+MEMORY: Final = 4 << 30
+"""The most address space that reading may take, in bytes: a sound input takes far less."""
+
+_NAMED: Final = frozenset({"column", "known", "sheet", "first", "name", "place", "problem", "key"})
+"""Details that hold names of columns and the like, into which a mutation may have put anything."""
+
+
+def _read_table(path: Path) -> None:
+    options = detect_options(path)
+    sheets_of(path)
+    preview(path, options)
+    result = read_file(path, options, Silent())
+    assert result.table.rows > 0
+    for note in result.notes:
+        assert note.text
+
+
+def _read_package(path: Path) -> None:
+    found = package_at(path)
+    with table_file(found.path) as file:
+        read_file(file, found.options, Silent())
+
+
+def _read_hierarchy(path: Path) -> None:
+    usable_table(read_hierarchy(path).rows, tuple(range(20, 40)), "age")
+
+
+def _apply_rules(path: Path) -> None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return  # refused before the rules are looked at
+    reading_options_in(text)
+    apply_rules(text, table(), Document(), path.parent)
+
+
+def _open_project(path: Path) -> None:
+    ProjectFile.open(path, PASSPHRASE, read_only=True).close()
+    ProjectFile.open(path, PASSPHRASE).close()
+
+
+_READERS: Final[Mapping[str, Callable[[Path], None]]] = {
+    "bundle": lambda path: void(read_bundle(path, accept_altered=True)),
+    "package": _read_package,
+    "hierarchy": _read_hierarchy,
+    "rules": _apply_rules,
+    "project": _open_project,
+}
+_ENDINGS: Final = {"bundle": "zip", "package": "zip", "hierarchy": "csv", "rules": "toml"}
+
+
+def void(_: object) -> None:
+    """Let go of what was read."""
+
+
+def outcome(kind: str, content: bytes, folder: Path) -> str:
+    """Return what came of reading an input: read, refused, or what should never be."""
+    path = folder / f"input.{_ENDINGS.get(kind, kind)}"
+    path.write_bytes(content)
+    try:
+        _READERS.get(kind, _read_table)(path)
+    except SfumatoError as error:
+        return _of_refusal(error)
+    except BaseException as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return f"FAULT {type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}"
+    return "read"
+
+
+def _of_refusal(error: SfumatoError) -> str:
+    hidden = {k: "" if k in _NAMED else v for k, v in error.details.items()}
+    said = f"{error.what_template} {error.remedy_template} {hidden} {error.__cause__}"
+    if any(telltale in said for telltale in TELLTALES):
+        return "FAULT a message holds a cell"
+    if "not enough memory" in error.what:
+        return "FAULT out of memory"
+    if not error.remedy:
+        return f"FAULT nothing is said about what to do: {error.what_template}"
+    return "refused"
+
+
+def main() -> None:
+    """Read the inputs that the command line asks for."""
+    folder, seed, first, last = Path(sys.argv[1]), *map(int, sys.argv[2:5])
+    kinds = tuple(sys.argv[5:])
+    warnings.simplefilter("ignore")
+    mutated(seed, first, kinds)  # the corpus is made without the limit
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for number in range(first, last):
+        kind, content = mutated(seed, number, kinds)
+        sys.stdout.write(f"{number} {kind} {outcome(kind, content, folder)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
