@@ -124,7 +124,10 @@ def _boolean_of(value: object) -> bool | None:
 def _moment(column: pd.Series) -> pd.Series:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
-    return pd.to_datetime(column, errors="coerce", format="ISO8601")
+    try:
+        return pd.to_datetime(column, errors="coerce", format="ISO8601")
+    except ValueError:  # Moments with and without a time zone, or of several.
+        return pd.Series(pd.NaT, index=column.index, name=column.name)
 
 
 def _is_number(column: pd.Series) -> bool:

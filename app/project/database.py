@@ -369,8 +369,11 @@ def _check_application(connection: sqlite3.Connection, path: Path) -> None:
             "Choose a file that Sfumato saved; its name ends in .sfumato.",
             path=path,
         )
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    try:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    except UnicodeDecodeError:  # The error would quote a schema that is no text.
+        raise damaged(path) from None
     if path.stat().st_size < pages * size:
         raise damaged(path)
 

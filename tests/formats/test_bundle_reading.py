@@ -304,6 +304,20 @@ def test_a_value_of_the_wrong_type_is_named_by_its_row(folder):
     )
 
 
+def test_moments_of_several_time_zones_are_told_by_their_column(folder):
+    def edit(text: str) -> str:
+        lines = text.split("\r\n")
+        at = lines[0].split(",").index('"seen"')
+        for number, zone in ((1, "+02:00"), (2, "-05:00")):
+            cells = lines[number].split(",")
+            cells[at] = f"2024-02-29T10:30:00{zone}"
+            lines[number] = ",".join(cells)
+        return "\r\n".join(lines)
+
+    change(folder, edit, vouch=True)
+    assert "Column seen should hold values of the type datetime" in refusal(folder)
+
+
 @pytest.mark.parametrize(
     "edit",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.engine.progress import Silent
 from app.engine.table import Table
-from app.formats.errors import BeyondFormat
+from app.formats.errors import BeyondFormat, DamagedFile
 from app.formats.options import ColumnType, ReadOptions
 from app.formats.reading import preview
 from app.formats.tables.spss import FORMAT as SPSS
@@ -292,6 +293,31 @@ def test_days_and_moments_are_written_so_that_the_library_itself_knows_them(
     assert described.original_variable_types == formats
     assert found["d"].tolist() == [dt.date(2024, 2, 29), dt.date(1950, 1, 1)]
     assert found["m"].tolist() == frame["m"].tolist()
+
+
+@pytest.mark.parametrize("width", [255, 0x20000000, -1, 256])
+def test_an_spss_file_without_the_room_that_it_states_is_refused(tmp_path, width):
+    """The library would crash: a text of 255 bytes takes 31 further records of variables."""
+    path = write(pd.DataFrame({"number": [1.0, 2.0]}), tmp_path / "t.sav")
+    whole = path.read_bytes()
+    assert struct.unpack_from("<2i", whole, 176) == (2, 0)
+    path.write_bytes(whole[:180] + struct.pack("<i", width) + whole[184:])
+    for act in (read, lambda path: preview(path, ReadOptions("sav"))):
+        with pytest.raises(DamagedFile, match="not a whole SPSS file"):
+            act(path)
+
+
+def test_an_spss_file_with_labels_of_a_variable_that_is_not_there_is_refused(tmp_path):
+    """The library would crash here too."""
+    path = tmp_path / "t.sav"
+    frame = pd.DataFrame({"code": [1.0, 2.0]})
+    pyreadstat.write_sav(frame, path, variable_value_labels={"code": {1: "one"}})
+    whole = path.read_bytes()
+    labelled = struct.pack("<3i", 4, 1, 1)
+    assert whole.count(labelled) == 1
+    path.write_bytes(whole.replace(labelled, struct.pack("<3i", 4, 1, 2)))
+    with pytest.raises(DamagedFile, match="not a whole SPSS file"):
+        read(path)
 
 
 @pytest.mark.parametrize("version", [8, 10, 12, 13, 14, 15])

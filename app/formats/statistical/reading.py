@@ -84,12 +84,10 @@ def read_statistical(
         If it has no records.
     """
     described = _described(path, package, options, context, label_sets or {})
-    usable_names(described.names)
     total = described.rows
-    if rows is None and total is not None:
-        refuse_many_cells(path, total, len(described.names), options)
     if rows is not None:
         total = rows if total is None else min(rows, total)
+    refuse_many_cells(path, total or 0, len(usable_names(described.names)), options)
     columns = [
         _StatisticalColumn(name, described.kinds[name], described.formats[name] or "", total or 0)
         for name in described.names
@@ -141,7 +139,7 @@ def _pieces(
         data, _ = _call(path, package, options, part, row_offset=start, row_limit=limit)
         count = len(next(iter(data.values()), ()))
         if count != limit and not may_be_fewer:
-            raise _damaged(path, package)
+            raise damaged(path, package)
         yield data, count
         if count != limit:
             return
@@ -202,11 +200,12 @@ def _call(
     if watched.raised is not None:
         raise watched.raised
     if result is None:
-        raise _damaged(path, package)
+        raise damaged(path, package)
     return result
 
 
-def _damaged(path: Path, package: Package) -> DamagedFile:
+def damaged(path: Path, package: Package) -> DamagedFile:
+    """Return the error for a file that its package could not read either."""
     return DamagedFile(
         "{file} is not a whole {package} file, or its text is in another encoding.",
         "Copy it again from where it comes from, or state its encoding.",
