@@ -78,7 +78,7 @@ def estimate_moments(attributes: Sequence[Attribute]) -> Moments:
         are too large; if there are fewer records than attributes; or if two columns are never
         present together.
     """
-    columns = [_checked(attribute) for attribute in attributes]
+    columns = [checked_numbers(attribute) for attribute in attributes]
     names = [attribute.name for attribute in attributes]
     if len(columns[0]) < len(columns):
         raise PolicyError(
@@ -94,7 +94,7 @@ def estimate_moments(attributes: Sequence[Attribute]) -> Moments:
     spreads = _rounded(np.array([spread for _, _, spread in standard]))
     return Moments(
         _rounded(np.array([mean for _, mean, _ in standard])),
-        _rounded(_nearest(correlation)) * np.outer(spreads, spreads),
+        _rounded(nearest_correlation(correlation)) * np.outer(spreads, spreads),
     )
 
 
@@ -136,8 +136,8 @@ def _rounded(numbers: Floats) -> Floats:
     return np.array(digits).reshape(numbers.shape)
 
 
-def _checked(attribute: Attribute) -> Floats:
-    """Return an attribute's numbers, or say what is wrong with them."""
+def checked_numbers(attribute: Attribute) -> Floats:
+    """Return an attribute's numbers, or raise `PolicyError` with what is wrong with them."""
     numbers = attribute.numbers
     if numbers is None:
         raise PolicyError(
@@ -163,8 +163,8 @@ def _checked(attribute: Attribute) -> Floats:
     return numbers
 
 
-def _standardized(numbers: Floats, name: str) -> tuple[Floats, float, float]:
-    """Return a column with mean 0 and variance 1, and the mean and spread that it had."""
+def refuse_constant(numbers: Floats, name: str) -> None:
+    """Raise `PolicyError` if a column has the same number in every row."""
     present = numbers[~np.isnan(numbers)]
     if present.min() == present.max():
         raise PolicyError(
@@ -173,6 +173,12 @@ def _standardized(numbers: Floats, name: str) -> tuple[Floats, float, float]:
             "Take it out of the entry; give it another role, or drop it.",
             column=name,
         )
+
+
+def _standardized(numbers: Floats, name: str) -> tuple[Floats, float, float]:
+    """Return a column with mean 0 and variance 1, and the mean and spread that it had."""
+    refuse_constant(numbers, name)
+    present = numbers[~np.isnan(numbers)]
     scale = float(np.abs(present).max())
     if scale > _LARGEST_SPREAD or scale < 1.0 / _LARGEST_SPREAD:
         raise _out_of_scale(name)
@@ -225,7 +231,7 @@ def _correlation(one: Floats, other: Floats) -> float:
     return min(max(float(one @ other) / length, -1.0), 1.0) if length > 0.0 else 0.0
 
 
-def _nearest(correlation: Floats) -> Floats:
+def nearest_correlation(correlation: Floats) -> Floats:
     """Return the nearest correlation matrix: no negative eigenvalue, ones on the diagonal."""
     values, vectors = np.linalg.eigh(correlation)
     if values[0] >= -1e-12 * len(values):

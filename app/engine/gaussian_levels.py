@@ -4,7 +4,10 @@ Of all attackers only this is proved: two values of an attribute that lie d apar
 equally likely, are told apart from one release with probability Φ(d/(2s)) at most (the
 likelihood-ratio test; Neyman and Pearson 1933). Here s is the standard deviation of the
 attribute's noise given the noise of all others, 1/√((σ²·K)⁻¹)_ii, so that it holds for somebody
-who knows the person's other numbers as well, whatever the numbers' distribution.
+who knows the person's other numbers as well, whatever the numbers' distribution. Where the
+covariance was measured in the table with a privacy loss of ε0, it can have moved the odds of the
+two by e^ε0 before; then the best test is right with probability π·Φ(x/2 + ε0/x) + (1−π)·Φ(x/2 −
+ε0/x) at most, with x = d/s and π/(1−π) = e^ε0.
 
 The linear attacker of the paper knows μ_X and K_X and makes the best linear estimate from one
 release. With noise
@@ -32,8 +35,8 @@ Floats = npt.NDArray[np.float64]
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""
 
-THREE_IN_FOUR: Final = 2.0 * 0.6744897501960817
-"""Of two values so many standard deviations of noise apart, a guess is right 3 times in 4."""
+SHARES: Final = (0.75, 0.9, 0.99)
+"""Distances are told at which guesses are right so often, the first that ε0 leaves room for."""
 
 _TOLERATED: Final = 1.0 - 1e-12
 """A level restated and read again is the same level, whatever was rounded on the way."""
@@ -49,12 +52,13 @@ class Uncertainty:
     """
 
     def __init__(self, settings: GaussianSettings) -> None:
-        self._spreads = settings.moments.spreads
+        self._spreads = settings.spreads
         self._factor = settings.factor
+        self._epsilon = settings.epsilon
         self._vectors: Floats | None = None
         self._values: Floats | None = None
         if settings.noise is Noise.SEPARATE and settings.size > 1:
-            covariance = settings.moments.covariance
+            covariance = settings.covariance
             correlation = covariance / self._spreads / self._spreads[:, np.newaxis]
             values, vectors = np.linalg.eigh(correlation)
             self._values, self._vectors = np.maximum(values, 0.0), vectors
@@ -78,18 +82,33 @@ class Uncertainty:
         own: Floats = self._spreads * math.sqrt(level) / np.linalg.norm(inverse, axis=0)
         return own
 
+    @property
+    def share(self) -> float | None:
+        """How often two values are told apart at the distances of `indistinct`.
+
+        None where ε0 alone can tell nearly all of them apart.
+        """
+        return next((s for s in SHARES if self._epsilon <= 0.5 * math.log(s / (1.0 - s))), None)
+
     def indistinct(self, level: float) -> Floats:
-        """Return how far apart two values are that are told apart 3 times in 4, shape (N,).
+        """Return how far apart two values are that are told apart as often as `share`, (N,).
 
         Nobody does so more often, whatever else they know of the person; see above.
         """
-        distances: Floats = THREE_IN_FOUR * self.own_noise(level)
+        share, low, high = self.share, 0.0, 10.0
+        if share is None:
+            return np.zeros(len(self._spreads))
+        while high - low > 1e-12:
+            middle = (low + high) / 2.0
+            apart = right_guesses(middle, self._epsilon) > share
+            low, high = (low, middle) if apart else (middle, high)
+        distances: Floats = low * self.own_noise(level)
         return distances
 
     def chance_to_tell_apart(self, level: float) -> float:
         """Return how often a guess between two values, one spread apart, is right at most."""
         own = self.own_noise(level) / self._spreads
-        return 0.5 * math.erfc(-0.5 / (math.sqrt(2.0) * float(own.min())))
+        return right_guesses(1.0 / float(own.min()), self._epsilon)
 
     def normalized_error(self, level: float) -> float:
         """Return the smallest of the attributes' shares: the attacker's best success."""
@@ -151,3 +170,23 @@ class Uncertainty:
                 most=float(self.half_widths_without()[0]),
             )
         return level
+
+
+def right_guesses(apart: float, epsilon: float) -> float:
+    """Return how often the best guess between two values is right at most; see above.
+
+    Parameters
+    ----------
+    apart
+        How far they lie apart, in standard deviations of the noise.
+    epsilon
+        ε0 of what is known beside the released value.
+    """
+    if math.isinf(epsilon):
+        return 1.0
+    likelier = 1.0 / (1.0 + math.exp(-epsilon))
+    if apart <= 0.0:
+        return likelier
+    half, tilt = apart / math.sqrt(8.0), epsilon / apart / math.sqrt(2.0)
+    first, second = 0.5 * math.erfc(-half - tilt), 0.5 * math.erfc(-half + tilt)
+    return likelier * first + (1.0 - likelier) * second

@@ -11,13 +11,16 @@ import numpy.typing as npt
 
 from app.engine.audit.number_widths import width_without, widths_with
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_settings import GaussianSettings, Noise
+from app.engine.gaussian_settings import GaussianSettings, Measured, Noise
 from app.engine.mechanisms.base import Fact, Promise
-from app.engine.wording import Sentence, listed
+from app.engine.wording import Sentence, joined, listed
 
 Floats = npt.NDArray[np.float64]
 
 _NAMED: Final = 3
+
+_MUCH: Final = 1.5
+"""An ε0 above it is no small change of anyone's odds any more: more than 4 times."""
 
 _LIMITS: Final = (
     "How closely a number can be told depends on how all of them are distributed, which somebody"
@@ -52,26 +55,80 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     names
         The attributes' names.
     settings
-        Their moments, and the noise.
+        The noise.
     level
         σ².
     """
     uncertainty = Uncertainty(settings)
-    noise = settings.moments.spreads * math.sqrt(level)
-    sentence = Sentence(
-        "Noise with a standard deviation of {noise} is added. Of two values of {distances} that"
-        " seemed equally likely, nobody can tell from this release which is a person's more often"
-        " than 3 times in 4, whatever else they know{others}.",
-        noise=_listed("{width} to {name}", names, noise),
-        distances=_listed("{name} up to {width} apart", names, uncertainty.indistinct(level)),
-        others=Sentence(", even the person's other numbers") if settings.size > 1 else "",
-    )
     limits: tuple[str, ...] = _LIMITS
     if settings.noise is Noise.SEPARATE and settings.size > 1:
         limits = (*limits, _SEPARATE)
     if any(form.changes for form in settings.forms):
         limits = (*limits, _ROUNDED)
+    measured = measured_sentence(names, settings)
+    if measured:
+        limits = (measured, *limits)
+    sentence = _sentence(names, settings, level, uncertainty)
     return Promise(sentence, _facts(names, settings, level, uncertainty), limits)
+
+
+_TIMES: Final = {0.75: "3 times in 4", 0.9: "9 times in 10", 0.99: "99 times in 100"}
+
+
+def _sentence(
+    names: Sequence[str], settings: GaussianSettings, level: float, uncertainty: Uncertainty
+) -> Sentence:
+    if settings.measured is Measured.EXACT:
+        return measured_sentence(names, settings)
+    added = Sentence(
+        "Noise with a standard deviation of {noise} is added.",
+        noise=_listed("{width} to {name}", names, settings.spreads * math.sqrt(level)),
+    )
+    share = uncertainty.share
+    if share is None:
+        return joined(added, Sentence("Nothing is promised beyond that."))
+    told = Sentence(
+        "Of two values of {distances} that seemed equally likely, nobody can tell from this release"
+        " which is a person's more often than {times}, whatever else they know{others}.",
+        distances=_listed("{name} up to {width} apart", names, uncertainty.indistinct(level)),
+        times=Sentence(_TIMES[share]),
+        others=Sentence(", even the person's other numbers") if settings.size > 1 else "",
+    )
+    return joined(added, told)
+
+
+def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sentence:
+    """Say what the size of the noise tells of the table; empty where it is stated."""
+    if settings.measured is Measured.STATED:
+        return Sentence("")
+    if settings.measured is Measured.EXACT:
+        return Sentence(
+            "The size of the noise on {names} was computed from the exact numbers of the table and"
+            " stands in every file: whoever knows all other records can tell a person's numbers"
+            " from it. Measure it again, with noise.",
+            names=listed(names),
+        )
+    if settings.epsilon > _MUCH:
+        return Sentence(
+            "How large the noise on {names} is was measured in the table and is published. The"
+            " table is so small that this can multiply anyone's odds on a person's numbers by"
+            " {odds} (ε0 = {epsilon:g}). If spreads are known without the table, state them.",
+            names=listed(names),
+            odds=_at_most(math.exp(settings.epsilon)),
+            epsilon=settings.epsilon,
+        )
+    return Sentence(
+        "How large the noise on {names} is was measured in the table, with noise, and is published:"
+        " that multiplies nobody's odds on a person's numbers by more than {odds} (ε0 ="
+        " {epsilon:g}). The figures above include it.",
+        names=listed(names),
+        odds=_at_most(math.exp(settings.epsilon)),
+        epsilon=settings.epsilon,
+    )
+
+
+def _at_most(factor: float) -> str:
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.3g}" if factor < 100 else f"{factor:,.0f}"
 
 
 def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]) -> str:
@@ -163,24 +220,29 @@ def _facts(
             " person's other numbers.",
         ),
     ]
-    noise = settings.moments.spreads * math.sqrt(level)
-    distances = uncertainty.indistinct(level).tolist()
+    noise = settings.spreads * math.sqrt(level)
+    distances, share = uncertainty.indistinct(level).tolist(), uncertainty.share
+    if 0.0 < settings.epsilon < math.inf:
+        told = "By what the published size of the noise multiplies anyone's odds at most, as e^ε0."
+        facts.append(Fact("ε0", "Privacy loss of the noise's size", settings.epsilon, told))
     for name, spread, distance in zip(names, noise.tolist(), distances, strict=True):
-        facts += [
-            Fact(
-                "σ",
-                Sentence("Noise added to {name}", name=name),
-                spread,
-                "The noise's standard deviation, in the column's unit.",
-            ),
+        title = Sentence("Noise added to {name}", name=name)
+        facts.append(Fact("σ", title, spread, "Its standard deviation, in the column's unit."))
+        if share is None:
+            continue
+        times = Sentence(_TIMES[share])
+        facts.append(
             Fact(
                 "d",
-                Sentence("Told apart 3 times in 4: {name}", name=name),
+                Sentence("Told apart {times}: {name}", times=times, name=name),
                 distance,
-                "Two values so far apart, equally likely before, are told apart no more often than"
-                " 3 times in 4, whatever the distribution and whatever else is known.",
-            ),
-        ]
+                Sentence(
+                    "Two values so far apart, equally likely before, are told apart no more often"
+                    " than {times}, whatever the distribution and whatever else is known.",
+                    times=times,
+                ),
+            )
+        )
     return tuple(facts)
 
 

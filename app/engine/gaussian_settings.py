@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.adopted_settings import ADOPTED
-from app.engine.covariance import Moments, estimate_moments, factor_of
+from app.engine.covariance import factor_of
 from app.engine.errors import PolicyError
 from app.engine.mechanisms.base import Settings
+from app.engine.noisy_covariance import measure_covariance, usual_epsilon
+from app.engine.noisy_statistics import KeyedNoise, check_epsilon
 from app.engine.table import Attribute
 
 Floats = npt.NDArray[np.float64]
@@ -26,9 +28,26 @@ _FINEST_STEP: Final = 2.0**-20
 FORM_SETTINGS: Final = ("rounding", "lowest", "highest")
 """The settings that say what released numbers of single attributes may look like."""
 
-_KNOWN: Final = frozenset(
-    {"noise", "publish_covariance", *FORM_SETTINGS, "mean", "covariance", ADOPTED}
-)
+_MEASURED: Final = ("measured", "measured_epsilon", "spreads")
+DECIDED: Final = ("covariance", *_MEASURED, "publish_covariance", "mean")
+"""The settings of the size of the noise, which are made anew together."""
+
+_OLD: Final = ("publish_covariance", "mean")
+"""Settings of earlier versions, which are not looked at any more: recipients need the covariance
+of the noise to use what they get, and nobody needs the means."""
+
+_KNOWN: Final = frozenset({"noise", "covariance", *FORM_SETTINGS, *_MEASURED, *_OLD, ADOPTED})
+
+
+class Measured(StrEnum):
+    """Where the covariance comes from that noise is made from."""
+
+    NOISY = "noisy"
+    """From the table, with noise whose ε0 the promise counts."""
+    STATED = "stated"
+    """From the custodian, who knows it without the table."""
+    EXACT = "exact"
+    """From the table as it is: settings of versions that knew nothing else, never made anew."""
 
 
 class Noise(StrEnum):
@@ -87,33 +106,41 @@ class GaussianSettings:
 
     Parameters
     ----------
-    moments
-        μ_X and K_X, estimated once and stored: next month's table must not move the ladder.
+    covariance
+        K, shape (N, N); kept, so that next month's table does not move the ladder.
+    measured
+        Where it comes from.
+    epsilon
+        ε0: by what it multiplies anyone's odds on a person's numbers at most, as a logarithm.
     noise
         How the noise of several attributes hangs together.
     forms
         What released numbers may look like, one for each attribute.
-    publish_covariance
-        Whether recipients are told μ_X and K_X.
     """
 
-    moments: Moments
+    covariance: Floats
+    measured: Measured
+    epsilon: float
     noise: Noise
     forms: tuple[NumberForm, ...]
-    publish_covariance: bool
 
     @property
     def size(self) -> int:
         """The number of attributes, N."""
         return len(self.forms)
 
+    @property
+    def spreads(self) -> Floats:
+        """The standard deviations of the noise at σ² = 1, shape (N,)."""
+        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
+        return spreads
+
     @cached_property
     def noise_covariance(self) -> Floats:
         """The covariance of the noise at σ² = 1, shape (N, N)."""
-        covariance = self.moments.covariance
         if self.noise is Noise.SEPARATE:
-            return np.diag(np.diagonal(covariance))
-        return covariance
+            return np.diag(np.diagonal(self.covariance))
+        return self.covariance
 
     @cached_property
     def factor(self) -> Floats:
@@ -121,23 +148,71 @@ class GaussianSettings:
         return factor_of(self.noise_covariance)
 
 
-def completed(attributes: Sequence[Attribute], settings: Settings) -> dict[str, Any]:
-    """Return settings with all choices made and with the moments of the table.
+def chosen(settings: Settings) -> dict[str, Any]:
+    """Return settings with all choices made but those that the table decides."""
+    kept = {name: value for name, value in settings.items() if name not in _OLD}
+    return {"noise": Noise.PROPORTIONAL.value, **kept}
 
-    Moments that are there already stay.
+
+def completed(
+    attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+) -> dict[str, Any]:
+    """Return settings with all choices made and a covariance; one that is there already stays.
+
+    Stated spreads become a covariance of attributes that do not depend on one another.
+    Otherwise it is measured with noise, with as much ε0 as the settings say or is usual.
 
     Raises
     ------
-    PolicyError
-        If the settings are not valid, or the moments can't be estimated.
+    PolicyError, LevelError
+        If the settings are not valid, or the covariance can't be measured.
     """
-    chosen = {"noise": Noise.PROPORTIONAL.value, "publish_covariance": True, **settings}
-    if "mean" not in chosen or "covariance" not in chosen:
-        moments = estimate_moments(attributes)
-        chosen["mean"] = moments.mean.tolist()
-        chosen["covariance"] = moments.covariance.tolist()
-    settings_of(attributes, chosen)
-    return chosen
+    if "covariance" in settings:
+        settings_of(attributes, settings)
+        return dict(settings)
+    made = chosen(settings)
+    if "spreads" in made:
+        made["covariance"] = np.diag(np.square(_stated_spreads(attributes, made))).tolist()
+        made["measured"] = Measured.STATED.value
+        del made["spreads"]
+    else:
+        epsilon = made.get("measured_epsilon")
+        if epsilon is None:
+            known = attributes[0].numbers
+            epsilon = usual_epsilon(0 if known is None else len(known), len(attributes))
+        found = measure_covariance(attributes, epsilon, noise)
+        made["covariance"] = found.covariance.tolist()
+        made |= {"measured": Measured.NOISY.value, "measured_epsilon": found.epsilon}
+    settings_of(attributes, made)
+    return made
+
+
+def _stated_spreads(attributes: Sequence[Attribute], settings: Settings) -> list[float]:
+    names = [attribute.name for attribute in attributes]
+    given = _numbers_in(settings, "spreads", names)
+    lacking = [name for name in names if not given.get(name, 0.0) > 0.0]
+    if lacking:
+        raise PolicyError(
+            "No spread above 0 is stated for {columns}.",
+            "State one for each column of the entry, or none, so that they are measured.",
+            columns=", ".join(lacking),
+        )
+    return [given[name] for name in names]
+
+
+def origin_of(settings: Settings) -> tuple[Measured, float]:
+    """Return where a covariance comes from, and its ε0; without a word it is an old exact one."""
+    try:
+        measured = Measured(settings.get("measured", Measured.EXACT))
+    except ValueError:
+        raise PolicyError(
+            "The setting measured is neither noisy nor stated.", "Choose one of the two."
+        ) from None
+    if measured is Measured.STATED:
+        return measured, 0.0
+    if measured is Measured.EXACT:
+        return measured, math.inf
+    return measured, check_epsilon(settings.get("measured_epsilon", math.nan))
 
 
 def settings_of(attributes: Sequence[Attribute], settings: Settings) -> GaussianSettings:
@@ -162,38 +237,22 @@ def settings_of(attributes: Sequence[Attribute], settings: Settings) -> Gaussian
         raise PolicyError(
             "The setting noise is neither proportional nor separate.", "Choose one of the two."
         ) from None
-    publish = settings.get("publish_covariance", True)
-    if not isinstance(publish, bool):
-        raise PolicyError("The setting publish_covariance is neither true nor false.", "Choose.")
-    moments = _moments(attributes, settings)
-    return GaussianSettings(moments, noise, _forms(attributes, settings, moments), publish)
+    covariance = _covariance(attributes, settings)
+    spreads = np.sqrt(np.diagonal(covariance))
+    forms = _forms(attributes, settings, spreads)
+    return GaussianSettings(covariance, *origin_of(settings), noise, forms)
 
 
-def offered_form(numbers: Floats) -> NumberForm:
-    """Return a form that a column's own numbers suggest; nothing where they suggest none.
-
-    Whole numbers suggest rounding to whole numbers, and numbers that are never negative the
-    bound 0. The largest and the smallest number are somebody's, and never suggested.
-    """
-    present = numbers[~np.isnan(numbers)]
-    if not len(present):
-        return NumberForm()
-    whole = bool((present == np.rint(present)).all()) and bool(np.abs(present).max() < 2**53)
-    return NumberForm(1.0 if whole else None, 0.0 if bool(present.min() >= 0.0) else None)
-
-
-def _moments(attributes: Sequence[Attribute], settings: Settings) -> Moments:
+def _covariance(attributes: Sequence[Attribute], settings: Settings) -> Floats:
     names = ", ".join(attribute.name for attribute in attributes)
     size = len(attributes)
     try:
-        mean = np.array(settings.get("mean", ()), dtype=np.float64)
         covariance = np.array(settings.get("covariance", ()), dtype=np.float64)
     except (TypeError, ValueError):
-        mean = covariance = np.zeros(0)
+        covariance = np.zeros(0)
     sound = (
-        mean.shape == (size,)
-        and covariance.shape == (size, size)
-        and bool(np.isfinite(mean).all() and np.isfinite(covariance).all())
+        covariance.shape == (size, size)
+        and bool(np.isfinite(covariance).all())
         and bool((np.diagonal(covariance) > 0).all())
     )
     if sound:
@@ -203,20 +262,20 @@ def _moments(attributes: Sequence[Attribute], settings: Settings) -> Moments:
         sound = sound and float(np.linalg.eigvalsh(correlation)[0]) >= -1e-9
     if not sound:
         raise PolicyError(
-            "The settings hold no mean and covariance that fit {columns}.",
-            "Take them from the table again.",
+            "The settings hold no covariance that fits {columns}.",
+            "Measure it in the table again, or state it.",
             columns=names,
         )
-    return Moments(mean, covariance)
+    return covariance
 
 
 def _forms(
-    attributes: Sequence[Attribute], settings: Settings, moments: Moments
+    attributes: Sequence[Attribute], settings: Settings, spreads: Floats
 ) -> tuple[NumberForm, ...]:
     known = [attribute.name for attribute in attributes]
     given = {name: _numbers_in(settings, name, known) for name in FORM_SETTINGS}
     forms = []
-    for name, spread in zip(known, moments.spreads, strict=True):
+    for name, spread in zip(known, spreads.tolist(), strict=True):
         step, low, high = (given[part].get(name) for part in FORM_SETTINGS)
         if step is not None and not step >= _FINEST_STEP * spread:
             raise PolicyError(

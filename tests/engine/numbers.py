@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.engine.columns import Kind
+from app.engine.covariance import estimate_moments
 from app.engine.mechanisms import mechanism_called
 from app.engine.mechanisms.base import Released, ReleaseRequest
 from app.engine.progress import Silent
@@ -46,3 +47,9 @@ def request(columns, settings, level, ids=None, keys=KEYS, adopted=()) -> Releas
 def released(columns, settings, level, **changes) -> Released:
     columns_out = GAUSSIAN.release(request(columns, settings, level, **changes), Silent())
     return Released(level, columns_out)
+
+
+def stated_settings(attributes, **changes) -> dict:
+    """Settings whose covariance the custodian states: here the table's own, to the last digit."""
+    covariance = estimate_moments(attributes).covariance.tolist()
+    return {"noise": "proportional", "measured": "stated", "covariance": covariance, **changes}

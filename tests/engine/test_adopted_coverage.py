@@ -17,6 +17,7 @@ from app.engine.randomness import KeyRing, record_ids_by_position
 from app.engine.table import Attribute, EncodedColumn
 from tests.engine.adopted_law import adopted_law
 from tests.engine.multi_pert import chain_law
+from tests.noise import NOISE
 
 UNIFORM = mechanism_called("uniform")
 GAUSSIAN = mechanism_called("gaussian")
@@ -162,7 +163,7 @@ def test_numbers_are_fitted_record_by_record_too():
     rng = np.random.default_rng(5)
     true = rng.normal(40, 10, 40_000)
     columns = (EncodedColumn(Attribute("pay", Kind.NUMERIC, numbers=true), true),)
-    settings = dict(GAUSSIAN.default_settings(tuple(column.attribute for column in columns)))
+    settings = dict(GAUSSIAN.first_settings(tuple(column.attribute for column in columns), NOISE))
     has = np.arange(len(true)) % 2 == 0
     copy = true + rng.normal(0, settings["covariance"][0][0] ** 0.5, len(true))
     told = {**rung(1.0, "d", part=[1, 2]), "columns": {"pay": "pay"}}

@@ -20,11 +20,13 @@ from tests.engine.numbers import (
     number_columns,
     people,
     released,
+    stated_settings,
 )
+from tests.noise import NOISE
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
-PROPORTIONAL = GAUSSIAN.default_settings(BOTH)
+PROPORTIONAL = GAUSSIAN.first_settings(BOTH, NOISE)
 SEPARATE = {**PROPORTIONAL, "noise": "separate"}
 ROWS = len(PEOPLE[0].values)
 
@@ -33,7 +35,7 @@ def stated(spreads, correlation=0.0, noise="proportional"):
     """Two attributes with moments as stated."""
     covariance = np.outer(spreads, spreads)
     covariance[0, 1] = covariance[1, 0] = correlation * covariance[0, 1]
-    return {"noise": noise, "mean": [0.0, 0.0], "covariance": covariance.tolist()}
+    return {"noise": noise, "measured": "stated", "covariance": covariance.tolist()}
 
 
 def level(chosen=PROPORTIONAL, **statement):
@@ -209,13 +211,13 @@ def test_nobody_tells_two_values_apart_more_often_than_is_promised(noise, level)
         assert right == pytest.approx(0.75, abs=0.01)
 
 
-def test_recipients_are_told_what_the_custodian_chooses():
+def test_recipients_are_told_the_covariance_of_the_noise_and_no_means():
     told = GAUSSIAN.published(0.5, BOTH, PROPORTIONAL)
-    kept = GAUSSIAN.published(0.5, BOTH, {**PROPORTIONAL, "publish_covariance": False})
     assert told.parameters["sigma_squared"] == 0.5
     assert told.parameters["covariance"] == PROPORTIONAL["covariance"]
-    assert kept.parameters["covariance"] is None
-    assert kept.parameters["mean"] is None
+    assert "mean" not in told.parameters
+    assert told.parameters["covariance_measured"] == "noisy"
+    assert told.parameters["covariance_epsilon"] == PROPORTIONAL["measured_epsilon"]
     assert json.loads(json.dumps(told.parameters)) == told.parameters
     noise = GAUSSIAN.noise_covariance(0.5, BOTH, PROPORTIONAL)
     assert noise == pytest.approx(0.5 * np.array(PROPORTIONAL["covariance"]))
@@ -253,7 +255,7 @@ def test_missing_numbers_stay_missing_and_others_keep_their_noise():
 
 def test_released_numbers_lie_on_a_lattice_that_says_nothing_about_the_true_ones():
     column = number_columns(x=np.random.default_rng(1).normal(size=2000) * 3)
-    chosen = GAUSSIAN.default_settings(attributes_of(column))
+    chosen = GAUSSIAN.first_settings(attributes_of(column), NOISE)
     out = shown(column, chosen, 0.01)[0]
     unit = 2.0 ** (math.floor(math.log2(math.sqrt(chosen["covariance"][0][0]))) - 30)
     assert (out / unit == np.rint(out / unit)).all()
@@ -280,6 +282,6 @@ def test_whole_numbers_are_released_as_whole_numbers():
 @pytest.mark.parametrize("values", [[1e140, -1e140, 3.0], [1e-100, 2e-100, 7e-100]])
 def test_extreme_scales_are_released(values):
     column = number_columns(x=values)
-    out = shown(column, GAUSSIAN.default_settings(attributes_of(column)), 1.0)
+    out = shown(column, stated_settings(attributes_of(column)), 1.0)
     assert np.isfinite(out).all()
     assert (out != np.array(values)).all()

@@ -12,11 +12,11 @@ from app.engine.gaussian_adoption import find_noise, form_of, open_share, rounde
 from app.engine.gaussian_settings import NumberForm
 from app.engine.mechanisms.base import Adopted
 from app.engine.progress import Silent
-from tests.engine.numbers import GAUSSIAN, attributes_of, people, released
+from tests.engine.numbers import GAUSSIAN, attributes_of, people, released, stated_settings
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
-PROPORTIONAL = GAUSSIAN.default_settings(BOTH)
+PROPORTIONAL = stated_settings(BOTH)
 TRUE = np.array([column.values for column in PEOPLE])
 ROWS = TRUE.shape[1]
 

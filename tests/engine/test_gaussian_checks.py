@@ -20,11 +20,13 @@ from tests.engine.numbers import (
     people,
     released,
     request,
+    stated_settings,
 )
+from tests.noise import NOISE
 
 PEOPLE = people(8000)
 BOTH = attributes_of(PEOPLE)
-PLAIN = GAUSSIAN.default_settings(BOTH)
+PLAIN = GAUSSIAN.first_settings(BOTH, NOISE)
 FORMS = {
     "plain": {},
     "separate": {"noise": "separate"},
@@ -175,7 +177,7 @@ def test_two_releases_of_one_level_are_the_same():
 
 def test_a_table_of_few_records_is_examined_as_far_as_it_can_be():
     small = number_columns(x=[1.0, 5.0, 2.0], y=[2.0, 2.0, 9.0])
-    chosen = GAUSSIAN.default_settings(attributes_of(small))
+    chosen = stated_settings(attributes_of(small))
     outs = [released(small, chosen, level) for level in (0.5, 2.0)]
     assert failing(GAUSSIAN.check_release(request(small, chosen, 0.5), outs[0])) == []
     assert failing(GAUSSIAN.check_pair(*outs, attributes_of(small), chosen)) == []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.engine.columns import Domain, Kind
 from app.engine.covariance import Moments
 from app.engine.errors import PolicyError
-from app.engine.gaussian_settings import NumberForm, offered_form
+from app.engine.gaussian_settings import NumberForm
 from app.engine.table import Attribute
 from tests.engine.numbers import (
     GAUSSIAN,
@@ -24,7 +24,7 @@ from tests.noise import NOISE
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
-PROPORTIONAL = GAUSSIAN.default_settings(BOTH)
+PROPORTIONAL = GAUSSIAN.first_settings(BOTH, NOISE)
 SEPARATE = {**PROPORTIONAL, "noise": "separate"}
 ROWS = len(PEOPLE[0].values)
 
@@ -55,6 +55,8 @@ def test_the_moments_are_settled_once():
     assert kept == PROPORTIONAL
     chosen = {"noise": "separate", "rounding": {"age": 1, "income": 10}}
     again = GAUSSIAN.resettled(BOTH[:1], {**PROPORTIONAL, **chosen})
+    assert "covariance" not in again
+    again = GAUSSIAN.complete_settings(BOTH[:1], again, NOISE)
     assert again["noise"] == "separate"
     assert again["rounding"] == {"age": 1}
     assert np.shape(again["covariance"]) == (1, 1)
@@ -73,12 +75,11 @@ def test_a_release_at_another_ladder_shows_other_noise():
     ("change", "what"),
     [
         ({"noise": "loud"}, "neither proportional nor separate"),
-        ({"publish_covariance": 1}, "neither true nor false"),
-        ({"covariance": [[1.0]]}, "no mean and covariance that fit age, income"),
-        ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "no mean and covariance"),
-        ({"covariance": [[0.0, 0.0], [0.0, 1.0]]}, "no mean and covariance"),
-        ({"covariance": "large"}, "no mean and covariance"),
-        ({"mean": [1.0, math.inf]}, "no mean and covariance"),
+        ({"measured": "guessed"}, "neither noisy nor stated"),
+        ({"covariance": [[1.0]]}, "no covariance that fits age, income"),
+        ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "no covariance"),
+        ({"covariance": [[0.0, 0.0], [0.0, 1.0]]}, "no covariance"),
+        ({"covariance": "large"}, "no covariance"),
         ({"rounding": {"age": 0.0}}, "age can't be rounded to multiples of 0"),
         ({"rounding": {"age": -1.0}}, "can't be rounded"),
         ({"rounding": {"age": 1e-9}}, "can't be rounded"),
@@ -105,18 +106,10 @@ def test_only_numbers_without_bins_get_noise():
     with pytest.raises(PolicyError, match="no attribute"):
         GAUSSIAN.check_attributes(())
     with pytest.raises(PolicyError, match="age are not at hand"):
-        GAUSSIAN.default_settings((Attribute("age", Kind.NUMERIC),))
+        GAUSSIAN.first_settings((Attribute("age", Kind.NUMERIC),), NOISE)
 
 
 # ----- forms
-
-
-def test_a_form_is_suggested_that_gives_nobody_away():
-    assert offered_form(np.array([3.0, 17.0, np.nan])) == NumberForm(1.0, 0.0)
-    assert offered_form(np.array([-3.0, 17.0])) == NumberForm(1.0)
-    assert offered_form(np.array([0.5, 17.0])) == NumberForm(None, 0.0)
-    assert offered_form(np.array([np.nan])) == NumberForm()
-    assert not NumberForm().changes
 
 
 @settings(deadline=None, max_examples=60)

@@ -19,7 +19,7 @@ from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.bundle import write_bundle
 from app.formats.contents import Perturbation
-from tests.engine.numbers import GAUSSIAN, attributes_of, people, released
+from tests.engine.numbers import GAUSSIAN, attributes_of, people, released, stated_settings
 from tests.formats.bundles import FORMATS, case, code_blocks
 from tests.formats.r_syntax import r_problems
 from tests.formats.test_bundle_readme import run_python, run_r
@@ -41,7 +41,7 @@ print(covariance(data).to_string(index=False))
 
 def bundle(folder, format_name="csv", more=False, **changes):
     """Write a bundle of ages and incomes; return the released numbers and their noise."""
-    settings = {**GAUSSIAN.default_settings(ATTRIBUTES), **changes}
+    settings = stated_settings(ATTRIBUTES, **changes)
     names = [attribute.name for attribute in ATTRIBUTES]
     columns = released(PEOPLE, settings, LEVEL).columns
     contents = replace(
@@ -106,9 +106,7 @@ def test_the_r_code_gives_the_means_that_the_python_code_gives(tmp_path, format_
         assert found[name].to_numpy() == pytest.approx(printed[name].to_numpy(), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"publish_covariance": False}, {"noise": "separate"}], ids=str
-)
+@pytest.mark.parametrize("changes", [{}, {"noise": "separate"}], ids=str)
 def test_the_python_code_corrects_regressions_covariances_and_quantiles(tmp_path, changes):
     shown, noise = bundle(tmp_path, more=True, **changes)
     outcome, asked, spread = run_python(tmp_path)
@@ -120,22 +118,18 @@ def test_the_python_code_corrects_regressions_covariances_and_quantiles(tmp_path
     deciles = np.nanquantile(true[1], [0.1, 0.5, 0.9])
     assert asked["value"].to_numpy() == pytest.approx(deciles, rel=0.12)
     told = estimate_covariance(shown, noise).values
-    if changes.get("publish_covariance", True):
-        assert spread.to_numpy() == pytest.approx(told, rel=1e-4)
-        quantile = estimate_quantiles(shown[1], noise[1, 1], [0.1, 0.5, 0.9]).values
-        assert asked["value"].to_numpy() == pytest.approx(quantile, rel=1e-4)
-        hidden = np.zeros((3, 3))
-        hidden[:2, :2] = noise
-        found = estimate_regression(np.vstack([shown, HOURS]), hidden, 1, [0, 2])
-        assert outcome["estimate"].to_numpy() == pytest.approx(found.values, rel=1e-3)
-        assert outcome["standard_error"].to_numpy() == pytest.approx(found.errors, rel=1e-3)
-    else:
-        assert spread.to_numpy() == pytest.approx(told, rel=0.1)
+    assert spread.to_numpy() == pytest.approx(told, rel=1e-4)
+    quantile = estimate_quantiles(shown[1], noise[1, 1], [0.1, 0.5, 0.9]).values
+    assert asked["value"].to_numpy() == pytest.approx(quantile, rel=1e-4)
+    hidden = np.zeros((3, 3))
+    hidden[:2, :2] = noise
+    found = estimate_regression(np.vstack([shown, HOURS]), hidden, 1, [0, 2])
+    assert outcome["estimate"].to_numpy() == pytest.approx(found.values, rel=1e-3)
+    assert outcome["standard_error"].to_numpy() == pytest.approx(found.errors, rel=1e-3)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(tmp_path, told):
-    bundle(tmp_path, rounding={"age": 26.0}, publish_covariance=told)
+def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(tmp_path):
+    bundle(tmp_path, rounding={"age": 26.0})
     (printed,) = run_python(tmp_path)
     truth = [np.nanstd(column.values) for column in PEOPLE]
     assert printed["standard_deviation"].to_numpy() == pytest.approx(truth, rel=0.05)

@@ -19,6 +19,7 @@ from app.project.errors import AdoptionError
 from app.project.model import Document, PolicyEntry, Recipient, Source
 from app.project.release import make_release
 from app.project.verify import verify_bundle
+from tests.noise import NOISE
 from tests.project.making import new_project
 
 ROWS = 3000
@@ -36,7 +37,7 @@ def staff() -> Table:
 TABLE = staff()
 COLUMNS = tuple(ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC) for name in ("age", "pay"))
 ENCODED = tuple(encode_column(TABLE, spec) for spec in COLUMNS)
-SETTINGS = GAUSSIAN.default_settings(tuple(column.attribute for column in ENCODED))
+SETTINGS = GAUSSIAN.first_settings(tuple(column.attribute for column in ENCODED), NOISE)
 
 
 def settled() -> Document:

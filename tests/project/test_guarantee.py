@@ -12,6 +12,7 @@ from app.engine.mechanisms import mechanism_called
 from app.engine.table import Attribute, encode_column
 from app.project.guarantee import guarantee_of
 from app.project.model import Document, PolicyEntry, Recipient
+from tests.noise import NOISE
 from tests.project import numbers
 
 ILLNESS = Attribute("illness", Kind.CATEGORICAL, Domain(("a", "b", "c")), np.array([50, 30, 20]))
@@ -114,7 +115,7 @@ def test_numbers_that_depend_on_each_other_and_are_protected_apart_are_a_caution
     }
     gaussian = mechanism_called("gaussian")
     entries = tuple(
-        PolicyEntry((name,), "gaussian", gaussian.default_settings([known[name]]))
+        PolicyEntry((name,), "gaussian", gaussian.first_settings([known[name]], NOISE))
         for name in ("age", "income")
     )
     stated = {name: {"sigma_squared": 0.5} for name in ("age", "income")}

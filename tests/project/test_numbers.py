@@ -21,6 +21,7 @@ from app.project.model import Document, PolicyEntry
 from app.project.released import attributes_of, released_columns
 from app.project.rules import apply_rules, rules_of
 from app.project.serialise import document_from_json, document_to_json
+from tests.noise import NOISE
 from tests.project.numbers import (
     KEY,
     LEVELS,
@@ -154,7 +155,8 @@ name = "Clinic A"
     document = apply_rules(text, table, Document())
     settings = document.policy[0].settings
     assert settings["noise"] == "separate"
-    assert len(settings["covariance"]) == len(settings["mean"]) == 2
+    assert len(settings["covariance"]) == 2
+    assert settings["measured"] == "noisy"
     assert document.column("income").domain is None
     assert guarantee_of(document, attributes_of(document, table)).complete
 
@@ -183,7 +185,7 @@ def test_an_attribute_can_t_leave_its_ladder_once_released(tmp_path, project, ta
     attributes = [encode_column(table, document.column(n)).attribute for n in TOGETHER]
     gaussian = mechanism_called("gaussian")
     apart = tuple(
-        PolicyEntry((a.name,), "gaussian", gaussian.default_settings([a])) for a in attributes
+        PolicyEntry((a.name,), "gaussian", gaussian.first_settings([a], NOISE)) for a in attributes
     )
     recipients = tuple(
         replace(r, statements={**r.statements, **{n: {"sigma_squared": 1.0} for n in TOGETHER}})
@@ -249,8 +251,8 @@ def test_columns_that_noise_can_t_protect_are_named(column, values, message):
     assert "secret" not in str(refused.value)
 
 
-def test_fewer_records_than_attributes_are_refused():
-    with pytest.raises(SfumatoError, match="record") as refused:
+def test_a_single_record_is_refused():
+    with pytest.raises(SfumatoError, match="same number in every row") as refused:
         a_document(a_table(rows=1, missing=False))
     assert refused.value.remedy
 

@@ -130,11 +130,11 @@ def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
 
 
 def test_what_the_custodian_chose_survives_joining(panel):
-    open_payroll(panel.session, protected(APART, noise="separate", publish_covariance=False))
+    open_payroll(panel.session, protected(APART, noise="separate"))
     tick(panel.page.together.boxes["income"])
     settings = panel.session.document.policy[0].settings
     assert settings["noise"] == "separate"
-    assert settings["publish_covariance"] is False
+    assert settings["measured"] == "noisy"
 
 
 def test_an_attribute_that_can_t_join_says_why(panel):
@@ -218,13 +218,42 @@ def test_a_single_attribute_is_not_asked_how_noise_hangs_together(apart):
     assert not settings_of(apart)._together.isVisible()
 
 
-def test_what_recipients_are_told_is_chosen(filled):
-    editor = settings_of(filled)
-    tick(editor.publish)
-    assert filled.session.document.policy[0].settings["publish_covariance"] is False
-    assert "σ² alone" in editor._publish_words.text()
-    filled.session.undo()
-    assert editor.publish.isChecked()
+def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
+    choice = settings_of(filled).measured
+    assert choice.source.value == "noisy"
+    assert "multiplies nobody's odds" in choice.words.text()
+    click(choice.source.button_for("stated"))
+    assert "known without this table" in choice.words.text()
+    choice.fields["age"].spin.setValue(12.0)
+    wait_for_jobs(qtbot, filled.session)
+    settings = filled.session.document.policy[0].settings
+    assert settings["measured"] == "stated"
+    assert settings["covariance"][0] == [144.0, 0.0]
+    assert "tells nothing" in choice.words.text()
+    click(choice.source.button_for("noisy"))
+    wait_for_jobs(qtbot, filled.session)
+    settings = filled.session.document.policy[0].settings
+    assert settings["measured"] == "noisy"
+    assert settings["measured_epsilon"] == choice.epsilon.value
+
+
+def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_it_anew(
+    qtbot, panel
+):
+    document = protected()
+    (entry,) = document.policy
+    kept = entry.settings["covariance"]
+    old = {"noise": "proportional", "mean": [50.0, 60_000.0], "covariance": kept}
+    open_payroll(panel.session, replace(document, policy=(replace(entry, settings=old),)))
+    choice = settings_of(panel).measured
+    assert "whoever knows all other records can tell" in choice.words.text()
+    assert choice.words.property("look") == "danger"
+    click(choice.again)
+    wait_for_jobs(qtbot, panel.session)
+    settings = panel.session.document.policy[0].settings
+    assert settings["measured"] == "noisy"
+    assert "mean" not in settings
+    assert choice.words.property("look") == "muted"
 
 
 def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -27,19 +28,29 @@ from app.engine.errors import PolicyError
 from app.engine.gaussian_checks import check_noise, check_noise_between
 from app.engine.gaussian_columns import noisy_of, series_of, values_of
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_promise import in_table, promise_of, told_apart_over_editions
+from app.engine.gaussian_promise import (
+    in_table,
+    measured_sentence,
+    promise_of,
+    told_apart_over_editions,
+)
 from app.engine.gaussian_release import Recipe, release_numbers
 from app.engine.gaussian_settings import (
     FORM_SETTINGS,
     GaussianSettings,
+    Measured,
     Noise,
+    chosen,
     completed,
+    origin_of,
     settings_of,
 )
 from app.engine.mechanisms.base import (
+    Byproduct,
     Check,
     LevelField,
     LevelTerm,
+    Origin,
     Promise,
     PublishedFacts,
     Released,
@@ -54,6 +65,7 @@ from app.engine.noise_level import HIGHEST, LOWEST, check_noise_level, on_grid
 from app.engine.noisy_statistics import KeyedNoise
 from app.engine.progress import Context
 from app.engine.table import Attribute
+from app.engine.wording import Sentence, listed
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,7 +75,7 @@ _FIRST, _LAST = 0.25, 64.0
 _FINE_BITS = 20
 """Significant bits of levels that differ by a hair."""
 
-_FOR_ALL = ("noise", "publish_covariance")
+_FOR_ALL = ("noise",)
 """The settings that a custodian chooses for the whole entry."""
 
 _TERMS = (
@@ -119,15 +131,16 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
                 )
 
     def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
-        """Return proportional noise with the moments of the table, nothing rounded."""
-        return completed(attributes, {})
+        """Return proportional noise, nothing rounded."""
+        self.check_attributes(attributes)
+        return chosen({})
 
     def complete_settings(
         self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
     ) -> Settings:
-        """Return the settings with the mean and the covariance of the table's numbers.
+        """Return the settings with the covariance that noise is made from.
 
-        Those that are there already stay: releases of one ladder share them, and next month's
+        One that is there already stays: releases of one ladder share it, and next month's
         numbers must not change the noise.
 
         Raises
@@ -135,19 +148,34 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         PolicyError
             If a column's spread can't be measured; the column is named.
         """
-        del noise
         self.check_attributes(attributes)
-        return completed(attributes, settings)
+        return completed(attributes, settings, noise)
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0 of the covariance, which recipients are told."""
+        return origin_of(settings)[1]
+
+    def byproducts(
+        self, attributes: Sequence[Attribute], settings: Settings
+    ) -> tuple[Byproduct, ...]:
+        """Return the covariance, unless it is stated."""
+        read = self.read(attributes, settings)
+        names = [attribute.name for attribute in attributes]
+        if read.measured is Measured.STATED:
+            return ()
+        what = Sentence("how large the noise on {names} is", names=listed(names))
+        origin = Origin.EXACT if read.measured is Measured.EXACT else Origin.NOISY
+        return (Byproduct(what, origin, measured_sentence(names, read)),)
 
     def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
         """Return the settings of an entry that covers other attributes from now on."""
         names = {attribute.name for attribute in attributes}
         kept = {name: settings[name] for name in _FOR_ALL if name in settings}
         for part in FORM_SETTINGS:
-            chosen = {name: n for name, n in settings.get(part, {}).items() if name in names}
-            if chosen:
-                kept[part] = chosen
-        return completed(attributes, kept)
+            fitting = {name: n for name, n in settings.get(part, {}).items() if name in names}
+            if fitting:
+                kept[part] = fitting
+        return kept
 
     def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not valid for these attributes."""
@@ -303,20 +331,16 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
     def published(
         self, level: float, attributes: Sequence[Attribute], settings: Settings
     ) -> PublishedFacts:
-        """Return σ² and, if the custodian chose so, μ_X and K_X, with the guide to estimate."""
+        """Return σ² and K, without which nobody could use the numbers, and a guide to estimate."""
         read = self.read(attributes, settings)
-        told = {"mean": None, "covariance": None}
-        if read.publish_covariance:
-            told = {
-                "mean": read.moments.mean.tolist(),
-                "covariance": read.moments.covariance.tolist(),
-            }
         return PublishedFacts(
             parameters={
                 "sigma_squared": check_noise_level(level),
                 "noise": read.noise.value,
                 "attributes": [attribute.name for attribute in attributes],
-                **told,
+                "covariance": read.covariance.tolist(),
+                "covariance_measured": read.measured.value,
+                "covariance_epsilon": read.epsilon if math.isfinite(read.epsilon) else None,
                 "rounding": [form.step for form in read.forms],
                 "lowest": [form.lowest for form in read.forms],
                 "highest": [form.highest for form in read.forms],
@@ -365,8 +389,8 @@ MECHANISM = GaussianNoise()
 def _noise_words(noise: Noise) -> str:
     """Return how the noise hangs together, as a sentence."""
     if noise is Noise.SEPARATE:
-        return "Each column has noise of its own, σ² times the column's variance."
-    return "It varies together as the columns themselves do (covariance σ²·K)."
+        return "Each column has noise of its own: only the diagonal of K counts."
+    return "It varies together as the columns themselves do."
 
 
 def _form_words(attributes: Sequence[Attribute], settings: GaussianSettings) -> str:

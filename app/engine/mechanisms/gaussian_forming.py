@@ -48,7 +48,7 @@ class GaussianForming(Forming):
         plain = {name: value for name, value in settings.items() if name not in FORM_SETTINGS}
         both = {"formed": settings, "plain": plain}
         linear = measure_form_leak(self, attributes, both, levels, Part(context, 0.0, _LINEAR))
-        spreads, bayes = read.moments.spreads.tolist(), {}
+        spreads, bayes = read.spreads.tolist(), {}
         share = (1.0 - _LINEAR) / len(changed)
         for done, place in enumerate(changed):
             numbers = attributes[place].numbers

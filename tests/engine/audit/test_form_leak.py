@@ -13,7 +13,7 @@ from app.engine.mechanisms.forming import form_leaks_of, is_formed
 from app.engine.mechanisms.gaussian import MECHANISM
 from app.engine.progress import Callback, Silent
 from app.engine.table import Attribute
-from tests.noise import NOISE
+from tests.engine.numbers import stated_settings
 
 LEVELS = (0.25, 0.5, 1.0, 2.0)
 
@@ -25,7 +25,7 @@ def attribute(rows=8000, name="age"):
 
 
 def measured(attributes, levels=LEVELS, **forms):
-    plain = MECHANISM.complete_settings(attributes, {}, NOISE)
+    plain = stated_settings(attributes)
     settings = {"formed": {**plain, **forms}, "plain": plain}
     return measure_form_leak(MECHANISM, attributes, settings, levels, Silent())
 
@@ -68,7 +68,7 @@ def test_records_with_something_missing_are_left_out():
 def test_both_attackers_are_asked_where_anything_is_formed():
     pair = (attribute(rows=1000), attribute(rows=1000, name="other"))
     pair = (pair[0], Attribute("other", Kind.NUMERIC, numbers=pair[1].numbers[::-1].copy()))
-    settings = MECHANISM.complete_settings(pair, {"rounding": {"other": 60.0}}, NOISE)
+    settings = stated_settings(pair, rounding={"other": 60.0})
     found = MECHANISM.form_leaks(LEVELS, pair, settings, Silent())
     assert [leak.attribute for leak in found.linear] == ["age", "other"]
     assert set(found.bayes) == {"other"}
@@ -79,7 +79,7 @@ def test_both_attackers_are_asked_where_anything_is_formed():
 
 def test_where_nothing_is_formed_nothing_is_measured():
     alone = (attribute(rows=200),)
-    settings = MECHANISM.complete_settings(alone, {}, NOISE)
+    settings = stated_settings(alone)
     assert form_leaks_of(MECHANISM, LEVELS, alone, settings, Silent()) is None
     assert not is_formed(MECHANISM, alone, settings)
     uniform = mechanism_called("uniform")
@@ -89,7 +89,7 @@ def test_where_nothing_is_formed_nothing_is_measured():
 
 def test_measuring_can_be_cancelled():
     alone = (attribute(rows=1000),)
-    settings = MECHANISM.complete_settings(alone, {"rounding": {"age": 5.0}}, NOISE)
+    settings = stated_settings(alone, rounding={"age": 5.0})
     told = []
     stopping = Callback(lambda share, _text: told.append(share), lambda: len(told) > 12)
     with pytest.raises(Cancelled):

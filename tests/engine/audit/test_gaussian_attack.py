@@ -28,12 +28,11 @@ from app.engine.audit.gaussian_experiment import (
 from app.engine.audit.number_copies import complete_records, simulated_copies
 from app.engine.errors import EstimationError, LevelError, PolicyError
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_settings import GaussianSettings, Noise, NumberForm
+from app.engine.gaussian_settings import GaussianSettings, Measured, Noise, NumberForm
 from app.engine.mechanisms import mechanism_called
 from app.engine.noise_level import on_grid
 from app.engine.progress import Silent
-from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
-from tests.noise import NOISE
+from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns, stated_settings
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 ONE = np.array([[1.0]])
@@ -129,9 +128,7 @@ def test_the_structure_of_proportional_noise_gives_what_the_whole_matrix_gives()
 @given(st.floats(0.01, 50.0), st.integers(0, 50), st.sampled_from(Noise))
 def test_what_a_promise_says_is_what_the_attack_leaves(level, seed, noise):
     covariance = random_covariance(seed)
-    chosen = GaussianSettings(
-        type(MOMENTS)(np.zeros(3), covariance), noise, (NumberForm(),) * 3, True
-    )
+    chosen = GaussianSettings(covariance, Measured.STATED, 0.0, noise, (NumberForm(),) * 3)
     promised = Uncertainty(chosen).remaining(level)
     found = expected_errors([level], LADDER, covariance, chosen.noise_covariance)
     assert found.normalized == pytest.approx(promised, rel=1e-7)
@@ -153,7 +150,7 @@ PERFECT = Attacker()
 
 def pool(true=TRUE, levels=ORDER, **settings):
     attributes = attributes_of(number_columns(a=true[0], b=true[1]))
-    chosen = GAUSSIAN.complete_settings(attributes, settings, NOISE)
+    chosen = stated_settings(attributes, **settings)
     return Pool(GAUSSIAN, chosen, attributes, tuple(levels))
 
 

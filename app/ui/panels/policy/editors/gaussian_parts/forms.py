@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
-from app.engine.gaussian_settings import FORM_SETTINGS, offered_form
+from app.engine.gaussian_settings import FORM_SETTINGS
 from app.engine.mechanisms.base import Settings
 from app.engine.table import Attribute
 from app.ui.panels.policy.wording import tr
@@ -52,6 +51,7 @@ class FormGrid(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._attributes: tuple[Attribute, ...] = ()
+        self._spreads: tuple[float, ...] = ()
         self._forms: dict[str, dict[str, float]] = {}
         self._proposed: dict[tuple[str, str], float] = {}
         self._grid = QGridLayout(self)
@@ -60,17 +60,19 @@ class FormGrid(QWidget):
         self._grid.setVerticalSpacing(Space.INSIDE)
         self.cells: dict[tuple[str, str], _Cell] = {}
 
-    def show_forms(self, attributes: Sequence[Attribute], forms: Forms) -> None:
+    def show_forms(
+        self, attributes: Sequence[Attribute], forms: Forms, spreads: Sequence[float]
+    ) -> None:
         """Show rounding and bounds without telling anyone."""
         names = [attribute.name for attribute in attributes]
         if names != [attribute.name for attribute in self._attributes]:
             self._rebuild(names)
-        known = [id(attribute.numbers) for attribute in self._attributes]
-        if known != [id(attribute.numbers) for attribute in attributes]:
-            self._proposed = {
-                (each.name, part): proposed(each, part) for each in attributes for part in PARTS
-            }
-        self._attributes = tuple(attributes)
+        self._attributes, self._spreads = tuple(attributes), tuple(spreads)
+        self._proposed = {
+            (name, part): proposed(part, spread)
+            for name, spread in zip(names, spreads, strict=True)
+            for part in PARTS
+        }
         self._forms = {part: dict(numbers) for part, numbers in forms.items()}
         for (name, part), cell in self.cells.items():
             number = forms.get(part, {}).get(name)
@@ -128,24 +130,19 @@ class FormGrid(QWidget):
 
     def _tell(self, forms: Forms) -> None:
         kept = {part: numbers for part, numbers in forms.items() if numbers}
-        self.show_forms(self._attributes, kept)
+        self.show_forms(self._attributes, kept, self._spreads)
         self.changed.emit(kept)
 
 
-def proposed(attribute: Attribute, part: str) -> float:
-    """Return a number to begin with; never one that only some record has."""
-    numbers = attribute.numbers if attribute.numbers is not None else np.zeros(0)
-    offered = offered_form(numbers)
-    known = numbers[np.isfinite(numbers)]
-    middle = float(known.mean()) if len(known) else 0.0
-    spread = float(known.std()) if len(known) else 1.0
+def proposed(part: str, spread: float) -> float:
+    """Return a number to begin with, from the published size of the noise and never from rows.
+
+    Whether all numbers are whole, or none is negative, can hang on a single record.
+    """
     scale = 10.0 ** math.floor(math.log10(spread)) if spread > 0 else 1.0
     if part == "rounding":
-        return offered.step if offered.step is not None else max(scale / 10, 1e-6)
-    if part == "lowest":
-        below = math.floor((middle - 4 * spread) / scale) * scale
-        return offered.lowest if offered.lowest is not None else below
-    return math.ceil((middle + 4 * spread) / scale) * scale
+        return max(scale / 10.0, 1e-6)
+    return 0.0 if part == "lowest" else min(10.0 * scale, 1e15)
 
 
 def any_form(forms: Forms) -> bool:

@@ -1,4 +1,4 @@
-"""The settings of noise on numbers: how it hangs together, the numbers' looks, what is told."""
+"""The settings of noise on numbers: where its size comes from, and what numbers look like."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.audit.form_leak import FormLeaks
 from app.engine.errors import SfumatoError
 from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_settings import Noise
+from app.engine.gaussian_settings import DECIDED, Noise
 from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.gaussian import MECHANISM
+from app.engine.noisy_statistics import KeyedNoise
+from app.engine.progress import Context
 from app.engine.table import Attribute
 from app.plots.figure import percent
 from app.ui.messages import error_texts
@@ -28,6 +29,7 @@ from app.ui.panels.policy.editors.gaussian_parts.forms import (
     with_forms,
 )
 from app.ui.panels.policy.editors.gaussian_parts.leak import LeakCard
+from app.ui.panels.policy.editors.gaussian_parts.measured import MeasureChoice
 from app.ui.panels.policy.editors.settings import SettingsEditor
 from app.ui.panels.policy.wording import tr
 from app.ui.session import Session
@@ -36,6 +38,7 @@ from app.ui.widgets.fields import Segments
 from app.ui.widgets.layout import Card, Rule, label
 
 JOB: Final = "measure rounding"
+MEASURING: Final = "measure noise"
 
 
 class GaussianSettingsEditor(SettingsEditor):
@@ -61,9 +64,9 @@ class GaussianSettingsEditor(SettingsEditor):
         self.leak = LeakCard(self)
         self.leak.accepted.connect(self._accept)
         self.leak.discarded.connect(self._discard)
-        self.publish = QCheckBox(tr("Tell recipients the means and the covariance"))
-        self.publish.clicked.connect(self._set_publish)
-        self._publish_words = label("", "muted", wrap=True)
+        self.measured = MeasureChoice(self)
+        self.measured.measured.connect(self._measure)
+        self.measured.spreads_stated.connect(self._state_spreads)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -76,14 +79,13 @@ class GaussianSettingsEditor(SettingsEditor):
         lines.addWidget(self._noise_words)
         lines.addWidget(Rule())
         for widget in (
+            self.measured,
+            Rule(),
             self._together,
             heading(),
             self.forms,
             label(explanation(), "muted", wrap=True),
             self.leak,
-            Rule(),
-            self.publish,
-            self._publish_words,
         ):
             card.body.addWidget(widget)
         column = QVBoxLayout(self)
@@ -102,14 +104,19 @@ class GaussianSettingsEditor(SettingsEditor):
             self.leak.clear()
         self._attributes, self._settings = tuple(attributes), settings
         self._together.setVisible(len(attributes) > 1)
-        with QSignalBlocker(self.publish):
-            self.publish.setChecked(settings.get("publish_covariance", True) is not False)
-        self._publish_words.setText(_published(self.publish.isChecked()))
+        self.measured.show_settings(attributes, settings)
         self.noise.set_value(self._noise())
         self._noise_words.setText(self._consequence_of_noise())
-        self.forms.show_forms(
-            attributes, forms_in(settings) if self._draft is None else self._draft
-        )
+        shown = forms_in(settings) if self._draft is None else self._draft
+        self.forms.show_forms(attributes, shown, self._spreads())
+
+    def _spreads(self) -> list[float]:
+        """Return the spreads that the noise is made from; 1 where the settings are not sound."""
+        try:
+            spreads = MECHANISM.read(self._attributes, self._settings).spreads.tolist()
+        except SfumatoError:
+            return [1.0] * len(self._attributes)
+        return [float(spread) for spread in spreads]
 
     def leave(self) -> None:
         """Stop measuring."""
@@ -152,8 +159,23 @@ class GaussianSettingsEditor(SettingsEditor):
     def _set_noise(self, noise: object) -> None:
         self._state({**self._settings, "noise": Noise(str(noise)).value})
 
-    def _set_publish(self, wanted: bool) -> None:
-        self._state({**self._settings, "publish_covariance": wanted})
+    def _measure(self, epsilon: float) -> None:
+        """Measure the size of the noise in the table again."""
+        self._complete({"measured_epsilon": epsilon})
+
+    def _state_spreads(self, spreads: object) -> None:
+        """Take the spreads that the person knows without the table."""
+        self._complete({"spreads": spreads})
+
+    def _complete(self, wanted: dict[str, Any]) -> None:
+        kept = {name: value for name, value in self._settings.items() if name not in DECIDED}
+        self.session.runner.run(
+            tr("Measuring the size of the noise"),
+            partial(_completed, self._attributes, {**kept, **wanted}, self.session.noise),
+            self._state,
+            lambda error: self.measured.say_problem(" ".join(error_texts(error))),
+            key=MEASURING,
+        )
 
     def _try_forms(self, forms: object) -> None:
         """Weigh other rounding and bounds; without any there is nothing to weigh."""
@@ -209,20 +231,15 @@ class GaussianSettingsEditor(SettingsEditor):
         self.session.runner.cancel(JOB)
         self._draft = None
         self.leak.clear()
-        self.forms.show_forms(self._attributes, forms_in(self._settings))
+        self.forms.show_forms(self._attributes, forms_in(self._settings), self._spreads())
 
     def _state(self, settings: dict[str, Any]) -> None:
         self.settings_stated.emit(settings)
         self.finished.emit()
 
 
-def _published(told: bool) -> str:
-    if told:
-        return tr(
-            "These are exact figures of the table. With them a recipient knows the noise and can"
-            " make the best estimate of every record."
-        )
-    return tr(
-        "They are told σ² alone, and work the figures out from the release, less exactly. What"
-        " they are not told here protects no record."
-    )
+def _completed(
+    attributes: Sequence[Attribute], stated: Settings, noise: KeyedNoise, context: Context
+) -> dict[str, Any]:
+    context.report(0.1, "Measuring the size of the noise")
+    return dict(MECHANISM.complete_settings(attributes, stated, noise))
