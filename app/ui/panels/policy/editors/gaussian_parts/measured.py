@@ -14,7 +14,7 @@ from app.engine.gaussian_promise import measured_sentence
 from app.engine.gaussian_settings import Measured
 from app.engine.mechanisms.base import Settings
 from app.engine.mechanisms.gaussian import MECHANISM
-from app.engine.noisy_covariance import LEAST_EPSILON
+from app.engine.noisy_covariance import usual_epsilon
 from app.engine.table import Attribute
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
@@ -81,7 +81,9 @@ class MeasureChoice(QWidget):
         noisy = read.measured is not Measured.STATED
         self.source.set_value(Measured.NOISY if noisy else Measured.STATED)
         known = noisy and math.isfinite(read.epsilon)
-        self.epsilon.set_value(read.epsilon if known else LEAST_EPSILON)
+        numbers = attributes[0].numbers
+        usual = usual_epsilon(0 if numbers is None else len(numbers), len(attributes))
+        self.epsilon.set_value(read.epsilon if known else usual)
         for name, spread in zip(names, read.spreads.tolist(), strict=True):
             self.fields[name].set_value(float(f"{spread:.6g}"))
         words = typeset(measured_sentence(names, read))
