@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import mechanism_called
 from app.engine.progress import Silent
 from app.engine.table import Table, encode_column
 from app.project.model import Document, PolicyEntry, Recipient, Source
 from app.project.release import make_release
 from app.project.store import ProjectFile
 from app.project.verify import VerificationReport, verify_bundle
-from tests.noise import NOISE
+from tests.engine.numbers import stated_settings
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS = 600
@@ -58,7 +57,7 @@ def a_document(table: Table, settings: Mapping[str, object] | None = None) -> Do
     attributes = [
         encode_column(table, spec).attribute for spec in columns() if spec.name in TOGETHER
     ]
-    chosen = mechanism_called("gaussian").complete_settings(attributes, dict(settings or {}), NOISE)
+    chosen = stated_settings(attributes, **dict(settings or {}))
     return Document(
         title="Wages",
         source=Source("/data/wages.csv", "cd" * 32, table.rows),

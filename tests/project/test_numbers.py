@@ -251,8 +251,8 @@ def test_columns_that_noise_can_t_protect_are_named(column, values, message):
     assert "secret" not in str(refused.value)
 
 
-def test_a_single_record_is_refused():
-    with pytest.raises(SfumatoError, match="same number in every row") as refused:
+def test_fewer_records_than_attributes_are_refused():
+    with pytest.raises(SfumatoError, match="record") as refused:
         a_document(a_table(rows=1, missing=False))
     assert refused.value.remedy
 

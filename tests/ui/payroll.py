@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import mechanism_called
 from app.engine.table import Table, encode_column
 from app.project.model import Document, PolicyEntry, Recipient
 from app.ui.session import Session
-from tests.noise import NOISE
+from tests.engine.numbers import stated_settings
 
 KEY = "age + income"
 LEVELS = {"Clinic A": 0.25, "Institute": 1.0, "Public": 4.0}
@@ -54,11 +53,10 @@ def protected(
 ) -> Document:
     """The payroll's document with Gaussian noise for groups of attributes, at three levels."""
     document, table = payroll_document(), payroll_table()
-    gaussian = mechanism_called("gaussian")
     entries = []
     for group in groups:
         attributes = [encode_column(table, document.column(name)).attribute for name in group]
-        chosen = gaussian.complete_settings(attributes, settings, NOISE)
+        chosen = stated_settings(attributes, **settings)
         entries.append(PolicyEntry(group, "gaussian", chosen))
     recipients = tuple(
         Recipient(name, {entry.key: {"sigma_squared": level} for entry in entries})

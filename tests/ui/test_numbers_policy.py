@@ -220,7 +220,9 @@ def test_a_single_attribute_is_not_asked_how_noise_hangs_together(apart):
 
 def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     choice = settings_of(filled).measured
-    assert choice.source.value == "noisy"
+    assert choice.source.value == "stated"
+    click(choice.source.button_for("noisy"))
+    wait_for_jobs(qtbot, filled.session)
     assert "multiplies nobody's odds" in choice.words.text()
     click(choice.source.button_for("stated"))
     assert "known without this table" in choice.words.text()
