@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.engine.audit.number_widths import width_without, widths_with
-from app.engine.gaussian_levels import Uncertainty
+from app.engine.gaussian_levels import SHARES, Uncertainty
 from app.engine.gaussian_settings import GaussianSettings, Measured, Noise
 from app.engine.mechanisms.base import Fact, Promise
 from app.engine.wording import Sentence, joined, listed
@@ -72,7 +72,8 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     return Promise(sentence, _facts(names, settings, level, uncertainty), limits)
 
 
-_TIMES: Final = {0.75: "3 times in 4", 0.9: "9 times in 10", 0.99: "99 times in 100"}
+_TIMES: Final = ("3 times in 4", "9 times in 10", "99 times in 100")
+"""In words, how often each of `SHARES` is."""
 
 
 def _sentence(
@@ -91,7 +92,7 @@ def _sentence(
         "Of two values of {distances} that seemed equally likely, nobody can tell from this release"
         " which is a person's more often than {times}, whatever else they know{others}.",
         distances=_listed("{name} up to {width} apart", names, uncertainty.indistinct(level)),
-        times=Sentence(_TIMES[share]),
+        times=Sentence(_TIMES[SHARES.index(share)]),
         others=Sentence(", even the person's other numbers") if settings.size > 1 else "",
     )
     return joined(added, told)
@@ -230,7 +231,7 @@ def _facts(
         facts.append(Fact("σ", title, spread, "Its standard deviation, in the column's unit."))
         if share is None:
             continue
-        times = Sentence(_TIMES[share])
+        times = Sentence(_TIMES[SHARES.index(share)])
         facts.append(
             Fact(
                 "d",
