@@ -128,6 +128,30 @@ def rho2_of_gamma(gamma: float, rho1: float) -> float:
     return _rounded_up(raised / (1 - low + raised))
 
 
+def whole_odds(odds: float, spent: float) -> float:
+    """Return by how much values and by-products together multiply odds, rounded up.
+
+    Parameters
+    ----------
+    odds
+        By how much the released values do.
+    spent
+        ε0 of the by-products.
+    """
+    if spent == 0.0 or math.isinf(odds):
+        return odds
+    if math.isinf(spent):
+        return math.inf
+    return math.nextafter(odds * math.nextafter(math.exp(spent), math.inf), math.inf)
+
+
+def left_over(gamma: float, spent: float) -> float:
+    """Return what of a bound γ is left for the released values, γ·e^(−ε0), rounded down."""
+    if spent == 0.0 or math.isinf(gamma):
+        return gamma
+    return math.nextafter(gamma * math.nextafter(math.exp(-spent), 0.0), 0.0)
+
+
 def retention_for_gamma(gamma: float, size: int) -> float:
     """Return the largest retention probability that keeps the odds factor within γ.
 

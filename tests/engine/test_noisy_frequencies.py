@@ -105,6 +105,7 @@ def test_the_promise_is_not_below_what_exact_laws_give():
         assert facts[""] == 0
         told = FINE.published(level, attributes, whole).parameters
         assert told["odds_factor"] == facts["γ"]
+        assert FINE.odds_factor(level, attributes, whole) == facts["γ"]
         assert told["frequencies_epsilon"] == epsilon
         assert facts["γ"] <= max(GAMMAS) * (1 + 1e-12)
     assert max(up) > 1

@@ -50,6 +50,13 @@ def applied(text, given=None):
     return apply_rules(text, given or table(), Document())
 
 
+APPLIED_LIMITS = WRITTEN.replace(
+    'mechanism = "uniform"',
+    'mechanism = "finegrain"\n'
+    'settings = { theta = 3.0, frequencies = "noisy", frequencies_epsilon = 0.25 }',
+).replace("{ retention_probability = 0.6 }", "{ trust_factor = 1.0 }")
+
+
 def error_of(text, given=None):
     with pytest.raises(RulesError) as caught:
         applied(text, given)
@@ -58,6 +65,28 @@ def error_of(text, given=None):
 
 def line_of(text, part):
     return text[: text.index(part)].count("\n") + 1
+
+
+def test_rules_say_where_the_frequencies_of_limits_come_from():
+    limited = APPLIED_LIMITS
+    made = applied(limited)
+    (entry,) = made.policy
+    assert entry.settings["frequencies"] == "noisy"
+    assert entry.settings["frequencies_epsilon"] == 0.25
+    assert len(entry.settings["noisy_counts"]) == 5
+    assert apply_rules(rules_of(made), table(), Document()).policy == made.policy
+    for wrong, said in (('"exact"', "none of"), ('"stated"', "shares")):
+        error = error_of(limited.replace('"noisy"', wrong))
+        assert said in str(error)
+
+
+def test_values_are_stated_by_listing_them_and_taken_from_rows_otherwise():
+    assert not applied(WRITTEN).column("illness").from_rows
+    listed = next(line for line in WRITTEN.splitlines() if line.startswith("values"))
+    assert applied(WRITTEN.replace(listed, "")).column("illness").from_rows
+    kept = applied(WRITTEN.replace(listed, f"from_rows = true\n{listed}"))
+    assert kept.column("illness").from_rows
+    assert "true or false" in str(error_of(WRITTEN.replace(listed, 'from_rows = "no"')))
 
 
 @settings(deadline=None, max_examples=80)

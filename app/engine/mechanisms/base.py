@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from app.engine.columns import Codes, Kind
+from app.engine.privacy import whole_odds
 from app.engine.table import Attribute, EncodedColumn, Rows
 
 if TYPE_CHECKING:
@@ -373,6 +374,18 @@ class Mechanism(ABC):
         self, level: float, attributes: Sequence[Attribute], settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
+
+    def odds_factor(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> float | None:
+        """Return γ: by how much all that a release tells multiplies anyone's odds at most.
+
+        None where the mechanism has no matrix.
+        """
+        matrix = self.matrix(level, attributes, settings)
+        if matrix is None or matrix.gamma == 1.0:
+            return None if matrix is None else 1.0
+        return whole_odds(matrix.gamma, self.byproduct_epsilon(settings))
 
     def public_columns(self, settings: Settings) -> Sequence[str] | None:
         """Return the columns by which records are grouped; None for all that are released.

@@ -26,6 +26,7 @@ from app.engine.privacy import (
     gamma_for_epsilon,
     gamma_for_rho,
     rho2_of_gamma,
+    whole_odds,
 )
 from app.engine.retention_checks import check_between_releases
 from app.engine.table import Attribute
@@ -213,30 +214,6 @@ class CategoricalMechanism(Mechanism):
                 ),
             ),
         )
-
-
-def whole_odds(odds: float, spent: float) -> float:
-    """Return by how much values and by-products together multiply odds, rounded up.
-
-    Parameters
-    ----------
-    odds
-        By how much the released values do.
-    spent
-        ε0 of the by-products.
-    """
-    if spent == 0.0 or math.isinf(odds):
-        return odds
-    if math.isinf(spent):
-        return math.inf
-    return math.nextafter(odds * math.nextafter(math.exp(spent), math.inf), math.inf)
-
-
-def left_over(gamma: float, spent: float) -> float:
-    """Return what of a bound γ is left for the released values, γ·e^(−ε0), rounded down."""
-    if spent == 0.0 or math.isinf(gamma):
-        return gamma
-    return math.nextafter(gamma * math.nextafter(math.exp(-spent), 0.0), 0.0)
 
 
 def codes_of(request: ReleaseRequest) -> Codes:

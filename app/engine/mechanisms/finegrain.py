@@ -43,14 +43,12 @@ from app.engine.mechanisms.categorical import (
     CategoricalMechanism,
     at_most,
     codes_of,
-    left_over,
     numbers_of,
     stated_gamma,
     unknown_statement,
-    whole_odds,
 )
 from app.engine.noisy_statistics import KeyedNoise
-from app.engine.privacy import check_retention
+from app.engine.privacy import check_retention, left_over, whole_odds
 from app.engine.privacy_limits import PrivacyLimits
 from app.engine.progress import Context
 from app.engine.retention_checks import check_against_table

@@ -15,6 +15,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from app.engine.privacy import epsilon_of_gamma
 from app.ui.panels.audit.holdings import Holding
 from app.ui.theme import Space, font
 from app.ui.widgets.tables import TableView
@@ -125,15 +126,15 @@ class HoldersModel(QAbstractTableModel):
         return (self.tr("Recipient"), self.tr("Level"), "γ", "ε", self.tr("Held"))[section]
 
     def _text(self, holding: Holding, column: int) -> str:
-        matrix = holding.matrix
+        odds = holding.odds
         since = self.tr("adopted") if holding.adopted else self.tr("planned")
         if holding.recorded_at is not None:
             since = self.tr("since {day}").format(day=local_time(holding.recorded_at)[:10])
         return (
             holding.recipient,
             holding.text,
-            number(matrix.gamma) if matrix is not None else "–",
-            number(matrix.epsilon) if matrix is not None else "–",
+            number(odds) if odds is not None else "–",
+            number(epsilon_of_gamma(odds)) if odds is not None else "–",
             since,
         )[column]
 

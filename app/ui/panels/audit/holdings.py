@@ -47,6 +47,8 @@ class Holding:
     """In which order the recipients were, or will be, given their releases."""
     adopted: bool = False
     """Whether it is an earlier release from elsewhere that was adopted as a rung."""
+    odds: float | None = None
+    """By how much the release multiplies anyone's odds at most; None where there is no matrix."""
 
 
 def planned(
@@ -102,6 +104,7 @@ def _holding(
         mechanism.matrix(plan.level, attributes, plan.settings),
         recorded_at,
         place,
+        odds=mechanism.odds_factor(plan.level, attributes, plan.settings),
     )
 
 
@@ -131,8 +134,9 @@ def _adopted(entry: PolicyEntry, attributes: Sequence[Attribute]) -> list[Holdin
             statements = mechanism.restate(level, attributes, entry.settings)
             text = statement_text(mechanism, statements[mechanism.terms[0].name])
             matrix = mechanism.matrix(level, attributes, entry.settings)
+            odds = mechanism.odds_factor(level, attributes, entry.settings)
             found.append(
-                Holding(holder.name, level, holder.trust, text, matrix, place=-1, adopted=True)
+                Holding(holder.name, level, holder.trust, text, matrix, None, -1, True, odds)
             )
     except SfumatoError:
         return []  # the policy says what is wrong with the entry's settings

@@ -77,9 +77,9 @@ def _figure(
     mechanism: Mechanism, level: float, entry: PolicyEntry, attributes: tuple[Attribute, ...]
 ) -> tuple[str, str, bool]:
     """Return what a level comes to as a figure and as a sentence, and whether it is of numbers."""
-    matrix = mechanism.matrix(level, attributes, entry.settings)
-    if matrix is not None:
-        factor = number(matrix.gamma)
+    odds = mechanism.odds_factor(level, attributes, entry.settings)
+    if odds is not None:
+        factor = number(odds)
         told = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
         return factor, told, False
     facts = mechanism.promise(level, attributes, entry.settings).facts
