@@ -7,11 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from app.engine.columns import Binning, Domain
 from app.engine.errors import LadderError
 from app.engine.progress import Silent
+from app.project.byproducts import columns_from_rows
+from app.project.guarantee import guarantee_of
 from app.project.model import PolicyEntry, Recipient
 from app.project.release import make_release
-from tests.project.making import new_project, table
+from app.project.released import attributes_of
+from app.report.drawing import draw
+from app.report.html import to_html
+from app.report.material import ReportOptions, collect
+from app.report.sections import compose
+from tests.project.making import document, new_project, noon, table
 
 EXACT = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.2, 0.2, 0.3]}
 
@@ -37,3 +45,33 @@ def test_a_profile_from_exact_counts_is_released_for_a_reason_only(tmp_path):
         fields = told["resources"][0]["schema"]["fields"]
         (perturbed,) = [f["sfumato"] for f in fields if "mechanism" in f.get("sfumato", {})]
         assert perturbed["parameters"]["odds_factor"] is None
+
+
+def test_values_taken_from_the_rows_are_told_to_everybody_until_confirmed(tmp_path):
+    said = "of illness was taken from the table"
+    for from_rows in (True, False):
+        made = document()
+        illness = replace(made.column("illness"), from_rows=from_rows)
+        folder = tmp_path / str(from_rows)
+        folder.mkdir()
+        with new_project(folder, made.with_column(illness)) as project:
+            outcome = make_release(project, table(), "Clinic A", folder, "csv", Silent())
+            readme = (outcome.path / "README.md").read_text(encoding="utf-8")
+            known = attributes_of(project.document, table())
+            cautions = " ".join(guarantee_of(project.document, known).cautions)
+            report = compose(collect(project, table(), noon, Silent()), ReportOptions())
+            page = to_html(report, [draw(picture, "svg") for picture in report.pictures])
+        assert [said in text for text in (readme, cautions, page)] == [from_rows] * 3
+        assert "How many records there are" in readme
+        assert "How many records there are" in page
+
+
+def test_columns_that_are_dropped_or_read_row_by_row_tell_no_list_of_values():
+    made = document()
+    for name in ("person", "sex"):
+        domain = Domain(("f", "m"))
+        made = made.with_column(replace(made.column(name), domain=domain, from_rows=True))
+    assert columns_from_rows(made) == ()
+    bins = Binning((0.0, 1.0, 2.0))
+    made = made.with_column(replace(made.column("sex"), binning=bins))
+    assert columns_from_rows(made) == ("sex",)
