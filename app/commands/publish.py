@@ -10,6 +10,7 @@ from app.commands.population import add_population, changes_population, with_pop
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
 from app.project.alone import alone_from, publication_limits
+from app.project.guarantee import row_order_caution
 from app.project.publication import publish_table
 
 
@@ -21,6 +22,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal) as project, terminal.working() as context:
+        cautions = row_order_caution(project.document)
         table = source_of(project, Part(context, 0.0, 0.2))
         if changes_population(arguments):
             known = with_population(project.document, arguments, Part(context, 0.2, 0.2))
@@ -42,6 +44,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     terminal.say(str(outcome.path))
     for limit in limits:
         terminal.note(limit)
+    for caution in cautions:
+        terminal.note(caution)
     return ExitCode.OK
 
 

@@ -9,6 +9,7 @@ from app.commands.files import source_of
 from app.commands.terminal import Terminal
 from app.engine.progress import Part
 from app.project.alone import RELEASE_ADVICE, alone_in_release, release_sentence
+from app.project.guarantee import row_order_caution
 from app.project.release import make_release
 
 
@@ -27,6 +28,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     recipients = arguments.recipient
     with open_project(arguments, terminal) as project, terminal.working() as context:
+        cautions = row_order_caution(project.document)
         table = source_of(project, Part(context, 0.0, 0.15))
         alone = alone_in_release(project.document, table, Part(context, 0.15, 0.2))
         for position, recipient in enumerate(recipients):
@@ -46,6 +48,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if alone is not None and alone.alone:
         terminal.note(release_sentence(alone))
         terminal.note(RELEASE_ADVICE)
+    for caution in cautions:
+        terminal.note(caution)
     return ExitCode.OK
 
 

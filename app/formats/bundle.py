@@ -2,13 +2,15 @@
 
 A bundle holds the data, ``datapackage.json`` and ``README.md``, and the hierarchies of a
 generalized table. Its bytes are a pure function
-of its contents: no clock, no chance, no name of a machine or a folder. A folder and a zip of
+of its contents: no clock, no chance, no name of a machine or a folder. Nobody but the custodian
+can read its files, until they are shared. A folder and a zip of
 the same contents have the same digest, so a bundle can be unpacked and still be known.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -25,6 +27,7 @@ from app.formats.datapackage import (
     describe,
     encode,
 )
+from app.formats.files import new_private, write_private
 from app.formats.formulas import escaped, with_escapes
 from app.formats.hierarchies import hierarchy_text
 from app.formats.recipient_readme import README_NAME, readme_of
@@ -115,12 +118,12 @@ def write_bundle(
     write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8))
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
-    (folder / README_NAME).write_bytes(readme_of(contents, names, format_name, escapes).encode())
+    write_private(folder / README_NAME, readme_of(contents, names, format_name, escapes).encode())
     readme = _facts(folder / README_NAME, done)
     hierarchies = _write_hierarchies(contents, folder, escapes, done)
     files = WrittenFiles(data, readme, hierarchies)
     descriptor = encode(describe(contents, names, format_name, files, escapes))
-    (folder / DATAPACKAGE_NAME).write_bytes(descriptor)
+    write_private(folder / DATAPACKAGE_NAME, descriptor)
     digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
     digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()
     return BundleFiles({name: digests[name] for name in sorted(digests)})
@@ -135,7 +138,7 @@ def _write_hierarchies(
     for number, (column, rows) in enumerate(hierarchies.items(), start=1):
         path = folder / f"hierarchy-{number}.csv"
         labels = [tuple(map(escaped, row)) for row in rows] if escapes else rows
-        path.write_bytes(hierarchy_text(labels).encode())
+        write_private(path, hierarchy_text(labels).encode())
         written[column] = _facts(path, context)
     return written
 
@@ -154,7 +157,10 @@ def write_bundle_zip(
         folder = Path(staged)
         written = write_bundle(contents, folder, format_name, Part(context, 0.0, 0.8))
         part = Part(context, 0.8, 1.0)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        with (
+            os.fdopen(new_private(path), "w+b") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
             for position, name in enumerate(written.names):
                 start = position / len(written.names)
                 step = Part(part, start, start + 1 / len(written.names))

@@ -131,12 +131,32 @@ def refusal_to_read(error: OSError, path: Path) -> CannotOpen:
     )
 
 
+def new_private(path: Path) -> int:
+    """Make an empty file that nobody but its owner can read, and return its descriptor.
+
+    Raises
+    ------
+    FileExistsError
+        If something stands under that name.
+    OSError
+        If the system refuses.
+    """
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file that nobody but its owner can read; raises what `new_private` does."""
+    with os.fdopen(new_private(path), "wb") as file:
+        file.write(content)
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Give a temporary name beside `path`; when all went well, it becomes `path` in one step.
 
     What was under `path` before is replaced then, and not touched otherwise. After an error
-    or a cancelling, nothing is left under the temporary name.
+    or a cancelling, nothing is left under the temporary name. Nobody but its owner can read the
+    file, until the owner shares it.
 
     Raises
     ------
@@ -154,6 +174,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         )
     try:
         _check_folder(path)
+        os.close(new_private(unfinished))
         yield unfinished
         _force_to_disk(unfinished)
         unfinished.replace(path)

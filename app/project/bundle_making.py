@@ -150,7 +150,8 @@ def _folder_for(target: Path) -> Iterator[None]:
     """Make the target's folder; take it away again if the release comes to nothing."""
     missing = [folder for folder in target.parents if not os.path.lexists(folder)]
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
         yield
     except OSError as error:
         _remove_empty(missing)
@@ -198,7 +199,7 @@ def _write(
     at_step: AtStep,
 ) -> BundleFiles:
     """Write the bundle into the staging folder and force it to the disk."""
-    staging.folder_path.mkdir()
+    staging.folder_path.mkdir(mode=0o700)
     at_step("staged")
     write = write_bundle_zip if staging.as_zip else write_bundle
     files = write(contents, staging.bundle_path, format_name, context)

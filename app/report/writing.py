@@ -38,6 +38,8 @@ def picture_kind(path: Path) -> str:
 def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
     """Write a report; a file that is there is replaced once the new one is complete.
 
+    Nobody but its owner can read it, until the owner shares it.
+
     Parameters
     ----------
     report

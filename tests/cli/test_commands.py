@@ -253,3 +253,17 @@ def test_formulas_are_escaped_unless_one_asks_for_them(line):
     assert set(pd.read_csv(safe)["illness"]) <= {"'+", "cold", "flu", "gout"}
     assert set(pd.read_csv(kept)["illness"]) <= {"+", "cold", "flu", "gout"}
     assert "apostrophe" in (safe.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_s_order_of_rows_is_chosen_with_a_reason(made):
+    assert made.run("row-order", made.project) == ExitCode.OK
+    assert "random order of its own" in made.output
+    assert made.run("row-order", made.project, "--as-in-table", " ") == ExitCode.USAGE
+    reason = "The registry joins by row number"
+    assert made.run("row-order", made.project, "--as-in-table", reason) == ExitCode.OK
+    assert reason in made.output
+    assert made.release() == ExitCode.OK
+    assert "sorted like the table" in " ".join(made.remarks.split())
+    assert made.run("row-order", made.project, "--random") == ExitCode.OK
+    assert made.release() == ExitCode.OK
+    assert "sorted like the table" not in " ".join(made.remarks.split())

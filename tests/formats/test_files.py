@@ -143,9 +143,11 @@ def test_a_disk_that_refuses_is_told_and_nothing_is_left(
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")  # noqa: PTH110
 @pytest.mark.parametrize("name", WRITABLE)
 def test_a_disk_that_fills_up_while_writing_is_told(tmp_path, table, name, monkeypatch):
-    monkeypatch.setattr("app.formats.files.secrets.token_hex", lambda _: "full")
-    unfinished = tmp_path / f".table.{name}.full.part"
-    unfinished.symlink_to("/dev/full")
+    def on_a_full_disk(unfinished):
+        unfinished.symlink_to("/dev/full")
+        return os.open(unfinished, os.O_RDWR)
+
+    monkeypatch.setattr("app.formats.files.new_private", on_a_full_disk)
     with pytest.raises(CannotWrite, match="disk is full"):
         write_table(table, tmp_path / f"table.{name}", name, Silent())
     assert list(tmp_path.iterdir()) == []

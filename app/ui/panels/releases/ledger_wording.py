@@ -90,9 +90,8 @@ def line_of(event: LedgerEvent) -> Line:
         who = record.recipient if record is not None else ""
         return Line(event, look, when, who, _reason(event), record.target if record else None)
     if record is not None:
-        return Line(
-            event, look, when, record.recipient, levels_of(record), record.target, record.digest
-        )
+        what = ";  ".join(filter(None, (levels_of(record), _order_of(record))))
+        return Line(event, look, when, record.recipient, what, record.target, record.digest)
     if event.entry.kind == EntryKind.SOURCE_CHANGED:
         return _edition(event, look)
     return Line(event, look, when, what=_project(event))
@@ -119,6 +118,13 @@ def levels_of(record: ReleaseRecord) -> str:
     return ";  ".join(
         f"{plan.key}: {_statement(plan.mechanism, plan.statement)}" for plan in record.plans
     )
+
+
+def _order_of(record: ReleaseRecord) -> str:
+    """Return that rows stand as in the table, where that was chosen, and why."""
+    if not record.rows_reason:
+        return ""
+    return _tr("rows as in the table: “{reason}”").format(reason=record.rows_reason)
 
 
 def _statement(mechanism: str, statement: object) -> str:

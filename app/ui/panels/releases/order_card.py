@@ -22,6 +22,7 @@ from app.jobs.job import Job
 from app.ui.panels.releases.alone_note import AloneNote
 from app.ui.panels.releases.making import Order
 from app.ui.panels.releases.recipients_model import LAST, LEVELS, NAME, Candidate, CandidatesModel
+from app.ui.panels.releases.row_order import RowOrderChoice
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.fields import Segments
@@ -55,6 +56,7 @@ class OrderCard(Card):
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
         self.kind.setAccessibleName(self.tr("Kind of bundle"))
         self.escape_formulas = self._build_escape()
+        self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
         self.folder = QLineEdit(self)
         self.folder.setAccessibleName(self.tr("Target folder"))
         self.folder.setPlaceholderText(self.tr("A folder for the bundles"))
@@ -71,12 +73,14 @@ class OrderCard(Card):
         ways.add(self._line(self.tr("As"), self.kind))
         self.body.addWidget(ways)
         self.body.addWidget(self._line("", self.escape_formulas))
+        self.body.addWidget(self.rows)
         self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
         self.body.addWidget(self.alone)
         self.body.addWidget(self.conflict)
         self.body.addWidget(self.progress)
         self.model.ticked.connect(self.changed)
         self.folder.textChanged.connect(self.changed)
+        self.rows.changed.connect(self.changed)
         self.reason.textChanged.connect(self.changed)
 
     def _build_table(self) -> TableView:
@@ -182,7 +186,8 @@ class OrderCard(Card):
         """Return what is ordered; None while something is missing."""
         folder, recipients = self.folder_path, self.model.chosen
         conflict = not self.conflict.isHidden()
-        if folder is None or not recipients or (conflict and not self.reason.text().strip()):
+        unfounded = self.rows.lacks_reason or (conflict and not self.reason.text().strip())
+        if folder is None or not recipients or unfounded:
             return None
         return Order(
             recipients,

@@ -207,10 +207,8 @@ class ReleasesPanel(Panel):
             return self.tr("Before a release: {steps}").format(steps=" ".join(missing))
         if self._read_only():
             return self.tr("The project is open for reading only, so no release can be made.")
-        if not self.form.model.chosen:
-            return self.tr("Tick at least one recipient.")
-        if self.form.folder_path is None:
-            return self.tr("Choose a folder for the bundles.")
+        if lacking := self._lacking():
+            return lacking
         if self.session.project is None:
             return self.tr(
                 "You are asked to save a project first: it keeps the secret and the ledger."
@@ -218,6 +216,16 @@ class ReleasesPanel(Panel):
         return self.tr(
             "Each bundle holds the data, a description and a README. Nothing is ever overwritten."
         )
+
+    def _lacking(self) -> str:
+        """Return what the form still lacks; empty where it lacks nothing."""
+        if not self.form.model.chosen:
+            return self.tr("Tick at least one recipient.")
+        if self.form.folder_path is None:
+            return self.tr("Choose a folder for the bundles.")
+        if self.form.rows.lacks_reason:
+            return self.tr("Say why rows have to stay as they are in the table.")
+        return ""
 
     def _propose_folder(self) -> None:
         """Propose a folder beside the project or the table, unless another was named."""

@@ -1,0 +1,57 @@
+"""``sfumato row-order``: whether releases leave in an order of their own or in the table's."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+
+from app.commands.base import Command, ExitCode, add_project, open_project
+from app.commands.terminal import Terminal
+from app.formats.contents import ROWS_AS_IN_TABLE
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument(
+        "--as-in-table",
+        metavar="REASON",
+        help="leave rows as they are in the table; the ledger keeps the reason",
+    )
+    change.add_argument(
+        "--random",
+        action="store_true",
+        help="let every release leave in a random order of its own (usual)",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    reason = arguments.as_in_table
+    if reason is not None and not reason.strip():
+        terminal.note("sfumato: --as-in-table needs a reason")
+        return ExitCode.USAGE
+    changes = reason is not None or arguments.random
+    with open_project(arguments, terminal, read_only=not changes) as project:
+        document = project.document
+        if changes:
+            document = replace(document, rows_as_in_table=(reason or "").strip())
+            project.save_document(document)
+    if document.rows_as_in_table:
+        terminal.say(f"Rows leave as in the table: {document.rows_as_in_table}")
+        terminal.note(ROWS_AS_IN_TABLE)
+    else:
+        terminal.say("Every release leaves in a random order of its own.")
+    return ExitCode.OK
+
+
+COMMAND = Command(
+    "row-order",
+    "Show or choose the order in which rows leave.",
+    65,
+    _add_arguments,
+    _run,
+    (
+        "sfumato row-order clinic.sfumato",
+        'sfumato row-order clinic.sfumato --as-in-table "The registry joins by row number"',
+    ),
+)

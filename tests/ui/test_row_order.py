@@ -1,0 +1,84 @@
+"""The choice in which order rows leave, in the Releases panel and on the guarantee card."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.formats.contents import ROWS_AS_IN_TABLE
+from app.ui.guarantee_card import GuaranteeCard
+from app.ui.panels.releases import PANEL
+from app.ui.widgets.icons import IconLabel
+from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
+
+LEFT = Qt.MouseButton.LeftButton
+REASON = "The registry joins by row number"
+
+
+@pytest.fixture
+def panel(qtbot, session, tmp_path):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 900)
+    made.show()
+    open_clinic(session, protected())
+    save_clinic(session, tmp_path)
+    wait_for_jobs(qtbot, session)
+    return made
+
+
+def choose(qtbot, panel, as_in_table):
+    qtbot.mouseClick(panel.form.rows.order.button_for(as_in_table), LEFT)
+
+
+def test_rows_leave_in_random_order_unless_one_says_otherwise(panel):
+    assert panel.form.rows.order.value is False
+    assert not panel.form.rows.warning.isVisible()
+    assert panel.session.document.rows_as_in_table == ""
+
+
+def test_the_table_s_order_needs_a_reason(qtbot, panel):
+    choose(qtbot, panel, True)
+    assert panel.form.rows.warning.isVisible()
+    assert not panel.primary.isEnabled()
+    QTest.keyClicks(panel.form.rows.reason, "  ")
+    assert not panel.primary.isEnabled()
+    QTest.keyClicks(panel.form.rows.reason, REASON)
+    assert panel.primary.isEnabled()
+    assert panel.session.document.rows_as_in_table == REASON
+
+
+def test_the_ledger_keeps_the_reason_and_its_card_shows_it(qtbot, panel):
+    choose(qtbot, panel, True)
+    QTest.keyClicks(panel.form.rows.reason, REASON)
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert {record.rows_reason for record in panel.session.project.releases} == {REASON}
+
+
+def test_the_choice_is_one_step_of_undo(qtbot, panel):
+    choose(qtbot, panel, True)
+    QTest.keyClicks(panel.form.rows.reason, REASON)
+    panel.session.undo()
+    assert panel.session.document.rows_as_in_table == ""
+    assert panel.form.rows.order.value is False
+    assert not panel.form.rows.warning.isVisible()
+    panel.session.redo()
+    assert panel.form.rows.reason.text() == REASON
+    choose(qtbot, panel, False)
+    assert panel.session.document.rows_as_in_table == ""
+    assert panel.primary.isEnabled()
+
+
+def test_the_guarantee_warns_while_rows_stay_as_in_the_table(qtbot, panel):
+    card = GuaranteeCard(panel.session)
+    qtbot.addWidget(card)
+    card.show()
+    assert ROWS_AS_IN_TABLE not in card.text()
+    choose(qtbot, panel, True)
+    QTest.keyClicks(panel.form.rows.reason, REASON)
+    wait_for_jobs(qtbot, panel.session)
+    card.refresh()
+    assert ROWS_AS_IN_TABLE in card.text()
+    assert card.findChildren(IconLabel)
