@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from app.plots.collusion_bars import build_collusion_bars
 from app.plots.posterior_bars import build_posterior_bars
 from app.ui.theme import Appearance, themes
+from app.ui.turns import turns
 from app.ui.widgets.plot_view import PlotView
 from tests.plots import data
 
@@ -150,6 +151,7 @@ def test_another_plot_takes_its_place(view):
 def test_pictures_are_saved_from_the_menu(view, chooser, tmp_path, kind, start):
     chooser.path = tmp_path / f"plot.{kind}"
     trigger(view, f"Save as {kind.upper()}")
+    turns().finish()
     assert chooser.path.read_bytes().startswith(start)
     assert [path.name for path in tmp_path.iterdir()] == [f"plot.{kind}"]
 
@@ -164,6 +166,7 @@ def test_a_saved_picture_has_the_page_s_resolution_doubled_and_a_margin(view, tm
 def test_values_are_saved_as_csv(view, chooser, tmp_path):
     chooser.path = tmp_path / "values"
     trigger(view, "Save values as CSV")
+    turns().finish()
     lines = (tmp_path / "values.csv").read_text().splitlines()
     assert lines[0] == "who,noise,restored"
     assert len(lines) == 7
@@ -171,6 +174,7 @@ def test_values_are_saved_as_csv(view, chooser, tmp_path):
 
 def test_thinking_better_of_saving_writes_nothing(view, chooser, tmp_path):
     trigger(view, "Save as PNG")
+    turns().finish()
     assert chooser.asked
     assert list(tmp_path.iterdir()) == []
 
@@ -180,6 +184,15 @@ def test_a_folder_that_can_t_be_written_is_said(qtbot, view, chooser, tmp_path):
     with qtbot.waitSignal(view.failed) as failed:
         trigger(view, "Save as PNG")
     assert "There is no folder" in failed.args[0].text
+
+
+def test_the_window_answers_while_a_picture_is_built_and_written(view, chooser, tmp_path):
+    chooser.path = tmp_path / "plot.png"
+    trigger(view, "Save as PNG")
+    assert not chooser.path.exists()
+    assert turns().waits(view._more)
+    turns().finish()
+    assert chooser.path.stat().st_size > 1000
 
 
 def test_picture_and_values_are_copied(view):

@@ -358,26 +358,34 @@ class PlotView(QWidget):
         CannotWrite, DiskFull
             If the file can't be written; nothing is left behind then.
         """
-        if self._build is None or self.figure is None:
-            return
-        write_whole(path, self._exported(path.suffix.lower().lstrip(".")))
+        for _ in self._saving(path):
+            pass
 
-    def _exported(self, kind: str) -> bytes:
-        if self._build is None or self._figure is None:
-            return b""
+    def _saving(self, path: Path) -> Steps:
+        """Build the plot at the size of a file, lay it out, and write it: in steps."""
+        build, shown, kind = self._build, self.figure, path.suffix.lower().lstrip(".")
+        if build is None or shown is None:
+            return
         if kind == "csv":
-            return self._figure.to_csv().encode()
+            write_whole(path, shown.to_csv().encode())
+            return
         size = max(self.width(), 480), max(self.height(), self._preferred_height)
-        return exported(self._build(_style()), kind, size)
+        yield
+        figure = build(_style())
+        yield
+        write_whole(path, exported(figure, kind, size))
 
     def _ask(self, kind: str, pattern: str) -> None:
-        """Ask where to save, and save there."""
+        """Ask where to save, and save there while the window goes on answering."""
         proposal = Path.home() / f"{self.tr('plot')}.{kind}"
         path = self._chooser.save_file(self.tr("Save the plot"), pattern, proposal)
-        if path is None:
-            return
+        if path is not None:
+            chosen = path if path.suffix else path.with_suffix(f".{kind}")
+            turns().ask(self._more, self._saving_or_telling(chosen))
+
+    def _saving_or_telling(self, path: Path) -> Steps:
         try:
-            self.save_as(path if path.suffix else path.with_suffix(f".{kind}"))
+            yield from self._saving(path)
         except SfumatoError as error:
             self.failed.emit(Message.of_error(error))
 

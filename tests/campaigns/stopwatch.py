@@ -1,0 +1,111 @@
+"""How long the main thread keeps the window waiting, and what it did meanwhile."""
+
+from __future__ import annotations
+
+import faulthandler
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+POLL_SECONDS = 0.02
+SHOWN_FRAMES = 14
+
+
+@dataclass(frozen=True)
+class Stall:
+    """One step in which nobody was answered for long.
+
+    Parameters
+    ----------
+    what
+        What was being done.
+    worked
+        The main thread's own time, seconds; other programs on the machine do not count.
+    passed
+        Seconds that went by.
+    stack
+        Where it was, as far as it was looked at.
+    """
+
+    what: str
+    worked: float
+    passed: float
+    stack: str = ""
+
+
+class Stopwatch:
+    """Times the steps of the main thread; where one is long, it looks where the thread is.
+
+    The thread's own time is what counts: on a machine that others use too, a step takes as long
+    as they please.
+
+    Parameters
+    ----------
+    limit
+        Seconds of the thread's own time above which a step is a stall.
+
+    Attributes
+    ----------
+    longest
+        The longest step.
+    stalls
+        Every step above the limit.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self.longest = Stall("", 0.0, 0.0)
+        self.stalls: list[Stall] = []
+        self._begun: float | None = None
+        self._stack = ""
+        self._main = threading.get_ident()
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="stopwatch", daemon=True)
+
+    def __enter__(self) -> Stopwatch:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._over.set()
+        self._watcher.join()
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Time what a block does."""
+        self._stack = ""
+        begun = self._begun = time.monotonic()
+        own = time.thread_time()
+        try:
+            yield
+        finally:
+            worked, passed = time.thread_time() - own, time.monotonic() - begun
+            self._begun = None
+            seen = Stall(what, worked, passed, self._stack)
+            if worked > self.longest.worked:
+                self.longest = seen
+            if worked > self._limit:
+                self.stalls.append(seen)
+
+    def _watch(self) -> None:
+        while not self._over.wait(POLL_SECONDS):
+            begun = self._begun
+            if begun is not None and time.monotonic() - begun > self._limit * 0.6:
+                self._stack = self._stack or _where(self._main)
+
+
+def _where(thread: int) -> str:
+    """Return where a thread is.
+
+    Only as text: whoever holds a frame of another thread keeps what is in it, and a painter that
+    is let go of in the wrong thread takes the process down.
+    """
+    with tempfile.TemporaryFile("w+") as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        threads = file.read().split("\n\n")
+    found = [told for told in threads if f"{thread:#018x}" in told]
+    return "\n".join(found[0].splitlines()[: SHOWN_FRAMES + 1]) if found else ""

@@ -1,0 +1,80 @@
+"""Whatever a person does in the window, it goes on answering, and nothing piles up.
+
+Each walk tells its seed and keeps its log. Jobs end when they end, so the same seed leads to the
+same deeds as far as they end in the same order: enough to find again what it found. A walk of
+one's own: ``SFUMATO_WALK_SEED=7 SFUMATO_WALK_SECONDS=3600 pytest -m slow`` with this file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.ui.main_window import MainWindow
+from app.ui.theme import Appearance, current_theme, themes
+from tests.campaigns.walk import Walk, walk
+from tests.ui.fixtures import Answers
+
+FEW, MANY = 150, 10_000
+SEEDS = [int(seed) for seed in os.environ.get("SFUMATO_WALK_SEED", "1 2 3").split()]
+SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
+"""How long a long walk takes at most."""
+
+MORE_WIDGETS = 1.05
+MORE_MEGABYTES = 80.0
+"""What the allocator holds back; a table of the walk has a few thousand cells."""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which everything happens, whatever is typed as a path."""
+    made = tmp_path / "place"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
+def dressed(themed: QApplication, window: MainWindow) -> Iterator[MainWindow]:
+    """The window in its style sheet, as a person sees it."""
+    themed.setStyleSheet(current_theme().stylesheet())
+    yield window
+    themes().set_appearance(Appearance.LIGHT)
+
+
+def check(done: Walk, place: Path) -> None:
+    """Nothing failed and the window answered all the time."""
+    assert not done.troubles, done.told(place)
+    assert not done.stalls, done.told(place)
+
+
+def test_a_short_walk_finds_the_window_answering(
+    dressed: MainWindow, answers: Answers, place: Path
+):
+    check(walk(dressed, answers, place, 11, FEW, 60.0), place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_long_walk_leaves_nothing_behind(
+    dressed: MainWindow,
+    answers: Answers,
+    place: Path,
+    seed: int,
+    capsys: pytest.CaptureFixture[str],
+):
+    done = walk(dressed, answers, place, seed, MANY, SECONDS)
+    with capsys.disabled():
+        sys.stdout.write(f"\n  seed {seed}: longest {done.longest.worked:.2f} s of the thread's")
+        sys.stdout.write(f" own ({done.longest.passed:.2f} s) in {done.longest.what}\n")
+        sys.stdout.writelines(f"  {left}\n" for left in (done.left[0], done.left[-1]))
+    check(done, place)
+    first, last = done.left[min(1, len(done.left) - 1)], done.left[-1]
+    assert last.objects <= MORE_WIDGETS * first.objects
+    assert last.widgets <= MORE_WIDGETS * first.widgets
+    assert last.megabytes <= first.megabytes + MORE_MEGABYTES
