@@ -55,7 +55,7 @@ PICTURES = (PlotView, LadderView, LatticeView)
 
 TEXTS = (
     *("0.5", "0", "-3", "1e9", "0,25", "7", "age", "Ünal ß", "=1+1", "a; b", "flu", ""),
-    "x" * 300,
+    "x" * 40,
     "four random words",
 )
 KEYS = (

@@ -408,3 +408,15 @@ class TestRecordKey:
         session = open_people.session
         session.edit("Key", replace(session.document, record_key="visits"))
         assert open_people.record_key.field.value == "visits"
+
+
+def test_without_a_chosen_column_there_is_nothing_to_edit(panel, open_people):
+    panel.choose("disease")
+    assert panel.detail.kind.isEnabled()
+    panel.table.clearSelection()
+    assert not panel.chosen
+    assert not panel.detail.kind.isEnabled()
+    assert not panel.detail.bins.isEnabled()
+    assert not panel.detail.domain.isEnabled()
+    panel.choose("age")
+    assert panel.detail.kind.isEnabled()

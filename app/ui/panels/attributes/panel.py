@@ -210,6 +210,7 @@ class AttributesPanel(Panel):
     def _show_detail(self) -> None:
         names = self.chosen
         document, session = self.session.document, self.session
+        self.detail.setEnabled(bool(names))  # what it shows belongs to no chosen column
         if not names:
             return
         if len(names) > 1:
