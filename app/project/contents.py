@@ -87,12 +87,15 @@ def read_contents(connection: sqlite3.Connection, path: Path) -> Contents:
             version=version,
             newest=newest,
         )
-    oddities = oddities_in(connection, version, path)
-    # Not before the schema is known: it evaluates the checks of the tables.
-    (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if version < 1 or finding != "ok":
-        raise damaged(path)
-    tables = {table: rows_of(connection, table) for table in tables_of(version)}
+    try:
+        oddities = oddities_in(connection, version, path)
+        # Not before the schema is known: it evaluates the checks of the tables.
+        (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if version < 1 or finding != "ok":
+            raise damaged(path)
+        tables = {table: rows_of(connection, table) for table in tables_of(version)}
+    except UnicodeDecodeError:  # a text whose bytes were overwritten
+        raise damaged(path) from None
     return Contents(path, version, tables, oddities)
 
 

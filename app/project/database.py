@@ -77,7 +77,7 @@ _MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
 )
 
 
-def explain(error: sqlite3.Error, path: Path) -> SfumatoError:
+def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> SfumatoError:
     """Return what a failure of the database means to the custodian."""
     name = _name_of(error)
     for prefix, kind, what, remedy in _MEANING:
@@ -91,7 +91,7 @@ def explain(error: sqlite3.Error, path: Path) -> SfumatoError:
     )
 
 
-def _name_of(error: sqlite3.Error) -> str:
+def _name_of(error: sqlite3.Error | UnicodeDecodeError) -> str:
     """Return SQLite's name of an error; empty where Python itself raised it."""
     return getattr(error, "sqlite_errorname", None) or ""
 
@@ -237,7 +237,7 @@ def connect_for_writing(path: Path) -> tuple[Database, Contents]:
         _check_application(connection, path)
         _lock(connection)
         contents = read_contents(connection, path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter where names are no text
         connection.close()
         raise explain(error, path) from None
     except BaseException:
@@ -260,7 +260,7 @@ def connect_for_reading(path: Path) -> tuple[Database, Contents]:
     try:
         contents = _contents(path)
         return Database(path, contents.as_database(), read_only=True), contents
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise explain(error, path) from None
 
 

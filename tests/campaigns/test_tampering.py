@@ -271,7 +271,7 @@ def contents_of(path):
     try:
         with closing(sqlite3.connect(path)) as connection:
             found = read_contents(connection, path)
-    except (SfumatoError, sqlite3.Error):
+    except (SfumatoError, sqlite3.Error, UnicodeDecodeError):
         return None
     return found.version, found.tables, found.oddities
 

@@ -112,6 +112,16 @@ def test_a_journal_that_names_another_file_is_refused(path, tmp_path, kind):
     assert precious.read_text() == "the only copy"
 
 
+@pytest.mark.parametrize("text", [b"ledger_is_never_changed", b"CREATE TABLE pending", b"Ward 8"])
+def test_bytes_that_are_no_text_are_damage(path, text):
+    content = path.read_bytes()
+    assert text in content
+    path.write_bytes(content.replace(text, b"\xcc" + text[1:]))
+    for read_only in (False, True):
+        with pytest.raises(DamagedProject):
+            opened(path, read_only=read_only)
+
+
 def test_digests_tell_values_and_rows_apart():
     some = [
         [],
