@@ -59,6 +59,21 @@ def test_a_level_can_be_stated_in_another_term(qtbot, filled):
     assert editor_of(filled)._terms.tile("retention").text() == "p = 0.667"
 
 
+def test_undo_takes_back_the_term_while_a_number_is_being_typed(qtbot, filled):
+    qtbot.mouseClick(editor_of(filled)._terms.tile("gamma"), LEFT)
+    spin = page_of_term(filled)._fields["gamma"].field.spin
+    spin.setFocus()
+    spin.selectAll()
+    qtbot.keyClicks(spin, "9")
+    filled.session.undo()
+    assert statement(filled) == {"retention_probability": 0.6}
+    assert editor_of(filled)._terms.value == "retention"
+    assert editor_of(filled)._terms.tile("gamma").text() == "γ = 7"
+    filled.session.redo()
+    assert statement(filled)["gamma"] == pytest.approx(7.0)
+    assert spin.value() == pytest.approx(7.0)
+
+
 def test_stating_the_term_in_sight_again_changes_nothing(qtbot, filled):
     before = filled.session.document
     qtbot.mouseClick(editor_of(filled)._terms.tile("retention"), LEFT)

@@ -132,6 +132,9 @@ class LevelEditor(QWidget):
         self._attributes = tuple(attributes)
         term = term_of(self._engine, statement) or self._engine.terms[0]
         self._terms.set_value(term.name)
+        for name, page in self._editors.items():
+            if name != term.name:
+                page.forget_typing()
         self._pages.setCurrentWidget(self._editors[term.name])
         self._editors[term.name].show_statement(statement, self.reach_now())
         self._presets.show_consequences(self._consequence, statement)
@@ -277,6 +280,11 @@ class _TermPage(QWidget):
                 field.set_reach(*reach[name])
             if name in statement:
                 field.set_value(statement[name])
+
+    def forget_typing(self) -> None:
+        """Drop what was typed and not given yet: a page that is hidden would give it then."""
+        for field in self._fields.values():
+            field.set_value(field.value)
 
     def mark_invalid(self, invalid: bool) -> None:
         """Frame the fields in the colour of danger, or no longer."""
