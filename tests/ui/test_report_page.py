@@ -63,5 +63,5 @@ def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     filled.told.connect(said.append)
     qtbot.mouseClick(filled.html, LEFT)
     qtbot.waitUntil(lambda: bool(said))
-    assert "No such file or directory" in said[-1].text
+    assert "There is no folder" in said[-1].text
     assert filled.html.isEnabled()

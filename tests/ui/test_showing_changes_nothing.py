@@ -11,7 +11,8 @@ LEVELS = ({"trust_factor": 0.123456789}, {"rho1": 0.0123456, "rho2": 0.2345678})
 
 def limits_with(theta):
     own = [{"value": "HIV", "rho1": 0.0212345, "rho2": 0.0654321}]
-    settings = {"mode": "published", "limits": own}
+    # Equal frequencies cost nothing, so that limits as tight as 1.0000123 leave something.
+    settings = {"mode": "published", "limits": own, "frequencies": "equal"}
     return settings if theta is None else {**settings, "theta": theta}
 
 
