@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -25,6 +26,9 @@ APPLICATION_ID: Final = 0x53464D54
 
 _JOURNAL_BEGINS: Final = bytes.fromhex("d9d505f920a163d7")
 """What SQLite's journals begin with while a change is under way."""
+_LOG_STATED: Final = slice(18, 20)
+_OWNER_STATED: Final = slice(68, 72)
+"""Where the file's header says whether there is a write-ahead log, and whose it is."""
 _READINGS: Final = 50
 _PAUSE_SECONDS: Final = 0.02
 
@@ -310,14 +314,16 @@ def _read_beside_writer(path: Path, busy: sqlite3.OperationalError) -> Contents:
         return read_contents(memory, path)
 
 
-def _journal(path: Path) -> Path:
-    return path.with_name(f"{path.name}-journal")
+def _beside(path: Path, ending: str) -> Path:
+    """Return a file that SQLite keeps beside a database; beside the file itself, not a link."""
+    real = path.resolve()
+    return real.with_name(f"{real.name}-{ending}")
 
 
 def _change_under_way(path: Path) -> bool:
     """Whether a journal stands beside a file that is not finished."""
     try:
-        with _journal(path).open("rb") as file:
+        with _beside(path, "journal").open("rb") as file:
             return file.read(len(_JOURNAL_BEGINS)) == _JOURNAL_BEGINS
     except FileNotFoundError:
         return False
@@ -326,22 +332,43 @@ def _change_under_way(path: Path) -> bool:
 def _refuse_foreign_journal(path: Path) -> None:
     """Refuse a journal that Sfumato can't have left, before SQLite acts on it.
 
-    A journal that ends with the name of a "super-journal" would have SQLite delete that file.
+    A journal that ends with the name of a "super-journal" would have SQLite delete that file,
+    and one that is a link to a file would have it overwrite that file. Sfumato keeps no
+    write-ahead log, whose changes would not be in the project's file.
     """
-    journal = _journal(path)
-    if not os.path.lexists(journal):
-        return
-    foreign = not journal.is_file() or journal.is_symlink()
-    if not foreign:
-        with journal.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_BEGINS)))
-            foreign = file.read() == _JOURNAL_BEGINS
-    if foreign:
+    journal, log = _beside(path, "journal"), _beside(path, "wal")
+    foreign = journal if os.path.lexists(journal) and _is_foreign(journal) else None
+    if os.path.lexists(log):
+        foreign = log
+    if foreign is not None:
         raise DamagedProject(
             "The journal {journal} beside the project was not left by Sfumato.",
             "Move it away, and find out who put it there.",
-            journal=journal,
+            journal=foreign,
         )
+    try:
+        with path.open("rb") as file:
+            head = file.read(_OWNER_STATED.stop)
+    except OSError:
+        return  # SQLite tells why
+    if 2 in head[_LOG_STATED] and head[_OWNER_STATED] == APPLICATION_ID.to_bytes(4, "big"):
+        raise DamagedProject(
+            "The project {path} was set to keep a write-ahead log, which Sfumato never does.",
+            "Use a copy of it from before, for instance from your backup.",
+            path=path,
+        )
+
+
+def _is_foreign(journal: Path) -> bool:
+    found = journal.lstat()
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        return True
+    try:
+        with journal.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_BEGINS)))
+            return file.read() == _JOURNAL_BEGINS
+    except OSError:
+        return True
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -82,6 +82,8 @@ class Guarantee:
         What is asked of a generalized table that takes the place of releases.
     editions
         What several editions of the table tell together about a record that changed.
+    in_house
+        Cautions that hold figures of the very table, for nobody but the custodian.
     """
 
     promises: tuple[EntryPromise, ...]
@@ -90,6 +92,7 @@ class Guarantee:
     cautions: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
     editions: tuple[str, ...] = ()
+    in_house: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -164,9 +167,15 @@ def guarantee_of(
     cautions = (
         *row_order_caution(document),
         *((from_rows,) if from_rows else ()),
-        *_cautions(document, attributes),
     )
-    return Guarantee(tuple(promises), coalition, steps, cautions, editions=editions)
+    return Guarantee(
+        tuple(promises),
+        coalition,
+        steps,
+        cautions,
+        editions=editions,
+        in_house=_depending(document, attributes),
+    )
 
 
 def in_table(promise: EntryPromise, attributes: Mapping[str, Attribute]) -> str:
@@ -239,7 +248,7 @@ def row_order_caution(document: Document) -> tuple[str, ...]:
     return (ROWS_AS_IN_TABLE,) if document.rows_as_in_table else ()
 
 
-def _cautions(document: Document, attributes: Mapping[str, Attribute]) -> tuple[str, ...]:
+def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple[str, ...]:
     """Return which numbers depend on each other although they are protected apart."""
     found: list[tuple[float, str]] = []
     for one, other in itertools.combinations(document.policy, 2):

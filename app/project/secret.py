@@ -38,6 +38,8 @@ LARGEST_P: Final = 16
 LARGEST_MEMORY: Final = 2**19
 """Bounds the memory of Argon2id in KiB, four times what Sfumato writes."""
 LARGEST_PASSES: Final = 12
+LARGEST_FILL: Final = 3 * 2**19
+"""Bounds memory * passes of Argon2id: four times what Sfumato writes."""
 LARGEST_LANES: Final = 16
 
 
@@ -68,6 +70,7 @@ class ScryptCost:
     def __post_init__(self) -> None:
         power_of_two = self.n >= 2 and self.n & (self.n - 1) == 0
         within = 1 <= self.r <= LARGEST_R and 1 <= self.p <= LARGEST_P
+        within = within and self.n.bit_length() <= 16 * self.r  # RFC 7914, section 6
         if not (power_of_two and within and self.n * self.r * self.p <= LARGEST_WORK):
             raise _invalid_settings()
 
@@ -103,6 +106,7 @@ class Argon2Cost:
 
     def __post_init__(self) -> None:
         within = 1 <= self.lanes <= LARGEST_LANES and 1 <= self.passes <= LARGEST_PASSES
+        within = within and self.memory * self.passes <= LARGEST_FILL
         if not (within and 8 * self.lanes <= self.memory <= LARGEST_MEMORY):
             raise _invalid_settings()
 
@@ -288,4 +292,10 @@ def unwrap(wrapped: WrappedSecret, passphrase: str, project_id: str) -> ProjectS
 def _key_from(passphrase: str, salt: bytes, cost: Cost) -> bytes:
     # One passphrase can reach us in several Unicode forms, depending on the keyboard.
     typed = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
-    return cost.key_from(typed, salt)
+    try:
+        return cost.key_from(typed, salt)
+    except MemoryError:
+        raise PassphraseError(
+            "There is too little memory to try the passphrase.",
+            "Close other programs and try again.",
+        ) from None

@@ -99,8 +99,9 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
             Paragraph("What several editions of the table tell together:"),
             Bullets(guarantee.editions),
         ]
-    if guarantee.cautions:
-        blocks += [Paragraph("What weakens the promises:"), Bullets(guarantee.cautions)]
+    cautions = (*guarantee.cautions, *(guarantee.in_house if options.internal else ()))
+    if cautions:
+        blocks += [Paragraph("What weakens the promises:"), Bullets(cautions)]
     if not guarantee.complete:
         blocks.append(Paragraph("The settings are not complete, so no release can be made yet:"))
         blocks.append(Bullets(guarantee.next_steps))

@@ -177,9 +177,9 @@ class GuaranteeCard(QFrame):
         if self._shown.editions:
             lines.addWidget(Rule())
             lines.addLayout(self._titled(self.tr("Editions"), self._shown.editions))
-        if self._shown.cautions:
+        if cautions := (*self._shown.cautions, *self._shown.in_house):
             lines.addWidget(Rule())
-            lines.addLayout(self._cautions(self._shown.cautions))
+            lines.addLayout(self._cautions(cautions))
         limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
         if limits:
             lines.addWidget(Rule())

@@ -126,11 +126,12 @@ def test_numbers_that_depend_on_each_other_and_are_protected_apart_are_a_caution
             replace(r, statements={**r.statements, **stated}) for r in together.recipients
         ),
     )
-    (caution,) = guarantee_of(apart, known).cautions
+    (caution,) = guarantee_of(apart, known).in_house
     assert caution.startswith("age and income depend on each other (correlation 0.9")
     assert "Protect together" in caution
     assert "tell about each other" in guarantee_of(apart, known).coalition
-    assert guarantee_of(together, known).cautions == ()
+    assert guarantee_of(apart, known).cautions == guarantee_of(together, known).cautions == ()
+    assert guarantee_of(together, known).in_house == ()
     alone = guarantee_of(replace(apart, recipients=apart.recipients[:1]), known).coalition
     assert "nobody to pool" in alone
     assert "tell about each other" in alone

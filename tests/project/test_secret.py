@@ -83,6 +83,7 @@ def test_an_empty_passphrase_is_refused():
     [
         *((3, 8, 1), (0, 8, 1), (2**40, 8, 1), (2**14, 0, 1), (2**14, 99, 1), (2**14, 8, 99)),
         (2**20, 32, 16),  # which ran for minutes
+        (2**22, 1, 1),  # more than RFC 7914 allows for so small a block
     ],
 )
 def test_a_crafted_cost_can_not_ask_for_all_of_the_memory_or_for_minutes(cost):
@@ -90,7 +91,13 @@ def test_a_crafted_cost_can_not_ask_for_all_of_the_memory_or_for_minutes(cost):
         ScryptCost(*cost)
 
 
-@pytest.mark.parametrize("cost", [(2**20, 3, 4), (2**17, 99, 4), (2**17, 3, 99), (8, 1, 2), (8, 0)])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        *((2**20, 3, 4), (2**17, 99, 4), (2**17, 3, 99), (8, 1, 2), (8, 0)),
+        (2**19, 12, 4),  # sixteen times the standard work
+    ],
+)
 def test_a_crafted_cost_of_argon2_is_refused(cost):
     with pytest.raises(DamagedProject, match="not valid"):
         Argon2Cost(*cost)

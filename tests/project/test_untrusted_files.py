@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from app.project.release import make_release
 from app.project.staging import Staging, stagings_of
 from app.project.store import ProjectFile
 from tests.project.making import PASSPHRASE, document, new_project, noon, table
-from tests.project.tampering import rows
+from tests.project.tampering import everything_in, rows
 
 
 @pytest.fixture
@@ -93,15 +95,25 @@ def test_a_link_in_the_place_of_staged_files_is_left_alone(path, tmp_path, as_zi
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need no rights here")
-@pytest.mark.parametrize("kind", ["super-journal", "link"])
-def test_a_journal_that_names_another_file_is_refused(path, tmp_path, kind):
-    """SQLite would delete the file that a journal names as its super-journal."""
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("kind", ["super-journal", "link", "hard link"])
+def test_a_journal_that_names_another_file_is_refused(path, tmp_path, kind, linked):
+    """SQLite would delete the file that a journal names as its super-journal.
+
+    It looks for the journal beside the file itself, also where the project is a link to it.
+    """
     precious = tmp_path / "precious"
     precious.write_text("the only copy")
-    journal = path.with_name(f"{path.name}-journal")
+    if linked:
+        (tmp_path / "elsewhere").mkdir()
+        real = path.rename(tmp_path / "elsewhere" / "real.sfumato")
+        path.symlink_to(real)
+    journal = path.resolve().with_name(f"{path.resolve().name}-journal")
     magic = bytes.fromhex("d9d505f920a163d7")
     if kind == "link":
         journal.symlink_to(precious)
+    elif kind == "hard link":
+        journal.hardlink_to(precious)
     else:
         name = str(precious).encode()
         record = len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big") + magic
@@ -110,6 +122,29 @@ def test_a_journal_that_names_another_file_is_refused(path, tmp_path, kind):
         with pytest.raises(DamagedProject, match="journal"):
             opened(path, read_only=read_only)
     assert precious.read_text() == "the only copy"
+
+
+@pytest.mark.parametrize("way", ["empty log", "log", "header"])
+def test_a_write_ahead_log_is_refused(path, way):
+    """Sfumato keeps none: what stands in one is not in the project's file."""
+    log = path.with_name(f"{path.name}-wal")
+    with closing(sqlite3.connect(path)) as connection:
+        if way == "empty log":
+            log.touch()
+        else:
+            connection.execute("PRAGMA journal_mode = WAL")
+        if way == "log":
+            connection.execute("UPDATE document SET content = '{}'")
+            connection.commit()
+            content, changes = path.read_bytes(), log.read_bytes()
+    if way == "log":
+        path.write_bytes(content)
+        log.write_bytes(changes)
+    before = everything_in(path.parent)
+    for read_only in (False, True):
+        with pytest.raises(DamagedProject, match=r"log|-wal"):
+            opened(path, read_only=read_only)
+    assert everything_in(path.parent) == before
 
 
 @pytest.mark.parametrize("text", [b"ledger_is_never_changed", b"CREATE TABLE pending", b"Ward 8"])
