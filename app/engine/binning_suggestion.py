@@ -34,8 +34,9 @@ def suggest_binning(
 ) -> Binning:
     """Return about `count` bins that cover a numeric column, with round edges.
 
-    Round edges are easier to read, and no edge is taken from a record: the lowest number, the
-    highest and the quantiles of the table are somebody's.
+    Round edges are easier to read, and tell less than the lowest number, the highest and the
+    quantiles of the table, which are somebody's. Among whole numbers a round one may be
+    somebody's all the same.
 
     Parameters
     ----------

@@ -111,6 +111,21 @@ def test_categories_that_no_row_has_are_not_written(tmp_path):
     assert b"Quicksilver" not in path.read_bytes()
 
 
+def test_how_texts_are_held_does_not_show(tmp_path):
+    """A reader decides it by the first rows of a file, whose order is not to be told."""
+    texts = pd.Series(["b", "a", None, "b"], dtype="str")
+    held = [
+        texts,
+        texts.astype("category"),
+        pd.Series(pd.Categorical(texts, categories=["b", "zz", "a"])),
+    ]
+    written = {
+        write(pd.DataFrame({"t": series}), tmp_path / f"{place}.parquet").read_bytes()
+        for place, series in enumerate(held)
+    }
+    assert len(written) == 1
+
+
 def test_labels_are_kept(tmp_path):
     frame = pd.DataFrame({"sex": [1, 2], "ward": ["A", "B"]})
     table = Table(frame, {"sex": {1: "männlich", 2: "weiblich"}}, {"ward": "Station"})
@@ -131,7 +146,7 @@ def test_pandas_reads_the_types_that_were_written(tmp_path):
         {
             "n": pd.array([1, None], dtype="Int64"),
             "b": pd.array([True, None], dtype="boolean"),
-            "c": pd.Categorical(["x", "y"]),
+            "c": pd.Categorical(["x", "y"], ordered=True),
             "d": pd.Series(pd.array(["2024-01-01", None], dtype="datetime64[us]")),
             "s": pd.Series(["007", None], dtype="str"),
         }

@@ -57,8 +57,9 @@ class _Parquet(TableFormat):
 
         Days without a time of day are written as dates.
 
-        Categories that are ordered keep their order and those that no row has; of others only
-        what occurs is written.
+        Categories that are ordered keep their order and those that no row has. Others are
+        written as the values that they are: whether a reader holds texts as categories depends
+        on the order of its file. Parquet stores repeated ones once all the same.
         """
         columns = [_ParquetColumn(str(name), series) for name, series in table.frame.items()]
         schema = pa.schema([(column.name, column.type) for column in columns])
@@ -74,15 +75,12 @@ class _Parquet(TableFormat):
 
 
 class _ParquetColumn:
-    """A column as Arrow's Parquet writer gets it: texts in categories as a dictionary."""
+    """A column as Arrow's Parquet writer gets it: texts in ordered categories as a dictionary."""
 
     def __init__(self, name: str, series: pd.Series) -> None:
         self.name = name
-        self._codes = isinstance(series.dtype, pd.CategoricalDtype)
-        if self._codes and not series.cat.ordered:
-            series = series.cat.remove_unused_categories()
         self._source = ArrowColumn(name, series)
-        self._codes = self._codes and self._source.type == pa.string()
+        self._codes = _is_ordered(series) and self._source.type == pa.string()
         self.type = self._source.type
         if pa.types.is_timestamp(self.type) and not precision(self._source.values):
             self.type = pa.date32()
@@ -148,9 +146,19 @@ def _understood(path: Path) -> Iterator[None]:
         )
 
 
+def _is_ordered(series: pd.Series) -> bool:
+    return isinstance(series.dtype, pd.CategoricalDtype) and bool(series.cat.ordered)
+
+
 def _metadata(table: Table) -> dict[bytes, bytes]:
     """Return the file's metadata: what pandas needs to give back the types, and the labels."""
-    known = pa.Schema.from_pandas(table.frame.iloc[:0], preserve_index=False).metadata or {}
+    plain = {
+        name: series.dtype.categories.dtype
+        for name, series in table.frame.items()
+        if isinstance(series.dtype, pd.CategoricalDtype) and not series.dtype.ordered
+    }
+    frame = table.frame.iloc[:0].astype(plain)
+    known = pa.Schema.from_pandas(frame, preserve_index=False).metadata or {}
     metadata = {key: value for key, value in known.items() if key == b"pandas"}
     labels = {
         "column_labels": dict(table.column_labels),
