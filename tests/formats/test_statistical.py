@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import struct
 
 import numpy as np
@@ -12,15 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.engine.errors import Cancelled
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.errors import BeyondFormat, DamagedFile
 from app.formats.options import ColumnType, ReadOptions
 from app.formats.reading import preview
+from app.formats.statistical.process import LibraryProcess
 from app.formats.tables.spss import FORMAT as SPSS
 from app.formats.tables.stata import FORMAT as STATA
 from app.formats.writing import write_table
-from tests.formats.reading import plain, read, write
+from tests.formats.reading import Watch, plain, read, write
 
 BOTH = pytest.mark.parametrize("ending", ["sav", "dta"])
 
@@ -307,17 +310,40 @@ def test_an_spss_file_without_the_room_that_it_states_is_refused(tmp_path, width
             act(path)
 
 
-def test_an_spss_file_with_labels_of_a_variable_that_is_not_there_is_refused(tmp_path):
-    """The library would crash here too."""
-    path = tmp_path / "t.sav"
+def with_labels_of_no_variable(folder):
+    """Return an SPSS file at which the library crashes."""
+    path = folder / "t.sav"
     frame = pd.DataFrame({"code": [1.0, 2.0]})
     pyreadstat.write_sav(frame, path, variable_value_labels={"code": {1: "one"}})
     whole = path.read_bytes()
     labelled = struct.pack("<3i", 4, 1, 1)
     assert whole.count(labelled) == 1
     path.write_bytes(whole.replace(labelled, struct.pack("<3i", 4, 1, 2)))
+    return path
+
+
+def test_an_spss_file_with_labels_of_a_variable_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(DamagedFile, match="not a whole SPSS file"):
+        read(with_labels_of_no_variable(tmp_path))
+
+
+def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch):
+    path = with_labels_of_no_variable(tmp_path)
+    monkeypatch.setattr("app.formats.tables.spss.is_sound", lambda _: True)
+    with pytest.raises(DamagedFile, match="library that reads SPSS files crashed"):
         read(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_reading_that_hangs_in_the_library_can_be_stopped(tmp_path):
+    """A pipe without a writer stands for a file at which the library never ends."""
+    path = tmp_path / "t.sav"
+    os.mkfifo(path)
+    watch = Watch(stop_at=2)
+    library = LibraryProcess(path, "read_sav", "SPSS")
+    with pytest.raises(Cancelled), library:
+        library.call(watch)
+    assert not library.runs
 
 
 @pytest.mark.parametrize("version", [8, 10, 12, 13, 14, 15])

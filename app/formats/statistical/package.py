@@ -11,8 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-ReadFunction = Callable[..., tuple[dict[str, list[Any]], Any]]
-
 _DAY: Final = 86_400
 _FARTHEST: Final = 1e13
 """More seconds than datetime64 holds in microseconds are no date."""
@@ -180,8 +178,8 @@ class Package:
     ----------
     title
         Its name.
-    read_data
-        The library's function that reads its files.
+    reader
+        The name of the library's function that reads its files.
     moments
         How it stores dates.
     whole
@@ -189,7 +187,7 @@ class Package:
     """
 
     title: str
-    read_data: ReadFunction
+    reader: str
     moments: Moments
     whole: re.Pattern[str]
 

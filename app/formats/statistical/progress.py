@@ -1,70 +1,15 @@
-"""Files that a library reads or writes by itself, with progress and a way to stop it."""
+"""Files that a library writes by itself, with progress and a way to stop it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import pandas as pd
 
 from app.engine.progress import Context
 
-_EVERY_BYTES: Final = 1 << 18
-_CALL_BYTES: Final = 64
-"""What a call weighs beside the bytes it reads, so that many short ones are reported too."""
 _EVERY_ROWS: Final = 2_000
-
-
-class WatchedFile:
-    """A file to read from that reports how far the reading has come.
-
-    The library that reads swallows the exceptions of a file, so what was raised is kept in
-    `raised`; from then on nothing can be read.
-
-    Parameters
-    ----------
-    file
-        The open file.
-    size
-        Its size in bytes.
-    context
-        Progress and cancelling.
-    text
-        What is going on.
-    """
-
-    def __init__(self, file: BinaryIO, size: int, context: Context, text: str) -> None:
-        self._file = file
-        self._size = max(size, 1)
-        self._context = context
-        self._text = text
-        self._farthest = 0
-        self._unreported = _EVERY_BYTES
-        self.raised: Exception | None = None
-
-    def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes."""
-        if self.raised is not None:
-            return b""
-        try:
-            piece = self._file.read(size)
-            self._farthest = max(self._farthest, self._file.tell())
-            self._unreported += len(piece) + _CALL_BYTES
-            if self._unreported >= _EVERY_BYTES:
-                self._unreported = 0
-                self._context.report(min(1.0, self._farthest / self._size), self._text)
-        except Exception as error:
-            self.raised = error
-            return b""
-        return piece
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Move to a position."""
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._file.tell()
 
 
 class WatchedFrame(pd.DataFrame):

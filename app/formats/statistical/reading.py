@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-from pyreadstat import PyreadstatError, ReadstatError
 
 from app.engine.columns import Value
 from app.engine.progress import Context, Part, Silent
@@ -25,13 +23,12 @@ from app.formats.errors import DamagedFile, EmptyFile
 from app.formats.limits import refuse_many_cells
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Package
-from app.formats.statistical.progress import WatchedFile
+from app.formats.statistical.process import LibraryProcess
 
 _FEWEST: Final = 50_000
 _MOST: Final = 500_000
 _PIECES: Final = 20
 """A compressed file is gone through from its start for each piece, so there are but a few."""
-_COMPLAINTS: Final = (ReadstatError, PyreadstatError, ValueError, OverflowError)
 _EXACT: Final = 2.0**53
 _BOOLEAN_LABELS: Final = {0: "false", 1: "true"}
 
@@ -83,24 +80,42 @@ def read_statistical(
     EmptyFile
         If it has no records.
     """
-    described = _described(path, package, options, context, label_sets or {})
-    total = described.rows
-    if rows is not None:
-        total = rows if total is None else min(rows, total)
-    refuse_many_cells(path, total or 0, len(usable_names(described.names)), options)
-    columns = [
-        _StatisticalColumn(name, described.kinds[name], described.formats[name] or "", total or 0)
-        for name in described.names
-    ]
-    read = 0
-    for piece, count in _pieces(path, package, options, context, total, described.rows is None):
-        for column in columns:
-            column.add(piece.pop(column.name))
-        read += count
+    wanted = {
+        "user_missing": options.keep_user_missing,
+        "encoding": options.encoding or None,
+        "disable_datetime_conversion": True,
+    }
+    with LibraryProcess(path, package.reader, package.title) as library:
+        described = _described(library, options, context, label_sets or {})
+        total = described.rows
+        if rows is not None:
+            total = rows if total is None else min(rows, total)
+        refuse_many_cells(path, total or 0, len(usable_names(described.names)), options)
+        columns = [
+            _StatisticalColumn(name, described.kinds[name], described.formats[name], total)
+            for name in described.names
+        ]
+        read = 0
+        for piece in _pieces(library, wanted, context, total, described.rows is None):
+            if piece.schema.names != list(described.names):
+                raise library.damaged()
+            for column, values in zip(columns, piece.columns, strict=True):
+                column.add(values)
+            read += piece.num_rows
     if not read:
         raise EmptyFile(
             "{file} has no records.", "Choose a file with at least one.", file=path.name
         )
+    return _result(columns, described, package, options)
+
+
+def _result(
+    columns: Sequence[_StatisticalColumn],
+    described: _Description,
+    package: Package,
+    options: ReadOptions,
+) -> ReadResult:
+    """Return the columns as a table with its labels."""
     frame = {}
     labels: dict[str, Labels] = {}
     for column in columns:
@@ -114,14 +129,13 @@ def read_statistical(
 
 
 def _pieces(
-    path: Path,
-    package: Package,
-    options: ReadOptions,
+    library: LibraryProcess,
+    wanted: Mapping[str, Any],
     context: Context,
     total: int | None,
     may_be_fewer: bool,
-) -> Iterator[tuple[dict[str, list[Any]], int]]:
-    """Yield the columns' values piece by piece, with the number of rows of each piece.
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows piece by piece.
 
     Parameters
     ----------
@@ -136,12 +150,11 @@ def _pieces(
         limit = step if total is None else min(step, total - start)
         ends = (0.0, 1.0) if total is None else (start / total, (start + limit) / total)
         part = Part(context, *ends)
-        data, _ = _call(path, package, options, part, row_offset=start, row_limit=limit)
-        count = len(next(iter(data.values()), ()))
-        if count != limit and not may_be_fewer:
-            raise damaged(path, package)
-        yield data, count
-        if count != limit:
+        batch, _ = library.call(part, row_offset=start, row_limit=limit, **wanted)
+        if batch.num_rows != limit and not may_be_fewer:
+            raise library.damaged()
+        yield batch
+        if batch.num_rows != limit:
             return
         start += limit
 
@@ -149,87 +162,58 @@ def _pieces(
 def holds_rows(path: Path, package: Package, rows: int) -> bool:
     """Whether a file that was just written holds so many rows, down to the last."""
     try:
-        data, _ = _call(path, package, ReadOptions(), Silent(), row_offset=rows - 1, row_limit=1)
+        with LibraryProcess(path, package.reader, package.title) as library:
+            batch, _ = library.call(
+                Silent(), row_offset=rows - 1, row_limit=1, disable_datetime_conversion=True
+            )
     except DamagedFile:
         return False
-    return all(len(values) == 1 for values in data.values())
+    return bool(batch.num_rows == 1)
 
 
 def _described(
-    path: Path,
-    package: Package,
+    library: LibraryProcess,
     options: ReadOptions,
     context: Context,
     label_sets: Mapping[str, Mapping[Any, str]],
 ) -> _Description:
-    _, found = _call(path, package, options, Part(context, 0.0, 0.0), metadataonly=True)
-    # A format may state a width after its name, which itself never ends in a digit.
-    chosen = {name: text.rstrip("0123456789.") for name, text in found.variable_to_label.items()}
-    elsewhere = {name: label_sets[key] for name, key in chosen.items() if key in label_sets}
-    return _Description(
-        found.column_names,
-        found.number_rows,
-        found.readstat_variable_types,
-        found.original_variable_types,
-        found.column_names_to_labels,
-        {**found.variable_value_labels, **elsewhere},
-        found.missing_ranges or {},
+    _, found = library.call(
+        Part(context, 0.0, 0.0),
+        metadataonly=True,
+        user_missing=True,
+        encoding=options.encoding or None,
     )
-
-
-def _call(
-    path: Path, package: Package, options: ReadOptions, context: Context, **wanted: Any
-) -> tuple[dict[str, list[Any]], Any]:
-    """Call the library; an open file lets it be watched, stopped, and interrupted by others."""
-    if wanted.get("metadataonly"):
-        wanted["user_missing"] = True
-    else:
-        wanted["user_missing"] = options.keep_user_missing
-    result = None
-    with path.open("rb") as file:
-        watched = WatchedFile(file, path.stat().st_size, context, f"Reading {path.name}")
-        # What the library says may quote values, so it is not passed on.
-        with suppress(*_COMPLAINTS):
-            result = package.read_data(
-                watched,
-                output_format="dict",
-                disable_datetime_conversion=True,
-                encoding=options.encoding or None,
-                **wanted,
-            )
-    if watched.raised is not None:
-        raise watched.raised
-    if result is None:
-        raise damaged(path, package)
-    return result
-
-
-def damaged(path: Path, package: Package) -> DamagedFile:
-    """Return the error for a file that its package could not read either."""
-    return DamagedFile(
-        "{file} is not a whole {package} file, or its text is in another encoding.",
-        "Copy it again from where it comes from, or state its encoding.",
-        file=path.name,
-        package=package.title,
+    # A format may state a width after its name, which itself never ends in a digit.
+    chosen = {name: text.rstrip("0123456789.") for name, text in found["sets"].items()}
+    elsewhere = {name: label_sets[key] for name, key in chosen.items() if key in label_sets}
+    stated = {name: dict(pairs) for name, pairs in found["value_labels"].items()}
+    return _Description(
+        found["names"],
+        found["rows"],
+        found["kinds"],
+        found["formats"],
+        found["labels"],
+        {**stated, **elsewhere},
+        found["missing"] or {},
     )
 
 
 class _StatisticalColumn:
     """A column that grows piece by piece."""
 
-    def __init__(self, name: str, kind: str, shown: str, rows: int) -> None:
+    def __init__(self, name: str, kind: str, shown: str | None, rows: int | None) -> None:
         self.name = name
         self._kind = kind
-        self._shown = shown
-        self._texts = TextBuffer(rows) if kind == "string" else None
-        self._numbers = Buffer(np.float64, rows if self._texts is None else 0)
+        self._shown = shown or ""
+        self._texts = TextBuffer(rows or 0) if kind == "string" else None
+        self._numbers = Buffer(np.float64, (rows or 0) if self._texts is None else 0)
 
-    def add(self, values: list[Any]) -> None:
-        """Append what the library read."""
+    def add(self, values: pa.Array) -> None:
+        """Append what the library read; missing numbers are NaN."""
         if self._texts is not None:
-            self._texts.add(pa.array([value or None for value in values], type=pa.string()))
+            self._texts.add(values)
         else:
-            self._numbers.add(_numbers(values))
+            self._numbers.add(values.to_numpy(zero_copy_only=False))
 
     def finish(
         self,
@@ -268,11 +252,6 @@ class _StatisticalColumn:
             return pd.Series(numbers, copy=False)
         whole = np.where(missing, 0, numbers).astype(np.int64)
         return series_of(whole, missing)
-
-
-def _numbers(values: list[Any]) -> npt.NDArray[np.float64]:
-    """Return what the library read as numbers; None is missing."""
-    return np.array(values, dtype=np.float64)
 
 
 def _within(code: Any, ranges: Sequence[Mapping[str, Any]]) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyreadstat
 
 from app.engine.progress import Context, Silent
 from app.engine.table import Table
@@ -18,6 +17,7 @@ from app.formats.errors import DamagedFile
 from app.formats.files import is_file
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Moments, Package
+from app.formats.statistical.process import LibraryProcess
 from app.formats.statistical.reading import read_statistical
 
 _MAGIC: Final = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c"
@@ -28,7 +28,7 @@ _MOMENTS: Final = re.compile(r"(DATETIME|DATEAMPM|MDYAMPM|(IS|[EB])8601D[TN])[\d
 
 _PACKAGE: Final = Package(
     title="SAS",
-    read_data=pyreadstat.read_sas7bdat,
+    reader="read_sas7bdat",
     moments=Moments(
         origin=np.datetime64("1960-01-01"),
         seconds_per_date=86_400,
@@ -78,15 +78,15 @@ def _catalog_labels(path: Path) -> dict[str, dict[Any, str]]:
     if not is_file(catalog):
         return {}
     found = None
-    with suppress(pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, OverflowError):
-        _, found = pyreadstat.read_sas7bcat(catalog, output_format="dict")
+    with suppress(DamagedFile), LibraryProcess(catalog, "read_sas7bcat", "SAS") as library:
+        _, found = library.call(Silent())
     if found is None:
         raise DamagedFile(
             "The catalog {file} with the value labels can't be read.",
             "Copy it again, or move it away: the table can be read without it.",
             file=catalog.name,
         )
-    return dict(found.value_labels)
+    return {name: dict(pairs) for name, pairs in found["label_sets"].items()}
 
 
 FORMAT: Final = _Sas()

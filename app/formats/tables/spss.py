@@ -15,7 +15,8 @@ from app.formats.base import ReadResult, TableFormat, WriteResult
 from app.formats.columns.retyping import with_fixed_types
 from app.formats.options import ReadOptions
 from app.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from app.formats.statistical.reading import damaged, read_statistical
+from app.formats.statistical.process import damaged
+from app.formats.statistical.reading import read_statistical
 from app.formats.statistical.spss_dictionary import is_sound
 from app.formats.statistical.writing import write_statistical
 
@@ -24,7 +25,7 @@ _MOMENTS: Final = re.compile(r"(DATETIME|YMDHMS)\d*(\.\d+)?")
 
 _PACKAGE: Final = Package(
     title="SPSS",
-    read_data=pyreadstat.read_sav,
+    reader="read_sav",
     moments=Moments(
         origin=np.datetime64("1582-10-14"),
         seconds_per_date=1,
@@ -77,13 +78,13 @@ class _Spss(TableFormat):
 
     def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
         if not is_sound(path):
-            raise damaged(path, _PACKAGE)
+            raise damaged(path, _PACKAGE.title)
         shown = read_statistical(path, _PACKAGE, options, Silent(), rows)
         return with_fixed_types(shown, options.tolerant()).table
 
     def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
         if not is_sound(path):
-            raise damaged(path, _PACKAGE)
+            raise damaged(path, _PACKAGE.title)
         return with_fixed_types(read_statistical(path, _PACKAGE, options, context), options)
 
     def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:

@@ -23,7 +23,7 @@ _OLD_VERSIONS: Final = frozenset(range(104, 116))
 
 _PACKAGE: Final = Package(
     title="Stata",
-    read_data=pyreadstat.read_dta,
+    reader="read_dta",
     moments=Moments(
         origin=np.datetime64("1960-01-01"),
         seconds_per_date=86_400,
