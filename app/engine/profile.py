@@ -37,9 +37,10 @@ def profile_columns(table: Table, context: Context | None = None) -> tuple[Colum
     """
     watched = context or Silent()
     profiles = []
-    for place, name in enumerate(table.columns):
+    # Going through the columns in order is faster than looking each of them up.
+    for place, (name, series) in enumerate(table.frame.items()):
         watched.report(place / len(table.columns), Sentence("Looking at {name}", name=name))
-        profiles.append(summarize(table.column(name)))
+        profiles.append(summarize(series))
     watched.report(1.0, "Looked at every column")
     return tuple(profiles)
 

@@ -7,6 +7,7 @@ what follows from it is found block by block.
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -138,6 +139,7 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
     counts = _count_positions(positions, len(values))
     occurring = np.flatnonzero(counts)
     order = occurring[np.argsort(-counts[occurring], kind="stable")]
+    top = order[:MOST_TOP]
     type_name, length = _type_of(values[occurring[:_LENGTH_SAMPLE]])
     present = max(len(series) - missing, 1)
     return ColumnProfile(
@@ -146,7 +148,10 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
         count=len(series),
         missing=missing,
         distinct=len(occurring),
-        top=tuple(ValueCount(plain(values[i]), int(counts[i])) for i in order[:MOST_TOP]),
+        top=tuple(
+            ValueCount(plain(value), count)
+            for value, count in zip(values[top].tolist(), counts[top].tolist(), strict=True)
+        ),
         mean_length=length,
         distribution=tuple((counts[order[:MOST_BARS]] / present).tolist()),
     )
@@ -163,7 +168,8 @@ def _count_positions(positions: npt.NDArray[np.integer], size: int) -> npt.NDArr
 
 def _type_of(values: pd.Index) -> tuple[str, float | None]:
     """Return the plain name of the type of some distinct values, and texts' mean length."""
-    inferred = pd.api.types.infer_dtype(values, skipna=True)
+    texts = isinstance(values.dtype, pd.StringDtype)
+    inferred = "string" if texts else pd.api.types.infer_dtype(values, skipna=True)
     if inferred == "boolean":
         return Sentence("yes/no"), None
     if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
@@ -171,7 +177,7 @@ def _type_of(values: pd.Index) -> tuple[str, float | None]:
     if inferred in ("datetime64", "datetime", "date"):
         return Sentence("date"), None
     if inferred in ("string", "empty"):
-        lengths = [len(str(value)) for value in values]
+        lengths = [len(str(value)) for value in values.tolist()]
         return Sentence("text"), float(np.mean(lengths)) if lengths else None
     return Sentence("mixed"), None
 
@@ -319,4 +325,8 @@ def _of_dates(series: pd.Series) -> ColumnProfile:
 
 def _date(moment: np.generic) -> str:
     """Return microseconds since 1970 as an ISO text."""
-    return str(plain(pd.Timestamp(int(moment), unit="us")))
+    found = moment.astype("datetime64[us]").item()
+    # Python knows no other years than 1 to 9999.
+    return str(
+        plain(found if isinstance(found, dt.datetime) else pd.Timestamp(int(moment), unit="us"))
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,31 @@ the column is text."""
 
 _SAMPLE: Final = 5_000
 _HOPELESS: Final = 1_000
+_AGREE: Final = frozenset(
+    {(kind, kind) for kind in ColumnType if kind != ColumnType.TEXT}
+    | {(ColumnType.INTEGER, ColumnType.NUMBER)}
+)
+"""A column's type and that of its next values, where they can be taken as they are."""
 _GUESSES: Final = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.DATE)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the values of a column's block are beyond doubt.
+
+    Parameters
+    ----------
+    kind
+        Their type.
+    parsed
+        The values, of which none is bad; None for texts.
+    mixed
+        See `GatheredColumn`.
+    """
+
+    kind: ColumnType
+    parsed: Parsed | None
+    mixed: bool = False
 
 
 class GatheredColumn:
@@ -57,8 +82,16 @@ class GatheredColumn:
         self._texts: TextBuffer | None = None
         self._numbers: MaskedBuffer | None = None
 
-    def add(self, texts: pa.Array) -> None:
-        """Append an Arrow array of strings; nulls are missing values."""
+    @property
+    def is_open(self) -> bool:
+        """Whether the type of the next values is still to be found out, or to be held against."""
+        return not (self.fixed or self.given_up or self.kind == ColumnType.TEXT)
+
+    def add(self, texts: pa.Array, seen: Seen | None = None) -> None:
+        """Append an Arrow array of strings; nulls are missing values.
+
+        Where it is known already what they are, `seen` says so.
+        """
         start = self._rows
         self._rows += len(texts)
         filled = len(texts) - texts.null_count
@@ -66,8 +99,12 @@ class GatheredColumn:
         if self.given_up or (self.kind is None and not filled):
             return
         parsed = None
-        if self.kind is None:
+        if self.kind is None and seen is not None:
+            self.kind, parsed, self.mixed = seen.kind, seen.parsed, seen.mixed
+        elif self.kind is None:
             self.kind, parsed = self._guess(texts)
+        elif seen is not None and (self.kind, seen.kind) in _AGREE:
+            parsed = seen.parsed
         if self.kind == ColumnType.TEXT:
             self._add_texts(texts, start)
         else:
@@ -100,7 +137,8 @@ class GatheredColumn:
             series = self._texts.finish(keep)
         self._numbers = None
         self._texts = None
-        return series.rename(self.name)
+        series.name = self.name
+        return series
 
     def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""

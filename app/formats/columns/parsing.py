@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.formats.columns.shapes import first_code, holds_byte, trimmed
+from app.formats.columns.shapes import CODE, first_code, holds_byte, trimmed
 from app.formats.options import ColumnType, DateOrder, ReadOptions
 
 Positions = npt.NDArray[np.int64]
@@ -25,6 +25,7 @@ EXACT: Final = 2**53
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"
 _NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_MODEST: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE]-[0-9]+)?$"
 _INFINITE: Final = r"(?i)^[+-]?inf(inity)?$"
 _MOMENT: Final = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)?$"
@@ -33,6 +34,10 @@ _TRUE: Final = pa.array(["true", "True", "TRUE"])
 _FALSE: Final = pa.array(["false", "False", "FALSE"])
 _ONE: Final = pa.array(["1"])
 _ZERO: Final = pa.array(["0"])
+_OF_TEXT: Final = r"[g-su-wyG-SU-WY]"
+"""Letters that stand in no number, date or code."""
+_EXACT_LENGTH: Final = 15
+_FINITE_LENGTH: Final = 300
 _MICROSECONDS: Final = 26
 """The length of an ISO text with six decimals of a second."""
 
@@ -79,7 +84,7 @@ class Rules:
         return cls(options.decimal, options.thousands, options.date_order, fixed)
 
 
-_NONE: Final = np.empty(0, dtype=np.int64)
+NO_POSITIONS: Final = np.empty(0, dtype=np.int64)
 
 
 def parse(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
@@ -120,16 +125,18 @@ def _dates(texts: pa.Array, rules: Rules) -> Parsed:
         texts = _rearranged(texts, rules.date_order)
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
     unit = pa.timestamp("ns" if longest > _MICROSECONDS else "us")
-    values = _cast(texts, unit)
+    values = cast_texts(texts, unit)
     if values is not None:
-        return Parsed(values, _NONE)
+        return Parsed(values, NO_POSITIONS)
     known = pc.fill_null(pc.match_substring_regex(texts, _MOMENT), False)
     shaped = pc.if_else(known, texts, None)
-    values = _cast(shaped, unit)
+    values = cast_texts(shaped, unit)
     if values is None:  # A day that no calendar has, or beyond the range of nanoseconds.
-        kept = [text for text in pc.unique(shaped).drop_null() if _cast(pa.array([text]), unit)]
+        kept = [
+            text for text in pc.unique(shaped).drop_null() if cast_texts(pa.array([text]), unit)
+        ]
         known = pc.is_in(texts, value_set=pa.array(kept, type=texts.type))
-        values = _cast(pc.if_else(known, texts, None), unit)
+        values = cast_texts(pc.if_else(known, texts, None), unit)
     return Parsed(values, _bad(texts, known))
 
 
@@ -150,7 +157,7 @@ def _rearranged(texts: pa.Array, order: DateOrder) -> pa.Array:
 def _numbers(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
     texts, misplaced = _with_point(texts, rules)
     if not rules.fixed and (code := first_code(texts)) >= 0:
-        return Parsed(texts, _NONE, code)
+        return Parsed(texts, NO_POSITIONS, code)
     if holds_byte(texts, b"+"):
         texts = pc.replace_substring_regex(texts, r"^\+", "")
     if kind == ColumnType.INTEGER:
@@ -189,21 +196,21 @@ def _with_point(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array | Non
 
 
 def _whole_numbers(texts: pa.Array, rules: Rules) -> Parsed:
-    values = _cast(texts, pa.int64()) if not holds_byte(texts, b"xX") else None
+    values = cast_texts(texts, pa.int64()) if not holds_byte(texts, b"xX") else None
     if values is not None:
-        return Parsed(values, _NONE)
+        return Parsed(values, NO_POSITIONS)
     known = pc.fill_null(pc.match_substring_regex(texts, _WHOLE), False)
     if not rules.fixed:
         others = pc.filter(texts, pc.invert(known)).drop_null()
         if pc.any(pc.match_substring_regex(others, _NUMBER)).as_py():
             return _decimal_numbers(texts, rules)
-    values = _cast(pc.if_else(known, texts, None), pa.int64())
+    values = cast_texts(pc.if_else(known, texts, None), pa.int64())
     if values is None:  # Some don't fit into 64 bits.
         if not rules.fixed:
             return _decimal_numbers(texts, rules)
         fits = [known_one and _fits(text) for known_one, text in zip(known, texts, strict=True)]
         known = pa.array(fits, type=pa.bool_())
-        values = _cast(pc.if_else(known, texts, None), pa.int64())
+        values = cast_texts(pc.if_else(known, texts, None), pa.int64())
     return Parsed(values, _bad(texts, known))
 
 
@@ -213,7 +220,7 @@ def _fits(text: pa.Scalar) -> bool:
 
 def _decimal_numbers(texts: pa.Array, rules: Rules) -> Parsed:
     known = None
-    values = _cast(texts, pa.float64())
+    values = cast_texts(texts, pa.float64())
     if values is None or not pc.all(pc.is_finite(values)).as_py():
         known = pc.match_substring_regex(texts, _NUMBER)
         if rules.fixed:
@@ -224,7 +231,7 @@ def _decimal_numbers(texts: pa.Array, rules: Rules) -> Parsed:
             known = pc.and_(known, pc.fill_null(pc.is_finite(values), False))
             values = pc.if_else(known, values, None)
     code = -1 if rules.fixed else _first_inexact(texts, values)
-    return Parsed(values, _NONE if known is None else _bad(texts, known), code)
+    return Parsed(values, NO_POSITIONS if known is None else _bad(texts, known), code)
 
 
 def _first_inexact(texts: pa.Array, values: pa.Array) -> int:
@@ -245,9 +252,46 @@ def _bad(texts: pa.Array, known: pa.Array) -> Positions:
     )
 
 
-def _cast(texts: pa.Array, target: pa.DataType) -> Any:
+def cast_texts(texts: pa.Array, target: pa.DataType) -> Any:
     """Return texts as values, or None where one of them is not of the type."""
     try:
         return pc.cast(texts, target)
     except pa.ArrowInvalid:
         return None
+
+
+def boolean_cells(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return texts as yes/no values, and which of them are."""
+    true, false = pc.is_in(texts, value_set=_TRUE), pc.is_in(texts, value_set=_FALSE)
+    known = pc.or_(true, false)
+    return pc.if_else(known, true, None), known
+
+
+def text_cells(texts: pa.Array) -> pa.Array:
+    """Return which texts can't be a number, a date or a code; those that may be yes or no too."""
+    digits = pc.match_substring_regex(texts, "[0-9]")
+    return pc.or_(pc.match_substring_regex(texts, _OF_TEXT), pc.invert(digits))
+
+
+def number_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return texts to be cast, which of them are numbers beyond doubt, and which are whole.
+
+    Whole numbers with many digits, codes, and numbers that may be too large are not.
+    """
+    texts, _ = _with_point(texts, rules)
+    sound = pc.invert(pc.match_substring_regex(texts, CODE))
+    if holds_byte(texts, b"+"):
+        texts = pc.replace_substring_regex(texts, r"^\+", "")
+    length = pc.binary_length(texts)
+    whole = pc.match_substring_regex(texts, _WHOLE)
+    short = pc.less_equal(length, pc.if_else(whole, _EXACT_LENGTH, _FINITE_LENGTH))
+    numeric = pc.and_(pc.match_substring_regex(texts, _MODEST), pc.and_(sound, short))
+    return texts, numeric, pc.and_(whole, numeric)
+
+
+def moment_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array]:
+    """Return texts to be cast, and which of them look like moments in microseconds."""
+    if rules.date_order != DateOrder.YEAR_FIRST:
+        texts = _rearranged(texts, rules.date_order)
+    short = pc.less_equal(pc.binary_length(texts), _MICROSECONDS)
+    return texts, pc.and_(pc.match_substring_regex(texts, _MOMENT), short)

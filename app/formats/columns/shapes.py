@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_CODE: Final = (
+CODE: Final = (
     r"^([+-]?0[0-9]+([.,][0-9]*)?"  # 007: a leading zero
     r"|\+[0-9]{7,}"  # +4930123456: a telephone number
     r"|[+-]?[0-9]+[eE][0-9]+"  # 2E10: no program writes a number so
@@ -40,7 +40,7 @@ def first_code(texts: pa.Array) -> int:
     if not suspicious.any() and not holds_byte(texts, b"eE"):
         return -1
     found = np.flatnonzero(
-        pc.fill_null(pc.match_substring_regex(texts, _CODE), False).to_numpy(zero_copy_only=False)
+        pc.fill_null(pc.match_substring_regex(texts, CODE), False).to_numpy(zero_copy_only=False)
     )
     return int(found[0]) if len(found) else -1
 

@@ -17,6 +17,7 @@ _FIRST_LOOK: Final = 100_000
 """Rows after which a column whose texts hardly repeat is no longer kept as categories."""
 _MOST_CATEGORIES: Final = 2_000_000
 _PIECE: Final = 1 << 18
+_DTYPE: Final = pd.StringDtype("pyarrow", na_value=np.nan)
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 """Positions among the distinct texts, -1 where missing."""
@@ -123,4 +124,5 @@ def _pieces(codes: Codes) -> Iterator[Codes]:
 
 
 def _text_series(texts: pa.ChunkedArray) -> pd.Series:
-    return pd.Series(pd.arrays.ArrowExtensionArray(texts)).astype("str")
+    found = pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]
+    return pd.Series(found, copy=False)

@@ -18,6 +18,7 @@ from app.formats.columns.buffers import Mask
 from app.formats.columns.gathering import GatheredColumn
 from app.formats.columns.names import check_fixed_types
 from app.formats.columns.settling import settle
+from app.formats.columns.stacks import seen_together
 from app.formats.delimited.encodings import Utf8Stream, detect_encoding
 from app.formats.delimited.records import BLOCK_SIZES, Records, RecordTooLong
 from app.formats.delimited.sniffing import sniff
@@ -169,8 +170,9 @@ def _gather(
                 if not columns:
                     expected = records.expected_rows(len(block))
                     columns = [GatheredColumn(name, options, expected) for name in names]
-                for position, column in enumerate(columns):
-                    column.add(block.column(position))
+                together = seen_together(columns, block, options)
+                for column, texts, seen in zip(columns, block.columns, together, strict=True):
+                    column.add(texts, seen)
                 rows += len(block)
                 context.report(records.fraction, Sentence("Reading {path}", path=path.name))
     if not rows:

@@ -1,0 +1,91 @@
+"""Tables of thousands of columns: read as each column by itself would be, and in linear time."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pandas as pd
+import pytest
+
+from app.engine.profile import propose_columns
+from app.engine.progress import Silent
+from app.formats.columns import stacks
+from app.formats.options import DateOrder, ReadOptions
+from app.formats.reading import detect_options, read_file, read_table
+
+_CELLS = {
+    "whole": ("1", "-20", "+3", " 7 ", "", "999999999999999"),
+    "large": ("1", "1234567890123456", "9007199254740993", "9" * 25, ""),
+    "code": ("1", "007", "2E10", "0x1F", "+4930123456"),
+    "decimal": ("1.5", "2", "-.5", "1e-3", "3.", "", "0.1234567890123456789"),
+    "odd": ("1.5", "inf", "nan", "1e999", "1e5", "NaN"),
+    "comma": ("1,5", "1.234,5", "1.234", "12.34", "2"),
+    "yes": ("true", "False", "TRUE", ""),
+    "nearly": ("true", "false", "maybe", "1"),
+    "day": ("2024-02-29", "2024-01-01 10:30", "", " 2023-12-31 "),
+    "wrong day": ("2024-02-30", "2024-01-01", "2024-13-01"),
+    "fine": ("2024-01-01 10:30:15.123456789", "2024-01-01"),
+    "zone": ("2024-01-01T10:30:00Z", "2024-01-01T10Z"),
+    "other day": ("1.2.2024", "31.12.2023", "1/2/2024"),
+    "text": ("red", "green", "", " blue "),
+    "mixed": ("red", "1", "2024-01-01", "12 High Street"),
+    "blank": ("", " ", "  "),
+    "rarely": ("", " ", " ", " ", " ", " ", " ", " ", "text"),
+}
+
+
+def cells(draw, rows):
+    """Return a column of cells of one sort, at times with one of another."""
+    sort = draw.choice(list(_CELLS.values()))
+    column = [draw.choice(sort) for _ in range(rows)]
+    if draw.random() < 0.2:
+        column[draw.randrange(rows)] = draw.choice(draw.choice(list(_CELLS.values())))
+    return column
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "options",
+    [
+        ReadOptions(delimiter=";"),
+        ReadOptions(delimiter=";", decimal=",", thousands=".", date_order=DateOrder.DAY_FIRST),
+        ReadOptions(delimiter=";", thousands=",", date_order=DateOrder.MONTH_FIRST),
+    ],
+)
+def test_columns_looked_at_together_are_read_as_each_by_itself(
+    tmp_path, monkeypatch, options, seed
+):
+    draw = random.Random(seed)
+    columns = [cells(draw, 40) for _ in range(200)]
+    path = tmp_path / "wide.csv"
+    lines = [";".join(f"c{i}" for i in range(200)), *map(";".join, zip(*columns, strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    options = options.tolerant()
+    together = read_file(path, options, Silent())
+    monkeypatch.setattr(stacks, "_FEWEST_COLUMNS", 1_000)
+    single = read_file(path, options, Silent())
+    pd.testing.assert_frame_equal(together.table.frame, single.table.frame)
+    assert [note.text for note in together.notes] == [note.text for note in single.notes]
+
+
+def work(folder, columns):
+    """Return the seconds of processor time in which a table is opened as the window does."""
+    draw = random.Random(columns)
+    sorts = [_CELLS[name] for name in ("whole", "decimal", "day", "text", "yes")]
+    path = folder / f"{columns}.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join(f"column{i}" for i in range(columns)) + "\n")
+        for _ in range(50):
+            file.write(",".join(draw.choice(sorts[i % 5]) for i in range(columns)) + "\n")
+    spent = []
+    for _ in range(2):
+        start = time.process_time()
+        propose_columns(read_table(path, detect_options(path), Silent()))
+        spent.append(time.process_time() - start)
+    return min(spent)
+
+
+def test_the_work_of_opening_a_table_grows_no_faster_than_its_columns(tmp_path):
+    """Four times the columns take four times as long, or sixteen where each looks at all."""
+    assert work(tmp_path, 2_000) < 8 * work(tmp_path, 500)
