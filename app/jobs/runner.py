@@ -11,7 +11,6 @@ from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
     QObject,
-    QRunnable,
     Qt,
     QThread,
     QThreadPool,
@@ -47,12 +46,13 @@ class _Handlers:
     discard: Callable[[Any], None] | None
 
 
-class _Runnable(QRunnable):
-    """Runs one job's work; the runner keeps it alive until its outcome has arrived."""
+class _Run:
+    """Runs one job's work.
+
+    Not a `QRunnable`: Qt's binding never lets go of one that a pool must not delete.
+    """
 
     def __init__(self, runner: JobRunner, job: Job, work: Work) -> None:
-        super().__init__()
-        self.setAutoDelete(False)
         self._runner = runner
         self._job = job
         self._work = work
@@ -140,7 +140,7 @@ class JobRunner(QObject):
     bug_occurred = Signal(object)
     """A `BugReport`."""
 
-    # Owned by the runner, which outlives every runnable (see `shutdown`).
+    # Owned by the runner, which outlives every run (see `shutdown`).
     _arrived = Signal(object, object)
     _reported = Signal(object, float, str)
 
@@ -148,7 +148,7 @@ class JobRunner(QObject):
         super().__init__(parent)
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(max(WORKERS, QThread.idealThreadCount()))
-        self._running: dict[Job, tuple[_Runnable, _Handlers]] = {}
+        self._running: dict[Job, _Handlers] = {}
         self._newest: dict[Hashable, Job] = {}
         self._closed = False
         queued = Qt.ConnectionType.QueuedConnection
@@ -203,12 +203,11 @@ class JobRunner(QObject):
             raise RuntimeError("the job runner is shut down")
         self.cancel(key)
         job = Job(title, key, self)
-        runnable = _Runnable(self, job, work)
-        self._running[job] = (runnable, _Handlers(on_done, on_error, discard))
+        self._running[job] = _Handlers(on_done, on_error, discard)
         if key is not None:
             self._newest[key] = job
         self.job_started.emit(job)
-        self._pool.start(runnable)
+        self._pool.start(_Run(self, job, work).run)
         return job
 
     def cancel(self, key: Hashable | None) -> None:
@@ -244,7 +243,7 @@ class JobRunner(QObject):
     def _finish(self, job: Job, outcome: _Outcome) -> None:
         if job not in self._running:
             return
-        _, handlers = self._running.pop(job)
+        handlers = self._running.pop(job)
         if job.key is not None and self._newest.get(job.key) is job:
             del self._newest[job.key]
         if job.stop_requested():

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from app.ui.main_window import MainWindow
-from app.ui.theme import Appearance, current_theme, themes
 from tests.campaigns.walk import Walk, walk
 from tests.ui.fixtures import Answers
 
@@ -28,23 +25,6 @@ SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
 MORE_WIDGETS = 1.05
 MORE_MEGABYTES = 80.0
 """What the allocator holds back; a table of the walk has a few thousand cells."""
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder in which everything happens, whatever is typed as a path."""
-    made = tmp_path / "place"
-    made.mkdir()
-    monkeypatch.chdir(made)
-    return made
-
-
-@pytest.fixture
-def dressed(themed: QApplication, window: MainWindow) -> Iterator[MainWindow]:
-    """The window in its style sheet, as a person sees it."""
-    themed.setStyleSheet(current_theme().stylesheet())
-    yield window
-    themes().set_appearance(Appearance.LIGHT)
 
 
 def faults(done: Walk, place: Path) -> str:

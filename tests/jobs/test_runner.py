@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import weakref
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 
 from app.engine.errors import SfumatoError
 from app.jobs.job import Ending
@@ -307,3 +309,18 @@ def test_shutdown_closes_results_that_were_on_their_way(qtbot):
     assert finished.wait(10)
     runner.shutdown()
     assert closed == ["an open file"]
+
+
+def test_ended_jobs_leave_nothing_behind(qtbot, runner):
+    def alive():
+        gc.collect()
+        return sum(str(type(each).__module__).startswith("app.jobs") for each in gc.get_objects())
+
+    before = None
+    for _ in range(3):
+        for _ in range(10):
+            wait_for(qtbot, runner.run("test", lambda _context: bytearray(100)))
+        runner.stop_all()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        before = alive() if before is None else before
+    assert alive() <= before

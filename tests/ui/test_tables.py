@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
@@ -68,6 +68,21 @@ class TestRows:
         view.scrollToBottom()
         assert view.rowAt(view.viewport().height() - 20) == 9_999_999
         assert view.model().headerData(9_999_999, Qt.Orientation.Vertical) == "10\u202f000\u202f000"
+
+    def test_nothing_is_left_of_what_a_table_showed_before(self, themed, qtbot):
+        view = TableView()
+        qtbot.addWidget(view)
+        left = []
+        for rows in range(5):
+            model = FrameModel(pd.DataFrame({"a": range(rows)}))
+            model.setParent(view)
+            view.setModel(model)
+            view.setModel(None)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            left.append(len(view.findChildren(QObject)))
+        assert left == left[:1] * 5
+        assert len(view.findChildren(QItemSelectionModel)) == 1
+        assert not view.findChildren(FrameModel)
 
     def test_labels_of_statistical_files_are_shown(self, themed, qtbot):
         frame = pd.DataFrame({"sex": [1, 2, 3]})

@@ -123,11 +123,8 @@ class ImportPage(QWidget):
 
     def _show_rows(self, table: Table) -> None:
         model = FrameModel(table.frame, table.value_labels)
-        old = self.table.model()
-        self.table.setModel(model)
         model.setParent(self.table)
-        if old is not None:
-            old.deleteLater()
+        self.table.setModel(model)
         self.table.fit_columns()
         self.pages.setCurrentWidget(self.table)
         self.previewed.emit(True)

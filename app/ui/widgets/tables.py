@@ -9,7 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+)
 from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
@@ -197,6 +204,22 @@ class TableView(QTableView):
         columns.setFixedHeight(Space.FIELD + 4)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         columns.setMinimumSectionSize(NARROWEST)
+
+    def setModel(self, model: QAbstractItemModel | None) -> None:
+        """Show another model; the one before is deleted if it belongs to this table.
+
+        So are the selections that Qt makes anew for the table and its headers each time, and
+        would keep.
+        """
+        before = self.model()
+        super().setModel(model)
+        if before is not None and before is not model and before.parent() is self:
+            before.deleteLater()
+        present, direct = self.selectionModel(), Qt.FindChildOption.FindDirectChildrenOnly
+        for view in (self, self.horizontalHeader(), self.verticalHeader()):
+            for chosen in view.findChildren(QItemSelectionModel, options=direct):
+                if chosen is not present:
+                    chosen.deleteLater()
 
     def fit_columns(self) -> None:
         """Give each column the width that its name and its first rows need."""

@@ -81,7 +81,7 @@ class LoadedPage(QWidget):
     def refresh(self) -> None:
         """Show the session's table."""
         table = self._session.table
-        old, self._model = self._model, None
+        self._model = None
         if table is not None:
             self._model = FrameModel(table.frame, table.value_labels)
             self._model.setParent(self.table)
@@ -90,8 +90,6 @@ class LoadedPage(QWidget):
             self.table.fit_columns()
         else:
             self.table.setModel(None)
-        if old is not None:
-            old.deleteLater()
         self._show_names()
         self._show_profiles()
 

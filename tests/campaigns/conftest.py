@@ -1,0 +1,29 @@
+"""Fixtures for campaigns in the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.ui.main_window import MainWindow
+from app.ui.theme import Appearance, current_theme, themes
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which everything happens, whatever is typed as a path."""
+    made = tmp_path / "place"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
+def dressed(themed: QApplication, window: MainWindow) -> Iterator[MainWindow]:
+    """The window in its style sheet, as a person sees it."""
+    themed.setStyleSheet(current_theme().stylesheet())
+    yield window
+    themes().set_appearance(Appearance.LIGHT)
