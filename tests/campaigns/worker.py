@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import sys
 import traceback
 import warnings
@@ -32,6 +33,9 @@ from tests.project.making import PASSPHRASE, table
 
 MEMORY: Final = 4 << 30
 """The most address space that reading may take, in bytes: a sound input takes far less."""
+
+SECONDS: Final = 60
+"""The most processor time that one input may take; the system ends the process after it."""
 
 _NAMED: Final = frozenset({"column", "known", "sheet", "first", "name", "place", "problem", "key"})
 """Details that hold names of columns and the like, into which a mutation may have put anything."""
@@ -120,6 +124,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for number in range(first, last):
         kind, content = mutated(seed, number, kinds)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         sys.stdout.write(f"{number} {kind} {outcome(kind, content, folder)}\n")
         sys.stdout.flush()
 
