@@ -18,6 +18,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -246,10 +247,11 @@ def entry_of(row: Row) -> Entry:
     Raises
     ------
     LedgerTampered
-        If its details are not as they are written, to the last blank.
+        If its time is none, or its details are not as they are written, to the last blank.
     """
     number, kind, recorded_at, details, previous, digest, seal = row
     try:
+        datetime.fromisoformat(recorded_at)
         plain = json.loads(details, parse_constant=_refuse_constant)
         as_written = isinstance(plain, dict) and canonical_json(plain) == details
     except (ValueError, RecursionError):

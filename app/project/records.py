@@ -112,6 +112,9 @@ class ReleaseRecord:
         return next((plan for plan in self.plans if attribute in plan.attributes), None)
 
 
+_TEXTS = ("release_id", "recipient", "target", "format", "digest")
+
+
 def order_to_tell(reason: str) -> dict[str, str]:
     """Return what a release's entry tells of the order of its rows.
 
@@ -147,6 +150,10 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
 
 def _record(entry: Entry) -> ReleaseRecord:
     details = entry.details
+    listed = (*details["open_columns"], *(a for e in details["entries"] for a in e["attributes"]))
+    told = (*(details[name] for name in _TEXTS), *details["files"].values(), *listed)
+    if not all(isinstance(text, str) for text in told):
+        raise TypeError
     # Releases from before they had an order of their own tell of none: they have the table's.
     rows = details.get("row_order", {"order": TABLE_ORDER})
     return ReleaseRecord(

@@ -120,6 +120,20 @@ def test_the_loss_of_a_record_that_changed_is_the_sum_of_its_editions(tmp_path, 
             assert loss(0.6) <= one <= loss(0.6) + 0.0011
 
 
+def test_no_figure_is_said_to_bound_whether_a_value_stayed(tmp_path, out):
+    # Of histories (stayed a) and (b, then c), the same value twice tells more than the sum: the
+    # one shows it by one draw, the other by two.
+    hit, miss = 0.6 + 0.4 / 4, 0.4 / 4
+    assert math.log(hit / miss**2) > 2 * loss(0.6)
+    project, first = begin(tmp_path)
+    with project:
+        release(project, first, out)
+        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        (said,) = told_by_card(project, second)
+    assert "If it is known that its value was another in each edition" in said
+    assert said.endswith("No figure bounds what is told of whether it stayed.")
+
+
 def test_no_group_is_said_to_learn_as_little_as_one_across_editions(tmp_path, out):
     project, first = begin(tmp_path)
     with project:

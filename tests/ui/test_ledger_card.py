@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.project.errors import LedgerTampered
 from app.project.ledger import EntryKind
 from app.project.ledger_events import Subject, events_in
 from app.ui.panels.releases import PANEL
 from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from app.ui.panels.releases.ledger_wording import contradictions, line_of
 from tests.project import adopting as made
 from tests.project.making import new_project
 from tests.ui.hands import click, type_into
@@ -135,3 +138,42 @@ def test_a_kind_that_only_a_later_version_knows_is_shown_as_it_is(tmp_path):
     later = type(entry)(**{**vars(entry), "kind": "something new"})
     (event,) = events_in([later])
     assert event.subject is Subject.PROJECT
+
+
+ODD = (None, True, -1, 1e300, "", "x", [], ["x"], [[]], {}, {"x": 1}, {"rows": "many"}, [{}])
+
+
+def with_odd_parts(plain):
+    """Yield a value with each of its parts, down to the last, replaced by odd ones."""
+    yield from ODD
+    keys = plain if isinstance(plain, dict) else range(len(plain) if isinstance(plain, list) else 0)
+    for key in keys:
+        for odd in with_odd_parts(plain[key]):
+            changed = plain.copy()
+            changed[key] = odd
+            yield changed
+
+
+def test_forged_entries_of_any_form_are_shown_or_told(card):
+    """A project whose ledger was forged can be read, so nothing in an entry may upset it."""
+    genuine = [line.event.entry for line in card.model._all]
+    forged = {"reason": "r", "findings": [{"part": "p", "what": "w"}], "overridden": {"a": "b"}}
+    genuine += [
+        replace(genuine[0], number=number, kind=kind, details=forged)
+        for number, kind in enumerate((EntryKind.OVERRIDE, EntryKind.ACCEPTED_UNSEALED), 90)
+    ]
+    tried = 0
+    for entry in genuine:
+        for details in with_odd_parts(dict(entry.details)):
+            if not isinstance(details, dict):
+                continue
+            try:
+                events = events_in([replace(entry, details=details)])
+            except LedgerTampered:
+                events = ()
+            for event in events:
+                line = line_of(event)
+                texts = (*line.look, line.when, line.who, line.what, line.digest)
+                assert all(isinstance(text, str) for text in (*texts, contradictions(event)))
+            tried += 1
+    assert tried > 500

@@ -147,8 +147,9 @@ class CategoricalMechanism(Mechanism):
         if len(losses) < len(levels) or not math.isfinite(sum(losses)):
             return ""
         return Sentence(
-            "If its value was another in each edition, the loss is ε = {total} at worst, where it"
-            " is {one} for a value that stayed.",
+            "If it is known that its value was another in each edition, the loss about which ones"
+            " is ε = {total} at worst, where it is {one} for a value that is known to have stayed."
+            " No figure bounds what is told of whether it stayed.",
             total=f"{math.ceil(sum(losses) * 1000 - 1e-9) / 1000:.4g}",
             one=f"{math.ceil(max(losses) * 1000 - 1e-9) / 1000:.4g}",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -81,8 +82,29 @@ class Line:
 
 
 def line_of(event: LedgerEvent) -> Line:
-    """Return an event as it is shown."""
+    """Return an event as it is shown, whatever it holds: a forged ledger can be looked at too."""
     look = look_of(event)
+    try:
+        line = _line(event, look)
+    except _OF_ANOTHER_FORM:
+        line = None
+    if line is None or not all(isinstance(t, str) for t in (line.who, line.what, line.digest)):
+        when = local_time(event.entry.recorded_at)
+        return Line(event, look, when, what=_tr("It is not as Sfumato writes such entries."))
+    return line
+
+
+_OF_ANOTHER_FORM: Final = (
+    SfumatoError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+
+
+def _line(event: LedgerEvent, look: Look) -> Line:
     if event.subject is Subject.ADOPTION:
         return _adoption(event, look)
     when, record = local_time(event.entry.recorded_at), event.record
@@ -159,11 +181,12 @@ def _reason(event: LedgerEvent) -> str:
 
 def contradictions(event: LedgerEvent) -> str:
     """Return in spite of what something was overridden or accepted; empty for other events."""
-    if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
-        findings = event.entry.details.get("findings") or ()
-        return "\n".join(str(found["what"]) for found in findings)
-    overridden = event.entry.details.get("overridden")
-    return "\n".join(str(what) for what in overridden.values()) if overridden else ""
+    details = event.entry.details
+    with suppress(*_OF_ANOTHER_FORM):
+        if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
+            return "\n".join(str(found["what"]) for found in details.get("findings") or ())
+        return "\n".join(str(what) for what in (details.get("overridden") or {}).values())
+    return ""
 
 
 def _edition(event: LedgerEvent, look: Look) -> Line:
