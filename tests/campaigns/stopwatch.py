@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+REFERENCE_SECONDS = 0.004
+"""What the reference computation takes of a thread's own time on the machine of RESULTS.md while
+nothing else runs: the best of 60 was 0.0039 s."""
+REFERENCE_RUNS = 5
+_WORDS = tuple(f"{number * 7919 % 20011:05d}" for number in range(20_000))
+
 POLL_SECONDS = 0.02
 SHOWN_FRAMES = 14
 
@@ -40,12 +46,15 @@ class Stopwatch:
     """Times the steps of the main thread; where one is long, it looks where the thread is.
 
     The thread's own time is what counts: on a machine that others use too, a step takes as long
-    as they please.
+    as they please. Others also empty the caches, and processors differ: right after a step above
+    the limit the reference computation tells how slow the thread is now, and the step is a stall
+    where it took longer than the limit times that.
 
     Parameters
     ----------
     limit
-        Seconds of the thread's own time above which a step is a stall.
+        Seconds of the thread's own time above which a step is a stall, where the reference takes
+        its usual time.
 
     Attributes
     ----------
@@ -87,7 +96,7 @@ class Stopwatch:
             seen = Stall(what, worked, passed, self._stack)
             if worked > self.longest.worked:
                 self.longest = seen
-            if worked > self._limit:
+            if worked > self._limit and worked > self._limit * slowness():
                 self.stalls.append(seen)
 
     def _watch(self) -> None:
@@ -95,6 +104,21 @@ class Stopwatch:
             begun = self._begun
             if begun is not None and time.monotonic() - begun > self._limit * 0.6:
                 self._stack = self._stack or _where(self._main)
+
+
+def slowness() -> float:
+    """Return how many times longer than usual the reference takes now, at least 1.
+
+    It fills a dictionary, sorts texts and looks them up at random places of the memory. The
+    slowest of a few runs counts: what slows a step seldom lasts as long as it.
+    """
+    slowest = 0.0
+    for _ in range(REFERENCE_RUNS):
+        begun = time.thread_time()
+        places = {word: place for place, word in enumerate(_WORDS)}
+        sum(places[word] for word in sorted(_WORDS))
+        slowest = max(slowest, time.thread_time() - begun)
+    return max(1.0, slowest / REFERENCE_SECONDS)
 
 
 def _where(thread: int) -> str:

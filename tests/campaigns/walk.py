@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import random
 import sys
 import time
@@ -37,9 +36,6 @@ from tests.ui.fixtures import Answers
 
 LONGEST_STEP = 0.3
 """Seconds of the main thread's own time in which the window may not answer."""
-CROWDED = 3.0
-"""So many times as long a step may take where more programs run than there are cores: they empty
-each other's caches, which the thread's own time does not leave out."""
 STRIDE = 500
 """After so many deeds everything is put away, and what is left is counted."""
 PATIENCE_SECONDS = 20.0
@@ -58,8 +54,8 @@ class Left:
         How many deeds came before.
     objects, widgets
         Qt's objects below the window, and all widgets.
-    python
-        What Python's collector knows of.
+    jobs
+        Of Python's objects those that belong to jobs; each job that ended is gone.
     megabytes
         Memory in use.
     """
@@ -67,7 +63,7 @@ class Left:
     deeds: int
     objects: int
     widgets: int
-    python: int
+    jobs: int
     megabytes: float
 
 
@@ -159,7 +155,7 @@ def walk(
     hands = Hands(window, answers, folder, seed)
     done.log = hands.log
     end = time.monotonic() + seconds
-    with _Witness(done) as witness, Stopwatch(_limit()) as watch:
+    with _Witness(done) as witness, Stopwatch(LONGEST_STEP) as watch:
         window.session.runner.bug_occurred.connect(witness.hear_bug)
         put_away(window)
         pace = random.Random(f"pace {seed}")
@@ -181,12 +177,6 @@ def walk(
         window.session.runner.bug_occurred.disconnect(witness.hear_bug)
     hands.close()
     return done
-
-
-def _limit() -> float:
-    """Return what is a stall on this machine now."""
-    crowded = hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
-    return LONGEST_STEP * (CROWDED if crowded else 1.0)
 
 
 def _live_on(window: MainWindow, watch: Stopwatch, hands: Hands, *, wait: bool) -> None:
@@ -242,7 +232,7 @@ def count(window: MainWindow, deeds: int) -> Left:
         deeds,
         len(window.findChildren(QObject)),
         len(QApplication.allWidgets()),
-        len(gc.get_objects()),
+        sum(str(type(each).__module__).startswith("app.jobs.") for each in gc.get_objects()),
         _megabytes(),
     )
 
