@@ -16,12 +16,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
     change.add_argument(
         "--as-in-table",
         metavar="REASON",
-        help="leave rows as they are in the table; the ledger keeps the reason",
+        help="keep the rows in the table's order; the ledger keeps the reason",
     )
     change.add_argument(
         "--random",
         action="store_true",
-        help="let every release leave in a random order of its own (usual)",
+        help="give every release a random row order of its own (the default)",
     )
 
 
@@ -37,16 +37,16 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             document = replace(document, rows_as_in_table=(reason or "").strip())
             project.save_document(document)
     if document.rows_as_in_table:
-        terminal.say(f"Rows leave as in the table: {document.rows_as_in_table}")
+        terminal.say(f"Rows are released in the table's order: {document.rows_as_in_table}")
         terminal.note(ROWS_AS_IN_TABLE)
     else:
-        terminal.say("Every release leaves in a random order of its own.")
+        terminal.say("Every release has a random row order of its own.")
     return ExitCode.OK
 
 
 COMMAND = Command(
     "row-order",
-    "Show or choose the order in which rows leave.",
+    "Show or choose the row order of releases.",
     65,
     _add_arguments,
     _run,

@@ -15,8 +15,10 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--accept",
         default="",
         metavar="REASON",
-        help="go on with the project as it stands although it is not as it was sealed; the ledger"
-        " keeps the reason and what was found",
+        help=(
+            "accept the project as it stands although it does not match its seal; the ledger"
+            " keeps the reason and the findings"
+        ),
     )
 
 
@@ -37,10 +39,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-_SEALED = "The project is as it was sealed."
+_SEALED = "The project matches its seal."
 _ADVICE = (
-    "Look at what is in it first: sfumato rules, recipients and ledger show it. Use a copy from"
-    " before the change where you have one; --accept REASON goes on with the project as it stands."
+    "Inspect it first with sfumato rules, recipients and ledger. If you have a copy from before"
+    " the change, use that; --accept REASON accepts the project as it stands."
 )
 
 COMMAND = Command(

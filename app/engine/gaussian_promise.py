@@ -104,23 +104,23 @@ def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sente
         return Sentence("")
     if settings.measured is Measured.EXACT:
         return Sentence(
-            "The size of the noise on {names} was computed from the exact numbers of the table and"
-            " stands in every file: whoever knows all other records can tell a person's numbers"
-            " from it. Measure it again, with noise.",
+            "The size of the noise on {names} was computed from the exact numbers of the table"
+            " and is published with every release: anyone who knows all other records can work"
+            " out a person's numbers from it. Measure it again, with noise.",
             names=listed(names),
         )
     if settings.epsilon > _MUCH:
         return Sentence(
-            "How large the noise on {names} is was measured in the table and is published. The"
+            "The size of the noise on {names} was measured in the table and is published. The"
             " table is so small that this can multiply anyone's odds on a person's numbers by"
-            " {odds} (ε0 = {epsilon:g}). If spreads are known without the table, state them.",
+            " {odds} (ε0 = {epsilon:g}). If the spreads are known without the table, state them.",
             names=listed(names),
             odds=_at_most(math.exp(settings.epsilon)),
             epsilon=settings.epsilon,
         )
     return Sentence(
-        "How large the noise on {names} is was measured in the table, with noise, and is published:"
-        " that multiplies nobody's odds on a person's numbers by more than {odds} (ε0 ="
+        "The size of the noise on {names} was measured in the table, with noise, and is"
+        " published: that multiplies anyone's odds on a person's numbers by at most {odds} (ε0 ="
         " {epsilon:g}). The figures above include it.",
         names=listed(names),
         odds=_at_most(math.exp(settings.epsilon)),
@@ -148,9 +148,9 @@ def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]
     chance = Uncertainty(settings).chance_to_tell_apart
     together = chance(1.0 / sum(1.0 / level for level in levels))
     return Sentence(
-        "Between two values, one standard deviation apart, the best guess is right {one} of the"
-        " time where the value stayed, and {together} at worst where it was another in each"
-        " edition and each time one standard deviation apart.",
+        "Between two values one standard deviation apart, the best guess is right {one} of the"
+        " time if the value stayed the same, and at worst {together} if it changed with every"
+        " edition, each time between values one standard deviation apart.",
         one=_share_rounded_up(chance(min(levels))),
         together=_share_rounded_up(together),
     )
@@ -182,8 +182,8 @@ def in_table(
     if np.isnan(reached).any():
         return Sentence("")
     return Sentence(
-        "In this table, whoever knows how the numbers are distributed can tell with it, at best,"
-        " 90 of 100 people's {widths}; without any release {without}.",
+        "In this table, an attacker who knows how the numbers are distributed can at best place"
+        " 90 in 100 people's {widths}; without any release, {without}.",
         widths=_listed("{name} within ± {width}", names, reached),
         without=_listed("± {width}", names, [width_without(column) for column in true]),
     )
@@ -224,7 +224,7 @@ def _facts(
     noise = settings.spreads * math.sqrt(level)
     distances, share = uncertainty.indistinct(level).tolist(), uncertainty.share
     if 0.0 < settings.epsilon < math.inf:
-        told = "By what the published size of the noise multiplies anyone's odds at most, as e^ε0."
+        told = "The published size of the noise multiplies anyone's odds by at most e^ε0."
         facts.append(Fact("ε0", "Privacy loss of the noise's size", settings.epsilon, told))
     for name, spread, distance in zip(names, noise.tolist(), distances, strict=True):
         title = Sentence("Noise added to {name}", name=name)

@@ -18,8 +18,8 @@ TABLE_ORDER: Final = "table"
 """How a release's rows stand: in a random order of its own, or in the source table's."""
 
 ROWS_AS_IN_TABLE: Final = Sentence(
-    "Rows stand in the source table's order: whoever has a register that is sorted like the table"
-    " can lay it beside the file, row by row, and sees whose row is whose."
+    "The rows are in the source table's order: anyone with a register sorted like the table can"
+    " match it to the file row by row, and tell whose row is whose."
 )
 
 

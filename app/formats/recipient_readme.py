@@ -38,8 +38,9 @@ _NOTHING_PERTURBED = "No column of this table was perturbed: count as you would 
 
 
 _IN_RANDOM_ORDER = (
-    "Rows stand in a random order that this release has to itself. A row's place says nothing about"
-    " whose it is, and the row in the same place of another release is another record's."
+    "The rows are in a random order of this release's own. A row's position says nothing about"
+    " whose it is, and the row at the same position in another release belongs to another"
+    " record."
 )
 
 

@@ -191,28 +191,29 @@ def release_sentence(found: AloneInRelease) -> str:
     named = {"columns": _named(found.columns), "records": found.records}
     if found.alone == 0:
         return Sentence(
-            "No record is alone in what is released as it is ({columns}); the smallest group that"
-            " agrees on it has {smallest:,} of {records:,} records.",
+            "No record is unique on the columns released unchanged ({columns}); the smallest"
+            " group with the same values has {smallest:,} of {records:,} records.",
             smallest=found.smallest,
             **named,
         )
     if found.alone == 1:
         said = Sentence(
-            "1 of {records:,} records is alone in what is released as it is ({columns}): whoever"
-            " knows this about a person finds the person's row.",
+            "1 of {records:,} records is unique on the columns released unchanged ({columns}):"
+            " anyone who knows these values of a person can find the person's row.",
             **named,
         )
     else:
         said = Sentence(
-            "{alone:,} of {records:,} records are alone in what is released as it is ({columns}):"
-            " whoever knows this about a person finds the person's row.",
+            "{alone:,} of {records:,} records are unique on the columns released unchanged"
+            " ({columns}): anyone who knows these values of such a person can find the person's"
+            " row.",
             alone=found.alone,
             **named,
         )
     if not found.marked:
         return said
     by_marked = Sentence(
-        "By the quasi-identifiers only ({columns}) it is {alone:,}.",
+        "Unique on the quasi-identifiers only ({columns}): {alone:,}.",
         columns=_named(found.marked),
         alone=found.marked_alone,
     )
@@ -225,13 +226,13 @@ def exact_sentence(exact: Sequence[str]) -> str:
         return ""
     if len(exact) == 1:
         return Sentence(
-            "{column} is published exactly as it is, and nothing that is promised here protects"
-            " people against whoever knows it about them.",
+            "{column} is published unchanged: nothing promised here protects a person from"
+            " someone who knows that value of theirs.",
             column=exact[0],
         )
     return Sentence(
-        "{columns} are published exactly as they are, and nothing that is promised here protects"
-        " people against whoever knows these values about them.",
+        "{columns} are published unchanged: nothing promised here protects a person from someone"
+        " who knows these values of theirs.",
         columns=_named(exact),
     )
 
@@ -241,21 +242,23 @@ def publication_sentence(found: AloneInPublication) -> str:
     named = {"columns": _named(found.exact), "records": found.records}
     if found.alone == 0:
         return Sentence(
-            "By {columns} and the generalized columns together no record is alone; the smallest"
-            " group that agrees on all of them has {smallest:,} of {records:,} records.",
+            "No record is unique on {columns} and the generalized columns together; the smallest"
+            " group with the same values has {smallest:,} of {records:,} records.",
             smallest=found.smallest,
             **named,
         )
     if found.alone == 1:
         return Sentence(
-            "By {columns} and the generalized columns together, 1 of {records:,} records is alone:"
-            " whoever knows these values about a person finds the row, and {sensitive} in it.",
+            "On {columns} and the generalized columns together, 1 of {records:,} records is"
+            " unique: anyone who knows these values of a person finds the row, and {sensitive}"
+            " in it.",
             sensitive=found.sensitive,
             **named,
         )
     return Sentence(
-        "By {columns} and the generalized columns together, {alone:,} of {records:,} records are"
-        " alone: whoever knows these values about a person finds the row, and {sensitive} in it.",
+        "On {columns} and the generalized columns together, {alone:,} of {records:,} records are"
+        " unique: anyone who knows these values of such a person finds the row, and {sensitive}"
+        " in it.",
         alone=found.alone,
         sensitive=found.sensitive,
         **named,
@@ -285,14 +288,14 @@ def left_out_sentence(document: Document) -> str:
     shown = document.generalization.sensitive
     if len(names) == 1:
         return Sentence(
-            "{column} is sensitive too and is left out: what is asked of every class covers"
+            "{column} is also sensitive and is left out: the condition on each class covers"
             " {shown} only.",
             column=names[0],
             shown=shown,
         )
     return Sentence(
-        "{columns} are sensitive too and are left out: what is asked of every class covers {shown}"
-        " only.",
+        "{columns} are also sensitive and are left out: the condition on each class covers"
+        " {shown} only.",
         columns=_named(names),
         shown=shown,
     )

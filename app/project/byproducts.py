@@ -17,8 +17,8 @@ from app.engine.wording import Sentence, listed
 from app.project.model import Document, PolicyEntry
 
 COUNTS_TOLD: Final = Sentence(
-    "How many records there are, and how many of them share the values of columns that are released"
-    " as they are, is told exactly."
+    "The number of records, and how many of them share values of the columns released unchanged,"
+    " are disclosed exactly."
 )
 
 
@@ -42,8 +42,8 @@ def exact_byproducts(document: Document) -> dict[str, str]:
     """
     return {
         entry.key: Sentence(
-            "What recipients are told about {entry} beside its values was computed from the exact"
-            " table, so whoever knows all other records can tell a person's {entry}",
+            "The parameters that recipients get with {entry} were computed from the exact table,"
+            " so anyone who knows all other records can work out a person's {entry}",
             entry=entry.key,
         )
         for entry in document.policy
@@ -69,9 +69,9 @@ def from_rows_sentence(document: Document) -> str:
     if not names:
         return ""
     return Sentence(
-        "The list of values, or the bins, of {names} was taken from the table, so whoever sees it"
-        " can tell that somebody has each value. No figure counts that, until the list is"
-        " confirmed to be what could occur.",
+        "The values or bins of {names} were taken from the table, so anyone who sees them can"
+        " tell that somebody has each of them. No figure here includes that; it holds until they"
+        " are confirmed as the values that could occur.",
         names=listed(names),
     )
 
@@ -97,7 +97,7 @@ def check_byproducts(found: Mapping[str, str]) -> None:
     for sentence in found.values():
         raise LadderError(
             "{sentence}.",
-            "Compute its settings again (for per-value limits: solve them again, for noisy counts),"
-            " or release in spite of it by stating a reason, which the ledger keeps.",
+            "Compute its settings again (per-value limits: solve them again with noisy counts),"
+            " or state a reason for releasing anyway, which the ledger keeps.",
             sentence=sentence,
         )

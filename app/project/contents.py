@@ -50,7 +50,7 @@ class Contents:
         if not self.tables[table]:
             raise DamagedProject(
                 "The project {path} lacks a part of its contents.",
-                "Use a copy of it from before, for instance from your backup.",
+                "Restore an earlier copy, for instance from your backup.",
                 path=self.path,
             )
         return self.tables[table][0]
@@ -121,6 +121,6 @@ def damaged(path: Path) -> DamagedProject:
     """Return the error for a file whose pages don't fit together."""
     return DamagedProject(
         "The project {path} is damaged: a part of the file is missing or overwritten.",
-        "Use a copy of it from before, for instance from your backup.",
+        "Restore an earlier copy, for instance from your backup.",
         path=path,
     )

@@ -46,7 +46,7 @@ _MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
         "SQLITE_CORRUPT",
         DamagedProject,
         "The project {path} is damaged: a part of the file is missing or overwritten.",
-        "Use a copy of it from before, for instance from your backup.",
+        "Restore an earlier copy, for instance from your backup.",
     ),
     (
         "SQLITE_FULL",
@@ -156,7 +156,7 @@ class Database:
         if not found:
             raise DamagedProject(
                 "The project {path} lacks a part of its contents.",
-                "Use a copy of it from before, for instance from your backup.",
+                "Restore an earlier copy, for instance from your backup.",
                 path=self.path,
             )
         return found[0]

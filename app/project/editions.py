@@ -84,13 +84,14 @@ def _sentence(
     mechanism = mechanism_called(entry.mechanism)
     if mechanism.needs_groups:
         proof = Sentence(
-            "A record that shows another value in a later edition, released alike, proves that a"
-            " true value in its group changed; a group in which none did shows the same."
+            "A record that shows a different value in a later edition, released at the same"
+            " level, proves that a true value in its group has changed; a group without a change"
+            " shows the same values."
         )
     else:
         proof = Sentence(
-            "A record that shows another value in a later edition, released alike, has changed"
-            " for certain; a record that did not change shows the same."
+            "A record that shows a different value in a later edition, released at the same"
+            " level, has certainly changed; a record that has not changed shows the same value."
         )
     chosen = tuple(attributes[name] for name in entry.attributes)
     return joined(
@@ -100,7 +101,7 @@ def _sentence(
             count=len(levels),
         ),
         proof,
-        Sentence("A record that changed loses once for each value it had."),
+        Sentence("For a record that has changed, the loss counts once for each value it has had."),
         # The law of what is fitted to an earlier release knows one value of each record.
         "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
     )

@@ -102,9 +102,9 @@ class NotSealed(ProjectError):
     def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
         super().__init__(
-            "The project {path} is not as Sfumato sealed it. {changes}",
-            "Use a copy of it from before, open it for reading only to see and export what is in"
-            " it, or accept it as it stands and seal it again.",
+            "The project {path} does not match its seal. {changes}",
+            "Restore an earlier copy, open it read-only to inspect and export its contents, or"
+            " accept it as it stands and seal it again.",
             path=path,
             changes=joined(*(finding.what for finding in findings)),
         )

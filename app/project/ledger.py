@@ -269,7 +269,7 @@ def tampered_at(number: int) -> LedgerTampered:
     """Return the error that says which entry is not as Sfumato wrote it."""
     return LedgerTampered(
         "Entry {number} of the ledger was changed or removed outside Sfumato.",
-        "Use a copy of the project from before the change. Until then you can open the project"
-        " for reading only and compare its entries with the files you released.",
+        "Restore a copy of the project from before the change. Until then you can open the"
+        " project for reading only and compare its entries with the files you released.",
         number=number,
     )

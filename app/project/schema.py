@@ -94,14 +94,14 @@ def oddities_in(connection: sqlite3.Connection, version: int, path: Path) -> tup
     for _, name, _, _ in (row for row in expected - found if row[0] != "trigger"):
         raise DamagedProject(
             "The project {path} lacks the table {table}, or has another one in its place.",
-            "Use a copy of it from before, for instance from your backup.",
+            "Restore an earlier copy, for instance from your backup.",
             path=path,
             table=name,
         )
     if len(rows) != len(found):
         raise DamagedProject(
             "The project {path} has a part of its contents twice.",
-            "Use a copy of it from before, for instance from your backup.",
+            "Restore an earlier copy, for instance from your backup.",
             path=path,
         )
     added = [Oddity(str(kind), str(name)) for kind, name, _, _ in sorted(found - expected, key=str)]

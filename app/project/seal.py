@@ -43,21 +43,21 @@ _CHANGED: Final[Mapping[Part, Sentence]] = {
     Part.IDENTITY: Sentence("Its identity or its date was changed."),
     Part.WRAPPING: Sentence("Its passphrase was changed or set back to an older one."),
     Part.DOCUMENT: Sentence(
-        "Its document was changed: columns, policy, recipients or levels are not those that were"
+        "Its decisions were changed: columns, policy, recipients or levels differ from what was"
         " saved."
     ),
     Part.PENDING: Sentence("Its list of interrupted releases was changed."),
     Part.LEDGER: Sentence("The end of its ledger was changed, or entries were cut off."),
 }
 _NEVER_SEALED: Final = Sentence(
-    "It has no seal: either a version of Sfumato without seals saved it, or someone took the seal"
-    " away. Nothing shows whether it was changed since."
+    "It has no seal: either it was saved by a version of Sfumato without seals, or someone"
+    " removed the seal. There is no way to tell whether it has been changed since."
 )
 _SEAL_TAKEN_AWAY: Final = Sentence(
-    "Its seal was taken away: this computer has seen it sealed. Nothing shows what else was"
-    " changed."
+    "Its seal was removed: this computer has seen the project sealed. There is no way to tell"
+    " what else was changed."
 )
-_SEAL_CHANGED: Final = Sentence("Its seal was changed, or the counter in it.")
+_SEAL_CHANGED: Final = Sentence("Its seal or the seal's counter was changed.")
 
 Digests = Mapping[str, str]
 
@@ -115,7 +115,9 @@ class Seal:
         found = []
         if contents.oddities:
             shown = ", ".join(oddity.shown for oddity in contents.oddities)
-            what = Sentence("Its database was added to or lacks a guard: {shown}.", shown=shown)
+            what = Sentence(
+                "Its database has something added or lacks a guard: {shown}.", shown=shown
+            )
             found.append(Finding(Part.SCHEMA, what))
         newest = self._lowest = self.seen.counter()
         if contents.version < SEALED_SINCE or not contents.tables["seal"]:
@@ -190,8 +192,8 @@ def _parsed(parts: str) -> Digests:
 
 def _older(counter: int, newest: int) -> Sentence:
     return Sentence(
-        "It is older than what this computer has seen: this is state {counter}, state {newest} was"
-        " open here before. Its ledger does not know what was done since.",
+        "It is older than the copy last open on this computer: this is state {counter}, that was"
+        " state {newest}. Its ledger does not record what was done since.",
         counter=counter,
         newest=newest,
     )

@@ -171,7 +171,7 @@ def cost_from_json(kdf: str, text: str) -> Cost:
 def _invalid_settings() -> DamagedProject:
     return DamagedProject(
         "The passphrase settings of this project are not valid.",
-        "The file was damaged or changed; use a copy of it from before.",
+        "The file was damaged or changed; restore an earlier copy.",
     )
 
 
@@ -195,7 +195,7 @@ class WrappedSecret:
         if lengths != (SALT_BYTES, NONCE_BYTES, SECRET_BYTES + TAG_BYTES):
             raise DamagedProject(
                 "The wrapped secret of this project has the wrong length.",
-                "The file was damaged or changed; use a copy of it from before.",
+                "The file was damaged or changed; restore an earlier copy.",
             )
 
 
@@ -214,7 +214,7 @@ class ProjectSecret:
         if len(value) != SECRET_BYTES:
             raise DamagedProject(
                 "The project's secret has the wrong length.",
-                "The file was damaged or changed; use a copy of it from before.",
+                "The file was damaged or changed; restore an earlier copy.",
             )
         self._value = value
 

@@ -53,7 +53,7 @@ def document_from_json(text: str) -> Document:
     ) as error:
         raise DamagedProject(
             "The project's document can't be read ({kind}).",
-            "The file was damaged or changed; use a copy of it from before.",
+            "The file was damaged or changed; restore an earlier copy.",
             kind=type(error).__name__,
         ) from None
     return document

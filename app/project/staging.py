@@ -132,7 +132,7 @@ def _staging_of(folder: str, details: str, prepared: int | None) -> Staging:
         pass  # no JSON, or no object
     raise DamagedProject(
         "An interrupted release of the project can't be read.",
-        "The file was damaged or changed; use a copy of it from before.",
+        "The file was damaged or changed; restore an earlier copy.",
     )
 
 

@@ -147,7 +147,7 @@ def _row_order(material: ReportMaterial, options: ReportOptions) -> str:
     """Say in which order rows leave, and for those in the house why."""
     reason = material.document.rows_as_in_table
     if not reason:
-        return "Every release leaves in a random order of its own."
+        return "Every release has a random row order of its own."
     why = f" The custodian's reason: {reason}" if options.internal else ""
     return f"Releases leave in its order.{why}"
 

@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
         if session.project is None:
             return self.tr("Not in a project yet") if session.unsaved else ""
         if session.project.read_only:
-            return self.tr("Open for reading only")
+            return self.tr("Open read-only")
         return self.tr("Saving…") if session.unsaved else self.tr("Saved")
 
     # ----- Qt's events

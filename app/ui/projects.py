@@ -169,7 +169,7 @@ class Projects(QObject):
             self._say(
                 MessageKind.GOOD,
                 self.tr("The project is sealed as it stands."),
-                self.tr("Its ledger keeps your reason, and what was found."),
+                self.tr("Your reason and the findings are recorded in its ledger."),
             )
         if session.document.source is not None:
             self.sources.read()

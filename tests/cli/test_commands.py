@@ -257,7 +257,7 @@ def test_formulas_are_escaped_unless_one_asks_for_them(line):
 
 def test_the_table_s_order_of_rows_is_chosen_with_a_reason(made):
     assert made.run("row-order", made.project) == ExitCode.OK
-    assert "random order of its own" in made.output
+    assert "random row order of its own" in made.output
     assert made.run("row-order", made.project, "--as-in-table", " ") == ExitCode.USAGE
     reason = "The registry joins by row number"
     assert made.run("row-order", made.project, "--as-in-table", reason) == ExitCode.OK

@@ -234,7 +234,7 @@ def test_exact_moments_of_an_old_project_are_named_as_a_danger():
     old["covariance"] = stated_settings(attributes)["covariance"]
     assert GAUSSIAN.byproduct_epsilon(old) == math.inf
     promise = GAUSSIAN.promise(1.0, attributes, old)
-    assert "whoever knows all other records can tell" in promise.sentence
+    assert "anyone who knows all other records can" in promise.sentence
     assert "nobody can tell" not in promise.sentence
     assert GAUSSIAN.complete_settings(attributes, old, NOISE) == old
     kept = {k: v for k, v in old.items() if k not in ("covariance", "mean")}

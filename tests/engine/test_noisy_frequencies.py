@@ -152,7 +152,7 @@ def test_a_profile_from_exact_counts_is_named_as_a_danger():
     old = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.2, 0.2]}
     assert math.isinf(FINE.byproduct_epsilon(old))
     promise = FINE.promise(0.2, attributes, old)
-    assert "whoever knows all other records can tell" in promise.sentence
+    assert "anyone who knows all other records can" in promise.sentence
     assert {f.symbol: f.value for f in promise.facts}["γ"] == math.inf
     assert FINE.published(0.2, attributes, old).parameters["odds_factor"] is None
     assert [each.origin for each in FINE.byproducts(attributes, old)] == [Origin.EXACT]

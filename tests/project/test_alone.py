@@ -48,8 +48,10 @@ def test_records_of_a_release_are_counted_by_all_public_columns_and_by_those_mar
     assert (found.records, found.alone, found.smallest) == (6, 2, 1)
     assert (found.marked, found.marked_alone) == (("town",), 1)
     told = release_sentence(found)
-    assert told.startswith("2 of 6 records are alone in what is released as it is (town and stay)")
-    assert told.endswith("By the quasi-identifiers only (town) it is 1.")
+    assert told.startswith(
+        "2 of 6 records are unique on the columns released unchanged (town and stay)"
+    )
+    assert told.endswith("Unique on the quasi-identifiers only (town): 1.")
 
 
 def test_a_release_of_sensitive_columns_only_leaves_nobody_alone():
@@ -67,11 +69,11 @@ def test_what_a_generalized_table_shows_exactly_is_counted_beside_its_classes():
     assert (found.records, found.alone, found.before, found.smallest) == (6, 1, 2, 1)
     assert alone_from(told_alone(found)) == found
     limits = publication_limits(document, found, advice=True)
-    assert limits[0].startswith("stay is published exactly as it is")
-    assert "1 of 6 records is alone" in limits[1]
+    assert limits[0].startswith("stay is published unchanged")
+    assert "1 of 6 records is unique" in limits[1]
     assert limits[2].startswith("Make it a quasi-identifier")
     assert publication_limits(document, found, advice=False) == limits[:2]
-    assert left_out_sentence(document).startswith("ward is sensitive too and is left out")
+    assert left_out_sentence(document).startswith("ward is also sensitive and is left out")
 
 
 def test_where_all_is_generalized_nothing_has_to_be_said():

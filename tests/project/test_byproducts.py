@@ -40,7 +40,7 @@ def test_a_profile_from_exact_counts_is_released_for_a_reason_only(tmp_path):
             project, table(), "Clinic A", tmp_path / "out", "csv", Silent(), override="Old file"
         )
         readme = (outcome.path / "README.md").read_text()
-        assert "whoever knows all other records can tell" in readme
+        assert "anyone who knows all other records can" in readme
         told = json.loads((outcome.path / "datapackage.json").read_text())
         fields = told["resources"][0]["schema"]["fields"]
         (perturbed,) = [f["sfumato"] for f in fields if "mechanism" in f.get("sfumato", {})]
@@ -48,7 +48,7 @@ def test_a_profile_from_exact_counts_is_released_for_a_reason_only(tmp_path):
 
 
 def test_values_taken_from_the_rows_are_told_to_everybody_until_confirmed(tmp_path):
-    said = "of illness was taken from the table"
+    said = "of illness were taken from the table"
     for from_rows in (True, False):
         made = document()
         illness = replace(made.column("illness"), from_rows=from_rows)
@@ -62,8 +62,8 @@ def test_values_taken_from_the_rows_are_told_to_everybody_until_confirmed(tmp_pa
             report = compose(collect(project, table(), noon, Silent()), ReportOptions())
             page = to_html(report, [draw(picture, "svg") for picture in report.pictures])
         assert [said in text for text in (readme, cautions, page)] == [from_rows] * 3
-        assert "How many records there are" in readme
-        assert "How many records there are" in page
+        assert "The number of records" in readme
+        assert "The number of records" in page
 
 
 def test_columns_that_are_dropped_or_read_row_by_row_tell_no_list_of_values():

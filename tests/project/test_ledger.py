@@ -38,7 +38,7 @@ def expect_tampering(path, number):
     with pytest.raises(NotSealed, match=f"Entry {number} of the ledger") as caught:
         ProjectFile.open(path, PASSPHRASE)
     assert Part.LEDGER in caught.value.parts
-    assert "reading only" in caught.value.remedy
+    assert "read-only" in caught.value.remedy
 
 
 def test_entries_are_numbered_chained_and_dated(path):

@@ -251,7 +251,7 @@ def test_what_the_table_s_order_gives_away_is_told_to_everybody(as_in_table, tmp
 def test_a_random_order_is_told_of_as_such(project, tmp_path):
     path = release(project, tmp_path / "out")
     readme = " ".join((path / "README.md").read_text(encoding="utf-8").split())
-    assert "Rows stand in a random order that this release has to itself." in readme
+    assert "The rows are in a random order of this release's own." in readme
     assert ROWS_AS_IN_TABLE not in readme
     assert json.loads((path / "datapackage.json").read_bytes())["sfumato"]["row_order"] == "keyed"
     [record] = project.releases

@@ -259,7 +259,7 @@ def test_a_file_made_to_look_as_from_before_there_were_seals_is_refused(path):
         connection.execute("INSERT INTO secret VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         connection.commit()
     assert refused(path) == {Part.NEVER_SEALED}
-    with pytest.raises(NotSealed, match="this computer has seen it sealed"):
+    with pytest.raises(NotSealed, match="this computer has seen the project sealed"):
         opened(path)
 
 
@@ -310,5 +310,5 @@ def test_a_change_while_the_project_is_open_is_not_sealed_over(path, tmp_path):
     with opened(path) as project:
         with project.database.raw() as connection:  # as if the bytes had changed on the disk
             connection.execute("UPDATE document SET content = replace(content, '0.3', '0.9')")
-        with pytest.raises(NotSealed, match="document was changed"):
+        with pytest.raises(NotSealed, match="decisions were changed"):
             project.record(EntryKind.OVERRIDE, {})

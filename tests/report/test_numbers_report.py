@@ -77,7 +77,7 @@ def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
         "Any group of recipients learns no more than Clinic A alone",
         "gaussian noise",
         "nobody can tell from this release which is a person&#x27;s",
-        "In this table, whoever knows how the numbers are distributed can tell",
+        "In this table, an attacker who knows how the numbers are distributed can at best place",
     ):
         assert said in page.replace("numbers&#x27; variance", "numbers' variance")
 

@@ -36,15 +36,15 @@ def test_who_is_alone_in_what_goes_out_as_it_is_is_told_before(qtbot, ready):
     sizes = session.table.frame.groupby(names, dropna=False, observed=True).size()
     alone = int((sizes == 1).sum())
     assert alone == 0
-    said = told(qtbot, ready, "No record is alone in what is released as it is")
+    said = told(qtbot, ready, "No record is unique on the columns released unchanged")
     assert f"has {sizes.min()} of 400 records" in said
     columns = tuple(
         replace(column, role=Role.INSENSITIVE) if column.role is Role.IDENTIFYING else column
         for column in session.document.columns
     )
     session.edit("Keep names", replace(session.document, columns=columns))
-    said = told(qtbot, ready, "400 of 400 records are alone in what is released as it is")
+    said = told(qtbot, ready, "400 of 400 records are unique on the columns released unchanged")
     assert "mark columns that nobody needs as identifying" in said
     session.open_table("Open half", Table(session.table.frame.head(200)), session.document)
-    assert told(qtbot, ready, "200 of 200 records are alone")
+    assert told(qtbot, ready, "200 of 200 records are unique")
     wait_for_jobs(qtbot, session)

@@ -202,7 +202,7 @@ def in_force(editor):
 
 
 def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
-    assert "not asked" in editor.frequencies.words.text()
+    assert "not used" in editor.frequencies.words.text()
     qtbot.mouseClick(editor.frequencies.source.button_for("noisy"), LEFT)
     drawn = in_force(editor)["noisy_counts"]
     assert drawn != [100, 100, 100, 100]
@@ -222,7 +222,11 @@ def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
 
 def test_shares_are_stated_in_the_domains_order(qtbot, editor):
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
-    for text, said in (("1; 2", "2 shares for 4"), ("a; b; c; d", "not numbers"), ("0;0;0;0", "0")):
+    for text, said in (
+        ("1; 2", "2 shares for 4"),
+        ("a; b; c; d", "must be numbers"),
+        ("0;0;0;0", "0"),
+    ):
         type_into(editor.frequencies.shares, text)
         qtbot.keyClick(editor.frequencies.shares, Qt.Key.Key_Return)
         assert said in editor.frequencies.words.text()

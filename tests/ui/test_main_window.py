@@ -255,7 +255,7 @@ class TestGuarantee:
             later = replace(session.document.source, digest="1" * 64)
             session.edit("Accept an edition", replace(session.document, source=later))
             qtbot.waitUntil(lambda: "from 2 editions" in window.guarantee.text())
-            assert "changed for certain" in window.guarantee.text()
+            assert "certainly changed" in window.guarantee.text()
             session.set_project(None)
 
 

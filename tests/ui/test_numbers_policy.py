@@ -223,7 +223,7 @@ def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     assert choice.source.value == "stated"
     click(choice.source.button_for("noisy"))
     wait_for_jobs(qtbot, filled.session)
-    assert "multiplies nobody's odds" in choice.words.text()
+    assert "multiplies anyone's odds" in choice.words.text()
     click(choice.source.button_for("stated"))
     assert "known without this table" in choice.words.text()
     choice.fields["age"].spin.setValue(12.0)
@@ -231,7 +231,7 @@ def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     settings = filled.session.document.policy[0].settings
     assert settings["measured"] == "stated"
     assert settings["covariance"][0] == [144.0, 0.0]
-    assert "tells nothing" in choice.words.text()
+    assert "discloses nothing" in choice.words.text()
     click(choice.source.button_for("noisy"))
     wait_for_jobs(qtbot, filled.session)
     settings = filled.session.document.policy[0].settings
@@ -248,7 +248,7 @@ def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_
     old = {"noise": "proportional", "mean": [50.0, 60_000.0], "covariance": kept}
     open_payroll(panel.session, replace(document, policy=(replace(entry, settings=old),)))
     choice = settings_of(panel).measured
-    assert "whoever knows all other records can tell" in choice.words.text()
+    assert "anyone who knows all other records can" in choice.words.text()
     assert choice.words.property("look") == "danger"
     click(choice.again)
     wait_for_jobs(qtbot, panel.session)

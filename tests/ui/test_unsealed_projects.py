@@ -39,8 +39,8 @@ def test_a_changed_project_can_be_looked_at_and_nothing_saved(refused, qtbot):
     assert "columns, policy, recipients or levels" in asking.findings[0].text()
     click(asking.read_button)
     settle(qtbot, window.session)
-    assert window.rail.saved.text() == "Open for reading only"
-    assert "not as Sfumato sealed it" in messages(window.current.messages)[0]
+    assert window.rail.saved.text() == "Open read-only"
+    assert "does not match its seal" in messages(window.current.messages)[0]
     window.session.edit("Name it", replace(window.session.document, title="changed"))
     assert not window.session.save()
     window.close()

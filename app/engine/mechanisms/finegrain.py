@@ -404,8 +404,8 @@ def _records(attribute: Attribute) -> int:
 def _exact_sentence(name: str) -> Sentence:
     return Sentence(
         "The retention probabilities of {name} were solved for the exact counts of the table and"
-        " stand in every file: whoever knows all other records can tell a person's {name} from"
-        " them. Solve the limits again, for noisy counts.",
+        " are published with every release: anyone who knows all other records can tell a"
+        " person's {name} from them. Solve the limits again, with noisy counts.",
         name=name,
     )
 

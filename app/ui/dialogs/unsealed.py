@@ -39,10 +39,11 @@ class UnsealedDialog(Dialog):
             titles.get(error.parts, changed).format(project=project),
             tr(
                 "UnsealedDialog",
-                "Nothing was written, and nothing was acted on. Open it for reading only to see"
-                " what is in it, and to save its rules. A copy from before the change is the best"
-                " way on. Accept it as it stands only if you know how it came about, and have"
-                " looked at every column, level and recipient.",
+                "Nothing has been written and no unfinished work was carried out. The safest"
+                " course is to restore a copy from before the change. You can also open the"
+                " project read-only, to inspect it and save its rules. Accept it as it stands"
+                " only if you know how the change came about and have checked every column,"
+                " level and recipient.",
             ),
             parent,
         )
@@ -55,14 +56,18 @@ class UnsealedDialog(Dialog):
         form.setHorizontalSpacing(Space.BETWEEN)
         self.reason = QLineEdit(self)
         self.reason.setPlaceholderText(self.tr("Restored from a backup"))
-        form.addRow(self.tr("&Reason to accept it"), self.reason)
+        form.addRow(self.tr("&Reason for accepting it"), self.reason)
         self.body.addLayout(form)
         self.understood = QCheckBox(
-            self.tr("I have looked at the project and answer for it as it stands"), self
+            self.tr("I have checked the project and take responsibility for it as it stands"), self
         )
         self.body.addWidget(self.understood)
         self.body.addWidget(
-            label(self.tr("The ledger keeps your reason and what was found."), "small", wrap=True)
+            label(
+                self.tr("Your reason and the findings are recorded in the ledger."),
+                "small",
+                wrap=True,
+            )
         )
         self.add_cancel()
         self.accept_button = self.buttons.addButton(
@@ -70,7 +75,7 @@ class UnsealedDialog(Dialog):
         )
         self.accept_button.setAutoDefault(False)
         self.accept_button.clicked.connect(self.accept)
-        self.read_button = self.add_primary(self.tr("Open for reading only"))
+        self.read_button = self.add_primary(self.tr("Open read-only"))
         self.buttons.accepted.disconnect(self.accept)
         self.buttons.accepted.connect(self._read)
         self.reason.textChanged.connect(self._judge)

@@ -261,6 +261,13 @@ def column(*widgets: QWidget | None, spacing: int = Space.INSIDE) -> QVBoxLayout
     return _line(QVBoxLayout(), widgets, spacing)
 
 
+def boxed(layout: QBoxLayout) -> QWidget:
+    """Return a widget that holds a layout, to be put where only widgets go."""
+    box = QWidget()
+    box.setLayout(layout)
+    return box
+
+
 def _line(layout: _Box, widgets: tuple[QWidget | None, ...], spacing: int) -> _Box:
     layout.setSpacing(spacing)
     layout.setContentsMargins(0, 0, 0, 0)

@@ -113,7 +113,7 @@ def test_what_is_said_of_the_table_is_in_no_promise_and_in_nothing_published():
     settings = {"mean": [0.0], "covariance": [[variance]]}
     told = GAUSSIAN.in_table(1.0, attributes, settings)
     assert "In this table" in told
-    assert "90 of 100 people's sales within ±" in told
+    assert "90 in 100 people's sales within ±" in told
     # Another table under the same settings changes what is said here, and nothing that goes out.
     other = attributes_of(number_columns(sales=companies(seed=12)))
     assert GAUSSIAN.in_table(1.0, other, settings) != told

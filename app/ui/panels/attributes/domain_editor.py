@@ -74,8 +74,8 @@ class DomainEditor(QWidget):
     def _build_origin(self) -> None:
         """Build what says that the values were taken from the rows, and the button beside it."""
         words = self.tr(
-            "Taken from the rows: recipients can tell that somebody has each value. Add what else"
-            " could occur, or confirm that these are the values that could."
+            "Taken from the rows: recipients can tell that somebody has each value. Add any"
+            " other values that could occur, or confirm that the list is complete."
         )
         self._origin = QWidget()
         self.confirm = button(self.tr("Confirm"), self.confirmed.emit)

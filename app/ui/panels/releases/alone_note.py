@@ -15,7 +15,7 @@ from app.project.attacker import public_names
 from app.ui.session import Session
 from app.ui.theme import Space
 from app.ui.widgets.icons import IconLabel
-from app.ui.widgets.layout import label, row
+from app.ui.widgets.layout import label, row, set_look
 from app.ui.wording import spoken, typeset
 
 ALONE_JOB: Final = "releases-alone"
@@ -35,14 +35,14 @@ class AloneNote(QWidget):
         self._session = session
         self._asked: tuple[object, ...] | None = None
         self.text = label("", "muted", wrap=True)
-        self._icon = IconLabel("caution", "caution", 18)
+        self._icon = IconLabel("danger", "danger", 18)
         line = row(self._icon, self.text, spacing=Space.INSIDE)
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         line.setStretch(1, 1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addLayout(line)
-        self._say("", caution=False)
+        self._say("", danger=False)
         session.table_changed.connect(self._refresh)
         session.document_changed.connect(self._refresh)
 
@@ -62,11 +62,14 @@ class AloneNote(QWidget):
         asked = self._asked = (table, *columns)
         if table is None or not names:
             self._session.runner.cancel(ALONE_JOB)
-            self._say("", caution=False)
+            self._say("", danger=False)
             return
-        self._say(self.tr("Counting who is alone in what is released as it is…"), caution=False)
+        self._say(
+            self.tr("Counting the records that are unique on the columns released unchanged…"),
+            danger=False,
+        )
         self._session.runner.run(
-            self.tr("Counting who is alone"),
+            self.tr("Counting unique records"),
             lambda context: alone_in_release(document, table, context),
             partial(self._take, asked),
             partial(self._refuse, asked),
@@ -77,13 +80,14 @@ class AloneNote(QWidget):
         if asked is not self._asked or found is None:
             return
         advice = f" {spoken(RELEASE_ADVICE)}" if found.alone else ""
-        self._say(typeset(release_sentence(found)) + advice, caution=bool(found.alone))
+        self._say(typeset(release_sentence(found)) + advice, danger=bool(found.alone))
 
     def _refuse(self, asked: tuple[object, ...], _problem: SfumatoError) -> None:
         """Say nothing: a column that can't be counted keeps every release from being made."""
         if asked is self._asked:
-            self._say("", caution=False)
+            self._say("", danger=False)
 
-    def _say(self, text: str, *, caution: bool) -> None:
+    def _say(self, text: str, *, danger: bool) -> None:
         self.text.setText(text)
-        self._icon.setVisible(caution)
+        set_look(self.text, "danger" if danger else "muted")
+        self._icon.setVisible(danger)

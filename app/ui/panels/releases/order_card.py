@@ -97,11 +97,11 @@ class OrderCard(Card):
 
     def _build_escape(self) -> QCheckBox:
         """Return the choice that is safe each time anew; it concerns CSV files only."""
-        choice = QCheckBox(self.tr("Keep spreadsheets from running texts as formulas"), self)
+        choice = QCheckBox(self.tr("Keep spreadsheets from reading text as formulas"), self)
         choice.setToolTip(
             self.tr(
-                "In CSV files, an apostrophe is put before texts that begin with =, +, - or @."
-                " Numbers stay as they are. The README says how to take it away again."
+                "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
+                " Numbers stay unchanged. The README explains how to remove it."
             )
         )
         choice.setChecked(True)

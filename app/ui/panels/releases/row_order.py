@@ -41,9 +41,10 @@ class RowOrderChoice(QWidget):
         self.reason.setAccessibleName(self.tr("Reason for the table's order"))
         self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger"))
         self.warning = QWidget(self)
-        sign = row(IconLabel("danger", "danger", 18))
-        sign.setAlignment(Qt.AlignmentFlag.AlignTop)
-        told = label(spoken(ROWS_AS_IN_TABLE), wrap=True)
+        icon = IconLabel("danger", "danger", 18)
+        sign = row(icon)
+        sign.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        told = label(spoken(ROWS_AS_IN_TABLE), "danger", wrap=True)
         sign.addLayout(column(told, self.reason, spacing=Space.TIGHT), 1)
         self.warning.setLayout(sign)
         name = label(self.tr("Rows"), "muted")
@@ -91,9 +92,9 @@ class RowOrderChoice(QWidget):
         self._writing = True
         try:
             self._session.edit(
-                self.tr("Leave rows as in the table")
+                self.tr("Keep rows in the table's order")
                 if reason
-                else self.tr("Leave rows in random order"),
+                else self.tr("Put rows in random order"),
                 document,
                 merge_key="order of rows",
             )

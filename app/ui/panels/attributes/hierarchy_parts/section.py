@@ -11,9 +11,13 @@ from app.ui.panels.attributes.hierarchy_parts.draft import Outcome
 from app.ui.panels.attributes.hierarchy_parts.tables import LevelsModel
 from app.ui.panels.attributes.hierarchy_parts.wording import kind_name
 from app.ui.theme import Space
-from app.ui.widgets.layout import button, column, label, row
+from app.ui.widgets.layout import boxed, button, column, label, row
+from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.widgets.tables import TableView
 
+WIDE = 430
+"""From this width on, all buttons stand side by side; pixels."""
+NARROW = 280
 _ROW = 32
 _HEAD = 40
 
@@ -48,7 +52,10 @@ class HierarchySection(QWidget):
             self.tr("Read hierarchies from files that are named after their columns")
         )
         whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
-        whole.addLayout(row(self.propose, self.edit, self.remove, self.files, None))
+        buttons = ResponsiveRow(WIDE, NARROW, parent=self)
+        buttons.add(boxed(row(self.propose, self.edit, self.remove, None)), 0)
+        buttons.add(boxed(row(self.files, None)))
+        whole.addWidget(buttons)
         self.setLayout(whole)
 
     def show_hierarchy(self, recipe: Recipe | None, outcome: Outcome | None) -> None:

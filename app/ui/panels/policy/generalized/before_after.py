@@ -160,7 +160,7 @@ def statistics(view: View) -> pd.DataFrame:
         (tr("People who are unique"), grouped(before.uniques), grouped(after.uniques)),
     ]
     if view.alone is not None:
-        beside = tr("Unique with what is published as it is")
+        beside = tr("Unique with the columns published unchanged")
         rows.append((beside, grouped(view.alone.before), grouped(view.alone.alone)))
     if after.basis is not Basis.TABLE:
         was, now = (number(risk.population_uniques, 4) for risk in (before, after))

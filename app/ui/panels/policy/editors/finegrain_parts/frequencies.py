@@ -15,9 +15,12 @@ from app.ui.messages import error_texts
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, Segments
-from app.ui.widgets.layout import label, row, set_look
+from app.ui.widgets.layout import boxed, label, row, set_look
+from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.wording import number
 
+WIDE: Final = 560
+"""From this width on, the choice and its field stand side by side; pixels."""
 RANGE: Final = (0.001, 5.0)
 SEPARATOR: Final = "; "
 
@@ -35,7 +38,7 @@ class FrequencyChoice(QWidget):
         self.source = Segments(
             [
                 (FrequencySource.NOISY, tr("Noisy counts")),
-                (FrequencySource.EQUAL, tr("All values alike")),
+                (FrequencySource.EQUAL, tr("All values equal")),
                 (FrequencySource.STATED, tr("Stated")),
             ],
             self,
@@ -44,6 +47,12 @@ class FrequencyChoice(QWidget):
         self.epsilon = NumberField(*RANGE, decimals=3, show_range=False, parent=self)
         self.epsilon.spin.setAccessibleName(tr("ε0 of the noisy counts"))
         self.epsilon_name = label("ε0", "muted")
+        self.epsilon_name.setToolTip(
+            tr(
+                "How much the noisy counts may disclose of one record. It multiplies anyone's odds"
+                " by at most e^ε0 and is included in every limit; a smaller ε0 means more noise."
+            )
+        )
         self.shares = QLineEdit(self)
         self.shares.setAccessibleName(tr("Shares in the order of the domain"))
         self.shares.setPlaceholderText(tr("Shares in the order of the domain, such as 50; 30; 20"))
@@ -51,16 +60,10 @@ class FrequencyChoice(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.TIGHT)
-        column.addLayout(
-            row(
-                label(tr("Frequencies"), "muted"),
-                self.source,
-                self.epsilon_name,
-                self.epsilon,
-                self.shares,
-                None,
-            )
-        )
+        choice = ResponsiveRow(WIDE, parent=self)
+        choice.add(boxed(row(label(tr("Frequencies"), "muted"), self.source, None)), 0)
+        choice.add(boxed(row(self.epsilon_name, self.epsilon, self.shares, None)))
+        column.addWidget(choice)
         column.addWidget(self.words)
         self.source.chosen.connect(self._choose)
         self.epsilon.value_changed.connect(self._set_epsilon)
@@ -94,7 +97,7 @@ class FrequencyChoice(QWidget):
         chosen = FrequencySource(str(source))
         if chosen is FrequencySource.STATED and not self._shown.shares:
             self._arrange(chosen)
-            self._say(tr("Give the shares that are known without this table."))
+            self._say(tr("Enter shares that are known without this table."))
             self.shares.setFocus()
             return
         self.stated.emit(replace(self._shown, source=chosen))
@@ -111,7 +114,7 @@ class FrequencyChoice(QWidget):
             shares = [float(text) for text in texts]
             stated = frequencies_in({"frequencies": "stated", "shares": shares})
         except ValueError:
-            self._say(tr("The shares are not numbers with semicolons between them."), "danger")
+            self._say(tr("The shares must be numbers separated by semicolons."), "danger")
             return
         except SfumatoError as error:
             self._say(" ".join(error_texts(error)), "danger")
@@ -131,14 +134,17 @@ def _words(frequencies: Frequencies) -> str:
     """Return what a source means, in plain words."""
     if frequencies.source is FrequencySource.NOISY:
         return tr(
-            "Counts of the table with noise of ± {spread} records, drawn once. Whoever sees the"
-            " retention probabilities learns at most ε0 from them; every limit counts it.",
+            "Counts of the table with noise of about ± {spread} records, drawn once. The"
+            " retention probabilities, which recipients see, disclose at most ε0; every limit"
+            " includes it.",
             spread=number(standard_deviation(SENSITIVITY_OF_COUNTS, frequencies.epsilon)),
         )
     if frequencies.source is FrequencySource.EXACT:
         return tr(
-            "These limits were solved for the exact counts of the table: whoever knows all other"
-            " records can tell a person's value from the retention probabilities. Solve"
-            " them again, or let all values count alike."
+            "These limits were solved for the exact counts of the table: anyone who knows all"
+            " other records can tell a person's value from the retention probabilities. Solve"
+            " them again, or treat all values as equal."
         )
-    return tr("The table is not asked, so the retention probabilities tell nothing about anyone.")
+    return tr(
+        "The table is not used, so the retention probabilities disclose nothing about anyone."
+    )

@@ -16,9 +16,12 @@ from app.ui.panels.policy.editors.finegrain_parts.classes import (
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, Segments, SliderField
-from app.ui.widgets.layout import button, label
+from app.ui.widgets.layout import boxed, button, label, row
+from app.ui.widgets.responsive import ResponsiveGrid, ResponsiveRow
 from app.ui.wording import number
 
+WIDE = 600
+"""From this width on, all classes of sensitivity stand in one line; pixels."""
 THETA_RANGE = (1.01, 1000.0)
 THETA_REACH = (1.1, 100.0)
 
@@ -83,20 +86,19 @@ class Presets(QWidget):
 
     def _build_classes(self) -> QWidget:
         page, column = _page()
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
+        cards = ResponsiveGrid(WIDE, 3, page)
         self.cards: list[ChoiceCard] = []
         for each in (*classes(), unlimited()):
             card = ChoiceCard(each.name, page)
             card.setCheckable(False)
             card.show_sentence(each.sentence)
             card.clicked.connect(partial(self._paint, each))
-            line.addWidget(card)
+            cards.add(card)
             self.cards.append(card)
         column.addWidget(
             label(tr("Select values in the grid, then say how sensitive they are:"), "small")
         )
-        column.addLayout(line)
+        column.addWidget(cards)
         column.addStretch(1)
         return page
 
@@ -129,18 +131,14 @@ class Presets(QWidget):
         self.rare.spin.setAccessibleName(tr("Rare below"))
         self.uncommon.spin.setAccessibleName(tr("Uncommon below"))
         self.apply_rarity = button(tr("Set by rarity"), self._state_rarity)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        for widget in (
-            label(tr("Very sensitive below"), "muted"),
-            self.rare,
-            label(tr("sensitive below"), "muted"),
-            self.uncommon,
-            self.apply_rarity,
-        ):
-            line.addWidget(widget)
-        line.addStretch(1)
-        column.addLayout(line)
+        line = ResponsiveRow(WIDE, parent=page)
+        line.add(boxed(row(label(tr("Very sensitive below"), "muted"), self.rare, None)), 0)
+        line.add(
+            boxed(
+                row(label(tr("sensitive below"), "muted"), self.uncommon, self.apply_rarity, None)
+            )
+        )
+        column.addWidget(line)
         column.addWidget(
             label(tr("A value that few records have says more about them. Others: ordinary."),
                   "small", wrap=True)

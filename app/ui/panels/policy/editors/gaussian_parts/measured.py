@@ -19,9 +19,12 @@ from app.engine.table import Attribute
 from app.ui.panels.policy.wording import tr
 from app.ui.theme import Space
 from app.ui.widgets.fields import NumberField, Segments
-from app.ui.widgets.layout import ElidedLabel, button, label, row, set_look
+from app.ui.widgets.layout import ElidedLabel, boxed, button, label, row, set_look
+from app.ui.widgets.responsive import ResponsiveRow
 from app.ui.wording import typeset
 
+_WIDE: Final = 640
+"""From this width on, the choice and its field stand side by side; pixels."""
 _RANGE: Final = (0.001, 20.0)
 _FIELD: Final = 120
 
@@ -45,6 +48,12 @@ class MeasureChoice(QWidget):
         self.epsilon = NumberField(*_RANGE, decimals=3, show_range=False, parent=self)
         self.epsilon.spin.setAccessibleName(tr("ε0 of the size of the noise"))
         self.epsilon_name = label("ε0", "muted")
+        self.epsilon_name.setToolTip(
+            tr(
+                "How much the size of the noise may disclose of one record. It multiplies anyone's"
+                " odds by at most e^ε0; a smaller ε0 measures the size less exactly."
+            )
+        )
         self.again = button(tr("Measure again"), self._measure)
         self.words = label("", "muted", wrap=True)
         self._stated = QWidget(self)
@@ -55,16 +64,10 @@ class MeasureChoice(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.INSIDE)
-        column.addLayout(
-            row(
-                label(tr("Size of the noise"), "caption"),
-                self.source,
-                self.epsilon_name,
-                self.epsilon,
-                self.again,
-                None,
-            )
-        )
+        choice = ResponsiveRow(_WIDE, parent=self)
+        choice.add(boxed(row(label(tr("Size of the noise"), "caption"), self.source, None)), 0)
+        choice.add(boxed(row(self.epsilon_name, self.epsilon, self.again, None)))
+        column.addWidget(choice)
         column.addWidget(self._stated)
         column.addWidget(self.words)
 
@@ -87,7 +90,7 @@ class MeasureChoice(QWidget):
         for name, spread in zip(names, read.spreads.tolist(), strict=True):
             self.fields[name].set_value(float(f"{spread:.6g}"))
         words = typeset(measured_sentence(names, read))
-        unasked = tr("The table is not asked, so the size of the noise tells nothing of it.")
+        unasked = tr("The table is not used, so the size of the noise discloses nothing about it.")
         self.words.setText(words or unasked)
         set_look(self.words, "danger" if read.measured is Measured.EXACT else "muted")
         self._arrange(Measured.NOISY if noisy else Measured.STATED)
@@ -128,8 +131,8 @@ class MeasureChoice(QWidget):
             return
         self.words.setText(
             tr(
-                "Give the spreads that are known without this table, such as those of a published"
-                " statistic. The noise of the columns is then drawn one by one."
+                "Enter spreads that are known without this table, for instance from published"
+                " statistics. Each column's noise is then drawn independently."
             )
         )
 
