@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,9 @@ from app.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError, Too
 
 _PIECE: Final = 4 << 20
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_ABANDONED: Final = 3_600.0
+"""Nobody is writing any more what has been left alone for so many seconds."""
+
 _TOO_LONG: Final = frozenset({errno.ENAMETOOLONG})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -150,6 +155,36 @@ def write_private(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def unfinished_beside(path: Path) -> Path:
+    """Return a new name for what becomes `path` once it is whole; see `remove_abandoned`."""
+    remove_abandoned(path)
+    return path.with_name(f"{_beginning(path)}{secrets.token_hex(6)}.part")
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what writers of `path` that were killed have left beside it.
+
+    That is what nobody has written to for an hour, and a second name of `path` itself.
+    """
+    ours = re.compile(re.escape(_beginning(path)) + "[0-9a-f]{12}[.]part(-journal)?")
+    with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and _is_abandoned(entry, path):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _is_abandoned(entry: os.DirEntry[str], path: Path) -> bool:
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    if is_file(path) and path.samefile(entry.path):
+        return True
+    return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED
+
+
+def _beginning(path: Path) -> str:
+    return f".{path.name[:80]}."
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Give a temporary name beside `path`; when all went well, it becomes `path` in one step.
@@ -165,13 +200,13 @@ def written_whole(path: Path) -> Iterator[Path]:
     CannotWrite
         If the folder does not take the file.
     """
-    unfinished = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}.part")
     if "\0" in str(path):
         raise CannotWrite(
             "{path} can't be the name of a file.",
             "Choose a name without the NUL.",
             path=printable(path),
         )
+    unfinished = unfinished_beside(path)
     try:
         _check_folder(path)
         os.close(new_private(unfinished))

@@ -23,6 +23,7 @@ from app.engine.randomness import canonical_text
 from app.engine.table import EncodedColumn, Table
 from app.engine.values import factorize, smallest_unsigned
 from app.formats.base import ReadResult
+from app.formats.formulas import escaped, undone_if_escaped, unescaped
 from app.formats.options import ReadOptions
 from app.formats.reading import read_file
 from app.project.adopted_files import (
@@ -142,8 +143,20 @@ def read_rows(
     """Read one adopted release again; parameters and errors are those of `read_rungs`."""
     path = find_file(file, folders)
     check_digest(file, path, Part(context, 0.0, 0.2))
-    read = read_file(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.9))
+    read = read_release(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.9))
     return match_rows(file, read, columns, table, source)
+
+
+def read_release(path: Path, options: ReadOptions, context: Context) -> ReadResult:
+    """Read a file with its texts as they were before they were made safe for spreadsheets.
+
+    A release that was taken out of its bundle says nothing of that: it is told by how it looks.
+    Raises what `read_file` does.
+    """
+    result = read_file(path, options, context)
+    if options.escaped_formulas:
+        return result
+    return replace(result, table=undone_if_escaped(result.table))
 
 
 def match_rows(
@@ -290,7 +303,14 @@ def _keys(column: pd.Series, where: str) -> list[str]:
     return texts
 
 
+def column_called(name: str, read: Table) -> str:
+    """Return a column's name as the file has it, whether it was made safe there or not."""
+    known = (name, escaped(name), unescaped(name))
+    return next((each for each in known if each in read.columns), name)
+
+
 def _column(file: AdoptedFile, read: Table, name: str) -> pd.Series:
+    name = column_called(name, read)
     if name not in read.columns:
         raise AdoptionError(
             "{file} has no column {column}.",

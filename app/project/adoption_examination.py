@@ -21,9 +21,8 @@ from app.formats.contents import KEYED_ORDER
 from app.formats.files import digest_of
 from app.formats.options import ReadOptions
 from app.formats.packages import row_order_beside
-from app.formats.reading import read_file
 from app.project.adopted_files import BY_ROWS, AdoptedFile, Match, adopted_files
-from app.project.adopted_rows import FileRows, match_rows, read_rows
+from app.project.adopted_rows import FileRows, match_rows, read_release, read_rows
 from app.project.adoption import adopting, entry_called, with_files, with_rungs
 from app.project.errors import AdoptionError
 from app.project.model import Document, PolicyEntry
@@ -161,7 +160,7 @@ def examine(
     earlier = adopted_files(entry.settings)
     _refuse_repeated(file, earlier)
     _refuse_random_order(file)
-    read = read_file(file.path, claim.options, Part(context, 0.1, 0.4))
+    read = read_release(file.path, claim.options, Part(context, 0.1, 0.4))
     rows = match_rows(file, read, columns, table)
     file = replace(file, part=rows.part)
     found = mechanism.find_level(*_common(columns, entry.settings, rows.release_of(file)))

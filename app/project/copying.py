@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from app.formats.files import refusal_to_write
+from app.formats.files import new_private, refusal_to_write, unfinished_beside
 from app.project.database import explain
 from app.project.errors import ProjectExists
 from app.project.files import move_without_overwriting, sync_file
@@ -35,22 +34,27 @@ def copy_project(project: ProjectFile, path: Path) -> None:
         If the folder does not take the file.
     """
     path = Path(path)
-    staged = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+    staged = unfinished_beside(path)
     try:
-        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(new_private(staged))
         with closing(sqlite3.connect(staged)) as target, project.database.raw() as source:
-            source.backup(target)
+            _copy(source, target, path)
         sync_file(staged)
         move_without_overwriting(staged, path)
     except FileExistsError:
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=path
         ) from None
-    except sqlite3.Error as error:
-        raise explain(error, path) from None
     except OSError as error:
         raise refusal_to_write(error, path) from None
     finally:
         for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
             with suppress(OSError):
                 leftover.unlink(missing_ok=True)
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, path: Path) -> None:
+    try:
+        source.backup(target)
+    except sqlite3.Error as error:  # the original can be read: what fails is the copy
+        raise explain(error, path) from None

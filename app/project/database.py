@@ -54,6 +54,13 @@ _MEANING: Final[tuple[tuple[str, type[SfumatoError], str, str], ...]] = (
         "The disk that holds {path} is full, so nothing was saved.",
         "Make room on it and try again; the project is as it was before.",
     ),
+    (  # a quota that is used up, or a limit on a file's size
+        "SQLITE_IOERR_WRITE",
+        DiskFull,
+        "The disk takes no more of {path}, so nothing was saved.",
+        "Make room on it, or ask for more if your share of it is limited, and try again; the"
+        " project is as it was before.",
+    ),
     (
         "SQLITE_BUSY",
         ProjectInUse,

@@ -42,7 +42,7 @@ def move_without_overwriting(staged: Path, target: Path) -> None:
                 raise
             staged.rename(target)
         else:
-            staged.unlink()
+            staged.unlink(missing_ok=True)  # opening the file takes it away too
     sync_folder(target.parent)
 
 

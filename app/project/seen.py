@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from app.formats.errors import FileError
+from app.formats.files import write_whole
 from app.project.secret import ProjectSecret
 from app.project.serialise import canonical_json
 
@@ -73,11 +75,10 @@ class Seen:
         if path is None or counter <= self._newest:
             return
         self._newest = counter
-        staged = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        with suppress(OSError):
+        plain = canonical_json({"counter": counter, "mac": self._mac(counter)})
+        with suppress(OSError, FileError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            staged.write_text(canonical_json({"counter": counter, "mac": self._mac(counter)}))
-            staged.replace(path)
+            write_whole(path, plain.encode())
 
     def _path(self) -> Path | None:
         folder = state_folder()

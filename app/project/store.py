@@ -21,7 +21,13 @@ from typing import Any, Final
 from app import __version__
 from app.engine.randomness import KeyRing
 from app.engine.wording import Sentence
-from app.formats.files import is_file, refusal_to_write
+from app.formats.files import (
+    is_file,
+    new_private,
+    refusal_to_write,
+    remove_abandoned,
+    unfinished_beside,
+)
 from app.project import migrations
 from app.project.acceptance import accept
 from app.project.clock import Clock, stamp, utc_now
@@ -156,7 +162,7 @@ class ProjectFile:
         secret, project_id = ProjectSecret.generate(), secrets.token_hex(16)
         wrapped = wrap(secret, passphrase, project_id, cost)
         # Built aside, so that a crash leaves no half project under the final name.
-        staged = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+        staged = unfinished_beside(path)
         try:
             _build(staged, project_id, secret, wrapped, document, clock)
             sync_file(staged)
@@ -240,6 +246,7 @@ class ProjectFile:
             pending = stagings_of(contents.tables["pending"])
         self._seal.remember()
         self.recovered = recover(self.database, self.ledger, pending)
+        remove_abandoned(self.path)
 
     def _upgrade(self, contents: Contents) -> None:
         if contents.version < migrations.newest_version():
@@ -326,7 +333,7 @@ def _build(
     clock: Clock,
 ) -> None:
     """Write a whole new project file."""
-    _new_file(path)
+    os.close(new_private(path))  # the secret in it is worth guessing at
     with _explained_connection(path) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
         database = Database(path, connection, read_only=False)
@@ -341,11 +348,6 @@ def _build(
             Ledger(database, project_id, secret, clock).append(
                 connection, EntryKind.PROJECT_CREATED, {"version": __version__}
             )
-
-
-def _new_file(path: Path) -> None:
-    # Only the owner may read it: the secret in it is worth guessing at.
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @contextmanager

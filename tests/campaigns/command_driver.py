@@ -2,9 +2,10 @@
 
 Run as ``python -m tests.campaigns.command_driver``; each line of standard input is one JSON job
 with ``arguments`` (a command line), the ``environment`` to add, and perhaps a ``step`` (the kill
-comes before this change of the world, counted from 1). The answer is a line of JSON with the
+comes before this change of the world, counted from 1) or ``seconds`` (the kill comes so long after
+the command began). The answer is a line of JSON with the
 ``code`` the command ended with, none if it was killed, the number of ``steps`` it came to, and what
-it ``said``.
+it ``said``, and the ``seconds`` it took.
 
 A step is whatever changes a file: opening one to write, making, linking, renaming or removing a
 name, and every statement of SQLite. Each job runs in a fork, which spares the imports.
@@ -15,12 +16,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import signal
 import sqlite3
 import sys
+import time
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
+import app
 from app.cli import main
 from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
 from app.project import store
@@ -88,11 +93,14 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         finally:
             os._exit(0)
     os.close(writing)
+    begun = time.monotonic()
     with os.fdopen(reading, "rb") as stream:
+        if not select.select([stream], [], [], job.get("seconds"))[0]:
+            os.kill(child, signal.SIGKILL)
         told = stream.read()
     os.waitpid(child, 0)
     answer: dict[str, Any] = json.loads(told) if told else {"code": None, "steps": None, "said": ""}
-    return answer
+    return answer | {"seconds": time.monotonic() - begun}
 
 
 def warm_up() -> None:
@@ -100,8 +108,10 @@ def warm_up() -> None:
     for function in (store.ProjectFile.create.__func__, store.ProjectFile.change_passphrase):
         function.__kwdefaults__["cost"] = CHEAP
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    for name in ("app.report.drawing", "app.report.writing", "app.ui.theme"):
-        import_module(name)
+    for _, name, _ in walk_packages(app.__path__, "app."):
+        if not name.startswith(("app.ui", "app.__main__")):
+            import_module(name)
+    import_module("app.ui.theme")
 
 
 if __name__ == "__main__":

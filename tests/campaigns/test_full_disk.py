@@ -15,17 +15,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PySide6.QtGui import QGuiApplication
 
 from app.commands.demo import _copied_sample
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.errors import DiskFull
+from app.formats.files import write_whole
 from app.formats.hierarchies import write_hierarchy
 from app.formats.writing import write_table
 from app.plots.collusion_bars import build_collusion_bars
 from app.project.copying import copy_project
 from app.project.release import make_release
+from app.project.rules_writing import rules_of
 from app.project.store import ProjectFile
 from app.report.drawing import draw
 from app.report.material import ReportOptions, collect
@@ -102,13 +103,18 @@ def _of_hierarchy(_work: Path) -> Writer:
     return Writer("ages.csv", lambda path: write_hierarchy(path, rows))
 
 
+def _of_rules(_work: Path) -> Writer:
+    return Writer(
+        "ward.toml", lambda path: write_whole(path, rules_of(document(), path.parent).encode())
+    )
+
+
 def _of_plot(kind: str) -> Callable[[Path], Writer]:
     def made(_work: Path) -> Writer:
         view = PlotView(None)
         view.resize(600, 360)
         view.show_plot(partial(build_collusion_bars, data.collusion()))
-        while not view.settled:
-            QGuiApplication.processEvents()
+        view.draw_now()
         return Writer(f"plot.{kind}", view.save_as)
 
     return made
@@ -140,6 +146,7 @@ WRITERS = {
     **{f"a report as {name}": _of_report(f"report.{name}") for name in ("html", "pdf")},
     **{f"a plot as {kind}": _of_plot(kind) for kind in ("png", "svg", "csv")},
     "a hierarchy": _of_hierarchy,
+    "rules": _of_rules,
     "a new project": _of_new_project,
     "a copy of a project": _of_copied_project,
     "the sample": _of_sample,
@@ -173,7 +180,9 @@ def test_a_file_is_whole_or_not_there_and_the_old_one_stays(what, tmp_path, them
 
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
-def test_a_release_is_whole_or_gone_and_can_be_made_later(tmp_path, format_name, as_zip):
+def test_a_release_is_whole_or_gone_and_can_be_made_later(
+    tmp_path, format_name, as_zip, monkeypatch
+):
     rows = _table()
     settled = document(
         source=replace(document().source, rows=rows.rows),
@@ -186,6 +195,7 @@ def test_a_release_is_whole_or_gone_and_can_be_made_later(tmp_path, format_name,
     for number, limit in enumerate(limits):
         folder = tmp_path / str(number)
         folder.mkdir()
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "notes"))  # each is a copy of one project
         (folder / "ward.sfumato").write_bytes(base)
         out = folder / "out"
         with ProjectFile.open(folder / "ward.sfumato", PASSPHRASE, clock=noon) as project:

@@ -10,6 +10,7 @@ import os
 
 import pytest
 
+from tests.campaigns import SEED
 from tests.campaigns.corpus import KINDS, seeds
 from tests.campaigns.inputs import run
 from tests.campaigns.mutations import mutated
@@ -17,7 +18,6 @@ from tests.campaigns.worker import outcome
 
 pytest.importorskip("resource", reason="the system has no limits on memory")
 
-SEED = int(os.environ.get("SFUMATO_TEST_KEYS", "1"))
 SLOW = float(os.environ.get("SFUMATO_CAMPAIGN_SECONDS", "180"))
 
 

@@ -1,8 +1,9 @@
 """Commands killed from the interpreter's first instant to their last: nothing lost, nothing half.
 
-A third of the kills come at a random time after ``python -m app …`` is started, the others before
-a random change of the world (see `tests.campaigns.command_driver`). ``SFUMATO_CAMPAIGN_RUNS`` says
-how many there are for each command, ``SFUMATO_CAMPAIGN_SEED`` where they fall.
+Most kills come before a change of the world drawn by chance, or at a random time of the command,
+in forks of one process that has everything imported (see `tests.campaigns.command_driver`); some
+at a random time after ``python -m app …`` is started. ``SFUMATO_CAMPAIGN_RUNS`` says how many there
+are for each command, ``SFUMATO_TEST_KEYS`` where they fall.
 """
 
 from __future__ import annotations
@@ -31,17 +32,33 @@ from tests.cli.conftest import RULES
 from tests.project import adopting
 from tests.project.making import PASSPHRASE, noon
 
-pytestmark = [
-    slow,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="killing and forking are POSIX's"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing and forking are POSIX's")
 
 ROWS = 1_500
+HIDDEN = ".notes"
 NOTES = "XDG_STATE_HOME"
 """Names the folder of notes on the newest state of each project: each trial has its own."""
 PEOPLE = RULES.replace('[columns.sex]\nrole = "quasi-identifier"\n\n', "").replace(
     '"asthma", "cold", "flu", "gout"', '"asthma", "cold", "flu", "gout", "measles"'
 )
+FEW = {"steps": 4, "times": 1, "starts": 0}
+"""How many kills the short campaign has."""
+GENERALIZED = """\
+format = 1
+other_columns = "identifying"
+[columns.ward]
+role = "quasi-identifier"
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+values = ["asthma", "cold", "flu", "gout", "measles"]
+[hierarchies.ward]
+file = "wards.csv"
+[generalization]
+sensitive = "illness"
+quasi_identifiers = ["ward"]
+criteria = [{ kind = "distinct-diversity", l = 2 }]
+"""
 
 
 @dataclass(frozen=True)
@@ -54,12 +71,15 @@ class Scenario:
         Its command line, for a folder.
     rules
         The project's rules.
+    begins
+        Whether the command makes the project.
     then
         The command line of what must work afterwards.
     """
 
     arguments: Callable[[Path], list[str]]
     rules: str = PEOPLE
+    begins: bool = False
     then: Callable[[Path], list[str]] = lambda folder: releasing(folder, "next", "Institute B")
 
 
@@ -77,7 +97,32 @@ def releasing(folder: Path, out: str, recipient: str, *more: str) -> list[str]:
     return ["release", project_in(folder), *where, *more]
 
 
-SCENARIOS = {"release": Scenario(lambda folder: releasing(folder, "out", "Clinic A"))}
+def publishing(folder: Path, out: str) -> list[str]:
+    return ["publish", project_in(folder), "--out", str(folder / out), "--override", "again"]
+
+
+def adopting_a_file(folder: Path) -> list[str]:
+    file = str(folder / "earlier.csv")
+    given = ["--attribute", "illness", "--file", file, "--level", "0.7", "--match", "key"]
+    return ["adopt", project_in(folder), *given, "--holder", "Old Clinic"]
+
+
+def reporting(folder: Path) -> list[str]:
+    return ["report", project_in(folder), "--out", str(folder / "report.pdf")]
+
+
+SCENARIOS = {
+    "init": Scenario(beginning, begins=True),
+    "release": Scenario(lambda folder: releasing(folder, "out", "Clinic A")),
+    "release as zip": Scenario(lambda folder: releasing(folder, "out", "Clinic A", "--zip")),
+    "publish": Scenario(
+        lambda folder: publishing(folder, "out"),
+        GENERALIZED,
+        then=lambda folder: publishing(folder, "next"),
+    ),
+    "adopt": Scenario(adopting_a_file),
+    "report": Scenario(reporting),
+}
 
 
 class Driver:
@@ -122,7 +167,7 @@ class Before:
     """A folder in which a command can be run, and what its project holds."""
 
     folder: Path
-    document: Document
+    document: Document | None
     entries: tuple[Entry, ...]
 
 
@@ -133,102 +178,196 @@ def prepared(scenario: Scenario, driver: Driver, folder: Path) -> Before:
     ward = '[columns.ward]\nrole = "insensitive"\n\n[[policy]]'
     rules = scenario.rules.replace("[[policy]]", ward)
     (folder / "rules.toml").write_text(rules, encoding="utf-8")
+    halves = [f"W{number};{'low' if number < 4 else 'high'};*" for number in range(8)]
+    (folder / "wards.csv").write_text("\n".join(halves) + "\n", encoding="utf-8")
+    earlier = people.assign(illness=adopting.randomized(people["illness"], 0.7, 1))
+    earlier[["person", "illness"]].to_csv(folder / "earlier.csv", index=False)
+    if scenario.begins:
+        return Before(folder, None, ())
     began = driver.run(beginning(folder))
     assert began["code"] == 0, began["said"]
     with ProjectFile.open(folder / "ward.sfumato", PASSPHRASE) as project:
         return Before(folder, project.document, project.ledger.entries)
 
 
-def copied(before: Before, folder: Path) -> None:
-    shutil.copytree(before.folder, folder)
+@dataclass(frozen=True)
+class Expected:
+    """What a command that nobody kills comes to.
+
+    Parameters
+    ----------
+    steps
+        How often it changes the world.
+    seconds
+        How long it takes in a fork.
+    after
+        The rows of what is made next, with the command and where it never was.
+    """
+
+    steps: int
+    seconds: float
+    after: tuple[list[str], list[str]]
 
 
-def kill_from_the_start(arguments: list[str], seconds: float) -> None:
-    """Start the interpreter as a person does, and kill it."""
-    environment = {**os.environ, PASSPHRASE_VARIABLE: PASSPHRASE, "QT_QPA_PLATFORM": "offscreen"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app", *arguments],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+class Campaign:
+    """Kills one command again and again, each time in a folder of its own."""
+
+    def __init__(self, name: str, folder: Path, driver: Driver) -> None:
+        self.scenario, self.folder, self.driver = SCENARIOS[name], folder, driver
+        self.draws = chance(f"kills, {name}")
+        base = folder / "base"
+        base.mkdir()
+        self._noting(base)
+        self.before = prepared(self.scenario, driver, base)
+        whole = self._fresh("whole")
+        done = driver.run(self.scenario.arguments(whole))
+        assert done["code"] == 0, done["said"]
+        after = self._sound(whole)
+        never = self._fresh("never")
+        self.expected = Expected(done["steps"], done["seconds"], (after, self._sound(never)))
+
+    def kill(self, steps: int, times: int, starts: int) -> int:
+        """Kill at so many steps, times of a fork, and times after the interpreter's start."""
+        known, died = self.expected, 0
+        chosen = [self.draws.randrange(known.steps) + 1 for _ in range(steps)]
+        if steps >= known.steps:
+            chosen[: known.steps] = range(1, known.steps + 1)  # every one at least once
+        for step in chosen:
+            ended = self._trial(lambda folder, at=step: self._killed(folder, step=at))
+            assert ended is None, f"step {step} was not come to"
+            died += 1
+        for _ in range(times):
+            moment = self.draws.uniform(0.0, known.seconds)
+            died += self._trial(lambda folder, at=moment: self._killed(folder, seconds=at)) is None
+        lasting = self._lasting() if starts else 0.0
+        for _ in range(starts):
+            moment = self.draws.uniform(0.0, lasting)
+            died += self._trial(lambda folder, at=moment: self._from_start(folder, at)) is None
+        return died
+
+    def _killed(self, folder: Path, **when: float) -> int | None:
+        code: int | None = self.driver.run(self.scenario.arguments(folder), **when)["code"]
+        return code
+
+    def _from_start(self, folder: Path, seconds: float) -> int | None:
+        """Start the interpreter as a person does, and kill it."""
+        environment = {**os.environ, PASSPHRASE_VARIABLE: PASSPHRASE}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "app", *self.scenario.arguments(folder)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+
+    def _lasting(self) -> float:
+        """Return how long the command takes from the interpreter's start when nobody kills it."""
+        begun = time.monotonic()
+        assert self._from_start(self._fresh("timed"), 300.0) == 0
+        return time.monotonic() - begun
+
+    def _trial(self, killed: Callable[[Path], int | None]) -> int | None:
+        folder = self._fresh("trial")
+        ended = killed(folder)
+        rows = self._sound(folder)
+        if not self.scenario.begins:  # else it has a secret of its own
+            assert rows in self.expected.after
+        shutil.rmtree(folder)
+        return ended
+
+    def _fresh(self, name: str) -> Path:
+        folder = self.folder / name
+        shutil.copytree(self.before.folder, folder)
+        self._noting(folder)
+        return folder
+
+    def _noting(self, folder: Path) -> None:
+        os.environ[NOTES] = str(folder / HIDDEN)
+
+    def _sound(self, folder: Path) -> list[str]:
+        """Expect that nothing is lost or half done; return the rows of what is made next."""
+        scenario, out = self.scenario, folder / "out"
+        known = {path.name for path in self.before.folder.iterdir()}
+        shown = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+        # SQLite finishes or takes back what its journal holds when the project is opened.
+        project_files = {"ward.sfumato", "ward.sfumato-journal"}
+        assert shown <= {*known, *project_files, "out", "report.pdf"}, shown
+        if (folder / "report.pdf").exists():
+            assert (folder / "report.pdf").read_bytes().rstrip().endswith(b"%%EOF")
+        if not (folder / "ward.sfumato").exists():
+            assert scenario.begins
+            leave_alone(folder)
+            began = self.driver.run(beginning(folder))
+            assert began["code"] == 0, began["said"]
+        with ProjectFile.open(folder / "ward.sfumato", PASSPHRASE, clock=noon) as project:
+            expect_agreement(project, self.before, out)
+        went = self.driver.run(scenario.then(folder))
+        assert went["code"] == 0, went["said"]
+        self._expect_no_strays(folder)
+        (made,) = (folder / "next").iterdir()
+        return sorted((made / "data.csv").read_text(encoding="utf-8").splitlines())
+
+    def _expect_no_strays(self, folder: Path) -> None:
+        """What a writer had begun is gone, and all that it left behind goes with the next."""
+        if self.scenario.arguments is reporting:
+            leave_alone(folder)
+            assert self.driver.run(reporting(folder))["code"] == 0
+        places = (folder, folder / "out", folder / "next")
+        found = [path for place in places if place.exists() for path in place.iterdir()]
+        strays = [path.name for path in found if path.name.startswith(".")]
+        assert strays == [HIDDEN]
+        assert not (folder / "ward.sfumato-journal").exists()
 
 
-def time_from_the_start(before: Before, scenario: Scenario, folder: Path) -> float:
-    """Return how long the command takes when nobody kills it."""
-    copied(before, folder)
-    begun = time.monotonic()
-    kill_from_the_start(scenario.arguments(folder), 300.0)
-    return time.monotonic() - begun
+def leave_alone(folder: Path) -> None:
+    """Let two hours pass for what was not finished in a folder."""
+    for path in folder.glob(".*.part*"):
+        os.utime(path, (time.time() - 7_200.0,) * 2)
 
 
-def expect_sound(folder: Path, before: Before, scenario: Scenario, driver: Driver) -> None:
-    """Nothing is lost, nothing is half done, and the work goes on."""
-    known = {"ward.csv", "rules.toml"}
-    shown = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    # SQLite finishes or takes back what its journal holds when the project is opened.
-    project_files = {"ward.sfumato", "ward.sfumato-journal"}
-    assert shown <= {*known, *project_files, "out"}, shown
-    with ProjectFile.open(folder / "ward.sfumato", PASSPHRASE, clock=noon) as project:
-        project.ledger.verify_chain()
-        assert project.ledger.entries[: len(before.entries)] == before.entries
-        assert project.document.policy == before.document.policy
+def expect_agreement(project: ProjectFile, before: Before, out: Path) -> None:
+    """Ledger, records of releases and files say the same, and what there was is still there."""
+    project.ledger.verify_chain()
+    assert project.ledger.entries[: len(before.entries)] == before.entries
+    if before.document is not None:
+        assert project.document.columns == before.document.columns
         assert project.document.recipients == before.document.recipients
-        ended = {ReleaseState.COMPLETED, ReleaseState.ABANDONED}
-        assert {release.state for release in project.releases} <= ended
-        whole = [r for r in project.releases if r.state is ReleaseState.COMPLETED]
-        for record in whole:
-            assert digest_of_bundle(record.target) == record.digest
-        out = folder / "out"
-        found = sorted(path.name for path in out.iterdir()) if out.exists() else []
-        assert found == sorted(record.target.name for record in whole)
-    went = driver.run(scenario.then(folder))
-    assert went["code"] == 0, went["said"]
+    ended = {ReleaseState.COMPLETED, ReleaseState.ABANDONED}
+    assert {release.state for release in project.releases} <= ended
+    whole = [r for r in project.releases if r.state is ReleaseState.COMPLETED]
+    for record in whole:
+        assert digest_of_bundle(record.target) == record.digest
+    found = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    assert found == sorted(record.target.name for record in whole)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(
-    name, tmp_path, driver, monkeypatch
-):
-    scenario = SCENARIOS[name]
-    draws = chance(f"kills, {name}")
-    base = tmp_path / "base"
-    base.mkdir()
-    monkeypatch.setenv(NOTES, str(base / ".notes"))
-    before = prepared(scenario, driver, base)
-    copied(before, tmp_path / "whole")
-    monkeypatch.setenv(NOTES, str(tmp_path / "whole" / ".notes"))
-    whole = driver.run(scenario.arguments(tmp_path / "whole"))
-    assert whole["code"] == 0, whole["said"]
-    expect_sound(tmp_path / "whole", before, scenario, driver)
-    kills = runs(100)
-    at_times = kills // 3
-    steps = [draws.randrange(whole["steps"]) + 1 for _ in range(kills - at_times)]
-    if kills - at_times >= whole["steps"]:
-        steps[: whole["steps"]] = range(1, whole["steps"] + 1)  # every one at least once
-    died = 0
-    for number, step in enumerate(steps):
-        folder = tmp_path / f"step-{number}"
-        copied(before, folder)
-        monkeypatch.setenv(NOTES, str(folder / ".notes"))
-        died += driver.run(scenario.arguments(folder), step=step)["code"] is None
-        expect_sound(folder, before, scenario, driver)
-        shutil.rmtree(folder)
-    assert died == len(steps)
-    lasting = time_from_the_start(before, scenario, tmp_path / "timed")
-    for number in range(at_times):
-        folder = tmp_path / f"time-{number}"
-        copied(before, folder)
-        monkeypatch.setenv(NOTES, str(folder / ".notes"))
-        kill_from_the_start(scenario.arguments(folder), draws.uniform(0.0, lasting))
-        expect_sound(folder, before, scenario, driver)
-        shutil.rmtree(folder)
+@pytest.fixture
+def campaign(request, tmp_path, driver, monkeypatch):
+    monkeypatch.setenv(NOTES, str(tmp_path))  # what it is before comes back afterwards
+    return Campaign(request.param, tmp_path, driver)
+
+
+@pytest.mark.parametrize("campaign", ["init", "release"], indirect=True)
+def test_a_few_kills_lose_nothing_and_leave_nothing_half_done(campaign):
+    assert campaign.kill(**FEW) >= FEW["steps"]
+
+
+@slow
+@pytest.mark.parametrize("campaign", SCENARIOS, indirect=True)
+def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(campaign, request):
+    kills = runs(17)
+    starts = 2 if kills < 50 else kills // 20
+    times = kills // 4
+    steps = kills - times - starts
+    died = campaign.kill(steps, times, starts)
+    assert steps <= died <= kills
     tell(
-        f"{name}: {len(steps)} kills before one of {whole['steps']} steps,"
-        f" {at_times} within {lasting:.1f} s of the interpreter's start"
+        f"{request.node.callspec.id}: {kills} kills, {steps} before one of"
+        f" {campaign.expected.steps} steps, {times} within {campaign.expected.seconds:.2f} s of"
+        f" the command, {starts} after the interpreter's start; {died} came before its end"
     )

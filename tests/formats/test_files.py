@@ -15,7 +15,7 @@ from app.engine.errors import Cancelled
 from app.engine.progress import Silent
 from app.engine.table import Table
 from app.formats.errors import CannotOpen, CannotWrite, DiskFull
-from app.formats.files import written_whole
+from app.formats.files import remove_abandoned, write_whole, written_whole
 from app.formats.reading import detect_options, digest_of, read_table
 from app.formats.writing import writable_formats, write_table
 from tests.formats.reading import Watch, reports_of, write
@@ -192,3 +192,23 @@ def test_nothing_is_left_after_an_error_of_any_kind(tmp_path):
     with pytest.raises(KeyError):
         fail()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_writers_left_goes_with_the_next_writing(tmp_path):
+    target = tmp_path / "report.pdf"
+    left = [tmp_path / f".report.pdf.{digit * 12}.part" for digit in "ab"]
+    kept = [tmp_path / ".report.pdf.part", tmp_path / f".other.pdf.{'a' * 12}.part"]
+    for path in (*left, *kept):
+        path.write_text("begun")
+        os.utime(path, (0, 0))
+    os.utime(left[1])  # somebody may be writing it now
+    write_whole(target, b"whole")
+    assert sorted(tmp_path.iterdir()) == sorted([target, left[1], *kept])
+
+
+def test_a_second_name_of_a_file_from_its_making_goes_at_once(tmp_path):
+    target, second = tmp_path / "ward.sfumato", tmp_path / f".ward.sfumato.{'a' * 12}.part"
+    target.write_bytes(b"whole")
+    os.link(target, second)
+    remove_abandoned(target)
+    assert list(tmp_path.iterdir()) == [target]

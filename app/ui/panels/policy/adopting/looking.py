@@ -11,8 +11,8 @@ from app.engine.errors import SfumatoError
 from app.engine.progress import Context, Part
 from app.engine.table import EncodedColumn, Table
 from app.formats.options import ReadOptions
-from app.formats.reading import detect_options, preview, read_table, sheets_of
-from app.project.adopted_rows import unknown_values
+from app.formats.reading import detect_options, preview, sheets_of
+from app.project.adopted_rows import column_called, read_release, unknown_values
 from app.project.adoption_examination import Claim, Examination, examine
 from app.project.errors import AdoptionError
 from app.project.model import Document
@@ -102,11 +102,13 @@ def _unknown(
 ) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     with suppress(SfumatoError):
-        read = read_table(claim.path, claim.options, context)
+        read = read_release(claim.path, claim.options, context).table
         for column in columns:
             name, domain = column.attribute.name, column.attribute.domain
             if domain is not None:
-                strange = unknown_values(domain, read.column(claim.columns[name]))
+                strange = unknown_values(
+                    domain, read.column(column_called(claim.columns[name], read))
+                )
                 if 0 < len(strange) <= MOST_UNKNOWN:
                     found[name] = strange
     return found
