@@ -8,11 +8,14 @@ what follows from it is found block by block.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.extensions import ExtensionDtype
 
 from app.engine.values import Value, factorize, plain
 from app.engine.wording import Sentence
@@ -25,8 +28,13 @@ MOST_TOP = 12
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
+_STEPS = np.linspace(0.0, 1.0, MOST_BARS + 1)
+"""Where a histogram's edges lie between the least and the largest value."""
+
 _DAY = 86_400_000_000
 """Microseconds of a day."""
+
+_MOMENTS = np.dtype("datetime64[us]")
 
 _BLOCK = 1 << 20
 """How many rows are looked at together."""
@@ -123,13 +131,22 @@ class ColumnProfile:
 def summarize(series: pd.Series) -> ColumnProfile:
     """Return the profile of one column."""
     dtype = series.dtype
-    if pd.api.types.is_bool_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype):
+    # A categorical type is told by all its categories, so it is not looked up.
+    if isinstance(dtype, pd.CategoricalDtype):
         return _of_categories(series)
+    return _summary_for(dtype)(series)
+
+
+@cache
+def _summary_for(dtype: np.dtype | ExtensionDtype) -> Callable[[pd.Series], ColumnProfile]:
+    """Return what summarizes columns of a type; asking pandas for each column takes longer."""
+    if pd.api.types.is_bool_dtype(dtype):
+        return _of_categories
     if pd.api.types.is_numeric_dtype(dtype):
-        return _of_numbers(series)
+        return _of_numbers
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return _of_dates(series)
-    return _of_categories(series)
+        return _of_dates
+    return _of_categories
 
 
 def _of_categories(series: pd.Series) -> ColumnProfile:
@@ -169,6 +186,8 @@ def _count_positions(positions: npt.NDArray[np.integer], size: int) -> npt.NDArr
 def _type_of(values: pd.Index) -> tuple[str, float | None]:
     """Return the plain name of the type of some distinct values, and texts' mean length."""
     texts = isinstance(values.dtype, pd.StringDtype)
+    if values.dtype == np.bool_:
+        return Sentence("yes/no"), None
     inferred = "string" if texts else pd.api.types.infer_dtype(values, skipna=True)
     if inferred == "boolean":
         return Sentence("yes/no"), None
@@ -183,11 +202,15 @@ def _type_of(values: pd.Index) -> tuple[str, float | None]:
 
 
 def _of_numbers(series: pd.Series) -> ColumnProfile:
-    integer = pd.api.types.is_integer_dtype(series.dtype)
-    if integer:
-        numbers = np.sort(series.dropna().to_numpy())
+    integer = series.dtype.kind in "iu"
+    if isinstance(series.dtype, np.dtype) and (integer or series.dtype == np.float64):
+        numbers = np.sort(series.to_numpy())
+    elif integer:
+        values = series.array
+        numbers = np.sort(values[~values.isna()].to_numpy())
     else:
         numbers = np.sort(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if not integer:
         numbers = numbers[: np.searchsorted(numbers, np.nan)]  # what is missing comes last
     runs = _runs_of(numbers)
     summary = _summary_of_sorted(numbers)
@@ -200,8 +223,8 @@ def _of_numbers(series: pd.Series) -> ColumnProfile:
         missing=len(series) - len(numbers),
         distinct=runs.distinct,
         top=tuple(
-            ValueCount(plain(value), int(count))
-            for value, count in zip(runs.values, runs.counts, strict=True)
+            ValueCount(plain(value), count)
+            for value, count in zip(runs.values.tolist(), runs.counts.tolist(), strict=True)
         ),
         numbers=summary,
         distribution=shares,
@@ -289,8 +312,7 @@ def _edges(minimum: float, maximum: float) -> npt.NDArray[np.float64]:
     if minimum == maximum:
         return np.array([minimum, maximum])
     # Halves keep the span of the largest floats finite.
-    steps = np.linspace(0.0, 1.0, MOST_BARS + 1)
-    edges: npt.NDArray[np.float64] = minimum * (1.0 - steps) + maximum * steps
+    edges: npt.NDArray[np.float64] = minimum * (1.0 - _STEPS) + maximum * _STEPS
     return edges
 
 
@@ -300,7 +322,8 @@ def _shares_of(counts: tuple[int, ...]) -> tuple[float, ...]:
 
 
 def _of_dates(series: pd.Series) -> ColumnProfile:
-    dates = np.sort(series.to_numpy(dtype="datetime64[us]"))
+    exact = series.dtype == _MOMENTS
+    dates = np.sort(series.to_numpy() if exact else series.to_numpy(dtype=_MOMENTS))
     # What is missing comes last.
     moments = dates[: np.searchsorted(dates, np.datetime64("NaT"))].view(np.int64)
     runs = _runs_of(moments)

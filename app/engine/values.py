@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.extensions import ExtensionDtype
 
 from app.engine.errors import DomainError
 
@@ -85,7 +86,11 @@ def factorize(
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories
-    positions, uniques = pd.factorize(column, use_na_sentinel=True)
+    # The array of a type of pandas' own knows how, without the checks before it.
+    if isinstance(column.dtype, ExtensionDtype):
+        positions, uniques = column.array.factorize(use_na_sentinel=True)
+    else:
+        positions, uniques = pd.factorize(column, use_na_sentinel=True)
     return positions, pd.Index(uniques)
 
 

@@ -92,7 +92,7 @@ class TextBuffer:
         order = pc.sort_indices(categories).to_numpy()
         ranks = np.full(len(self._distinct) + 1, -1, dtype=codes.dtype)
         ranks[occurring[order]] = np.arange(len(order))
-        index = pd.Index(_text_series(pa.chunked_array([categories.take(pa.array(order))])))
+        index = pd.Index(_text_array(pa.chunked_array([categories.take(pa.array(order))])))
         for piece in _pieces(codes):
             piece[:] = np.take(ranks, piece)
         dtype = pd.CategoricalDtype(index)
@@ -124,5 +124,8 @@ def _pieces(codes: Codes) -> Iterator[Codes]:
 
 
 def _text_series(texts: pa.ChunkedArray) -> pd.Series:
-    found = pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]
-    return pd.Series(found, copy=False)
+    return pd.Series(_text_array(texts), copy=False)
+
+
+def _text_array(texts: pa.ChunkedArray) -> pd.arrays.ArrowStringArray:
+    return pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]
