@@ -21,7 +21,7 @@ from typing import Final
 
 SENTENCES: Final = "Sentences"
 PLOTS: Final = "Plots"
-BELOW_THE_WINDOW: Final = ("engine", "formats", "project", "jobs")
+BELOW_THE_WINDOW: Final = ("engine", "formats", "project", "analysis", "jobs")
 """The layers that know no Qt, and whose texts the window shows."""
 _NOT_SHOWN: Final = frozenset(
     {"TypeError", "ValueError", "RuntimeError", "AssertionError", "KeyError", "IndexError"}
@@ -65,7 +65,9 @@ def texts_of(checkout: Path) -> tuple[Text, ...]:
     checkout
         The folder with ``app`` in it.
     """
-    modules = [_Module(path, checkout) for path in sorted((checkout / "app").rglob("*.py"))]
+    modules = [
+        _Module(path, checkout) for path in sorted((checkout / "app" / "sfumato").rglob("*.py"))
+    ]
     speakers = {speaker: way for module in modules for speaker, way in module.speakers()}
     errors = _families(modules, "SfumatoError")
     return tuple(sorted({text for module in modules for text in module.texts(speakers, errors)}))
@@ -87,7 +89,12 @@ class _Module:
     def __init__(self, path: Path, checkout: Path) -> None:
         self.place = path.relative_to(checkout).as_posix()
         self.nodes = tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        self.name = self.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        self.name = (
+            self.place.removeprefix("app/")
+            .removesuffix(".py")
+            .removesuffix("/__init__")
+            .replace("/", ".")
+        )
         self.layer = self.name.split(".")[1] if "." in self.name else ""
         self._calls = [node for node in self.nodes if isinstance(node, ast.Call)]
         self._above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}

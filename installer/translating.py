@@ -1,7 +1,8 @@
 """Make and renew the files that a translator works on, and compile them for the window.
 
-    python -m installer.translating de     makes or renews resources/translations/sfumato_de.ts
-    python -m installer.translating        renews every language there is
+    python -m installer.translating de     makes or renews
+    app/sfumato/resources/translations/sfumato_de.ts python -m installer.translating        renews
+    every language there is
 
 and compiles them. Both steps are Qt's own tools: lupdate keeps what is translated already and
 marks what changed, lrelease compiles. lupdate can't follow the house's ways of speaking, so it
@@ -25,7 +26,7 @@ from typing import Final
 from installer.translatable import Text, texts_of
 
 CHECKOUT: Final = Path(__file__).resolve().parents[1]
-FOLDER: Final = Path("resources", "translations")
+FOLDER: Final = Path("app", "sfumato", "resources", "translations")
 NAME: Final = "sfumato_{locale}.ts"
 
 
@@ -40,7 +41,7 @@ def renew(locale: str, checkout: Path = CHECKOUT) -> Path:
     locale
         A language as Qt names it: ``de``, ``pt_BR``.
     checkout
-        The folder with ``app`` and ``resources`` in it.
+        The folder with ``app`` in it.
     """
     path = checkout / FOLDER / NAME.format(locale=locale)
     with tempfile.TemporaryDirectory() as made:

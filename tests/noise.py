@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.engine.noisy_statistics import KeyedNoise
-from app.engine.randomness import KeyRing
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 
 NOISE = KeyedNoise(KeyRing(bytes(range(32))))

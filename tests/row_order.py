@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle_reading import read_bundle
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.project.project_file import ProjectFile
 
 
 def key_of(secret: bytes, *parts: str) -> bytes:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 class Module:
     """One file of Python.
 
-    `name` is dotted, e.g. ``app.engine.table``; `place` is what a message shows.
+    `name` is dotted, e.g. ``sfumato.engine.table.table``; `place` is what a message shows.
     """
 
     path: Path
@@ -27,6 +27,7 @@ class Module:
     @property
     def name(self) -> str:
         parts = self.path.relative_to(ROOT).with_suffix("").parts
+        parts = parts[1:] if parts[0] == "app" else parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     @cached_property

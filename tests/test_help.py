@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from app.commands import all_commands
-from app.commands.base import ExitCode
-from app.ui.dialogs.help import help_pages
-from app.ui.panels import all_panels
-from resources import resource_path
+from sfumato.commands import all_commands
+from sfumato.commands.shared.command import ExitCode
+from sfumato.resources import resource_path
+from sfumato.ui.dialogs.help import help_pages
+from sfumato.ui.panels import all_panels
 from tests.source_code import ROOT
 
 LINK = re.compile(r"\]\(([^)]+)\)")

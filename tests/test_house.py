@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from app.engine.mechanisms import all_mechanisms
-from resources import resource_path
+from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.resources import resource_path
 from tests.source_code import ROOT, modules
 
 LONGEST_FILE = 700
@@ -17,7 +17,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
 ASSERTS = re.compile(r"\bassert\b|raises|\bcheck_|\bexpect_|assert_|wait(?:Signal|Until)|qtmodel")
 
 
-@pytest.mark.parametrize("folder", ["app", "tests", "resources"])
+@pytest.mark.parametrize("folder", ["app", "tests"])
 def test_a_file_is_short_enough_to_be_one_thing(folder):
     lengths = {module.place: module.text.count("\n") for module in modules(folder)}
     assert {place: lines for place, lines in lengths.items() if lines > LONGEST_FILE} == {}
@@ -67,9 +67,13 @@ def test_every_folder_of_python_is_a_package():
 @pytest.mark.parametrize("name", sorted(all_mechanisms()))
 def test_a_mechanism_is_known_by_name_only_where_it_lives(name):
     """Whoever adds a mechanism finds no list to extend and no branch to add."""
-    own = (f"app/engine/mechanisms/{name}", f"app/ui/panels/policy/editors/{name}")
+    package = type(all_mechanisms()[name]).__module__.split(".")[-2]
+    own = (
+        f"app/sfumato/engine/mechanisms/{package}/",
+        f"app/sfumato/ui/panels/policy/mechanisms/{package}/",
+    )
     # A plot's texts and columns are words for people: it is given data and knows no mechanism.
-    own = (*own, "app/plots/")
+    own = (*own, "app/sfumato/plots/")
     found = [
         f"{module.place}:{node.lineno}"
         for module in modules("app")
@@ -83,6 +87,6 @@ def test_a_mechanism_is_known_by_name_only_where_it_lives(name):
 @pytest.mark.parametrize("name", sorted(all_mechanisms()))
 def test_a_mechanism_has_its_editor_and_its_page_of_help(name):
     declared = re.compile(rf"^\s+mechanism\b[^=]*= \"{name}\"", re.MULTILINE)
-    editors = modules("app/ui/panels/policy/editors")
+    editors = modules("app/sfumato/ui/panels/policy/mechanisms")
     assert [e.place for e in editors if declared.search(e.text)], "no editor"
     assert resource_path("help", f"mechanism-{name}.md").stat().st_size > 500

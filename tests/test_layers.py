@@ -12,15 +12,16 @@ BELOW = {
     "engine": set(),
     "formats": {"engine"},
     "project": {"engine", "formats"},
-    "plots": {"engine", "formats", "project"},
-    "jobs": {"engine", "formats", "project"},
-    "report": {"engine", "formats", "project", "plots"},
+    "analysis": {"engine", "formats", "project"},
+    "plots": {"engine", "formats", "project", "analysis"},
+    "jobs": {"engine", "formats", "project", "analysis"},
+    "report": {"engine", "formats", "project", "analysis", "plots"},
 }
 """For each room, the rooms it may import; ui and the commands are on top and may import all."""
 
 ROOMS = {*BELOW, "ui", "commands"}
 QT = ("PySide6", "shiboken6", "PyQt6", "qtpy")
-NO_QT = ("engine", "formats", "project", "plots")
+NO_QT = ("engine", "formats", "project", "analysis", "plots")
 FILES_AND_CLOCKS = (
     *("os", "io", "pathlib", "shutil", "tempfile", "glob", "sqlite3", "zipfile", "mmap"),
     *("time", "socket", "subprocess", "logging", "matplotlib", "pyarrow"),
@@ -32,7 +33,7 @@ RANDOM = ("random", "numpy.random", "np.random", "scipy.stats.qmc")
 def offences(room: str, packages: tuple[str, ...]) -> list[str]:
     return [
         f"{module.place}:{line} imports {name}"
-        for module in modules(f"app/{room}")
+        for module in modules(f"app/sfumato/{room}")
         for line, name in module.imports()
         if any(is_or_below(name, package) for package in packages)
     ]
@@ -41,8 +42,12 @@ def offences(room: str, packages: tuple[str, ...]) -> list[str]:
 @pytest.mark.parametrize("room", sorted(BELOW))
 def test_a_room_imports_only_the_rooms_below_it(room):
     forbidden = ROOMS - BELOW[room] - {room}
-    packages = (*(f"app.{name}" for name in sorted(forbidden)), "app.cli", "app.__main__")
-    assert modules(f"app/{room}"), "the room is empty"
+    packages = (
+        *(f"sfumato.{name}" for name in sorted(forbidden)),
+        "sfumato.cli",
+        "sfumato.__main__",
+    )
+    assert modules(f"app/sfumato/{room}"), "the room is empty"
     assert offences(room, packages) == []
 
 
@@ -55,7 +60,7 @@ def test_the_engine_touches_no_files_and_no_clock():
     assert offences("engine", FILES_AND_CLOCKS) == []
     calls = [
         f"{module.place}:{node.lineno} calls {name}"
-        for module in modules("app/engine")
+        for module in modules("app/sfumato/engine")
         for node in module.nodes
         if isinstance(node, ast.Call) and (name := dotted(node.func))
         if name in {"open", "print", "input"} or name.endswith(CLOCK_CALLS)
@@ -72,11 +77,11 @@ def test_threads_are_made_by_the_jobs_alone():
     makers = ("threading.Thread", "threading.Timer", "concurrent", "multiprocessing", "asyncio")
     qt_makers = ("QThread", "QThreadPool", "QRunnable", "QtConcurrent")
     qt_makers = tuple(f"PySide6.QtCore.{name}" for name in qt_makers)
-    for room in ("formats", "project", "plots", "ui"):
+    for room in ("formats", "project", "analysis", "plots", "ui"):
         assert offences(room, (*makers, *qt_makers)) == []
         used = [
             f"{module.place}:{node.lineno} uses {dotted(node)}"
-            for module in modules(f"app/{room}")
+            for module in modules(f"app/sfumato/{room}")
             for node in module.nodes
             if isinstance(node, ast.Attribute) and dotted(node) in makers
         ]
@@ -85,16 +90,16 @@ def test_threads_are_made_by_the_jobs_alone():
 
 def test_a_panel_does_not_know_the_other_panels():
     strangers = []
-    for module in modules("app/ui/panels"):
+    for module in modules("app/sfumato/ui/panels"):
         parts = module.name.split(".")
         if len(parts) < 5:
             continue
         own = ".".join(parts[:4])
-        shared = ("app.ui.panels.base", own)
+        shared = ("sfumato.ui.panels.base", own)
         strangers += [
             f"{module.place}:{line} imports {name}"
             for line, name in module.imports()
-            if name.startswith("app.ui.panels.")
+            if name.startswith("sfumato.ui.panels.")
             and not any(is_or_below(name, package) for package in shared)
         ]
     assert strangers == []
@@ -118,7 +123,7 @@ def test_nothing_in_the_product_draws_from_generators_whose_state_shows_in_their
 
 def test_the_engine_keeps_no_state_between_calls():
     found = []
-    for module in modules("app/engine"):
+    for module in modules("app/sfumato/engine"):
         found += [
             f"{module.place}:{node.lineno} is global"
             for node in module.nodes
@@ -151,8 +156,14 @@ def _is_all(node: ast.Assign | ast.AnnAssign) -> bool:
 
 def test_relative_imports_are_seen_as_what_they_name(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.source_code.ROOT", tmp_path)
-    path = tmp_path / "app" / "engine" / "a.py"
+    path = tmp_path / "app" / "sfumato" / "engine" / "a.py"
     path.parent.mkdir(parents=True)
     path.write_text("from ..ui import theme\nfrom . import table\nimport os.path\n")
     names = [name for _, name in Module(path).imports()]
-    assert names == ["app.ui", "app.ui.theme", "app.engine", "app.engine.table", "os.path"]
+    assert names == [
+        "sfumato.ui",
+        "sfumato.ui.theme",
+        "sfumato.engine",
+        "sfumato.engine.table",
+        "os.path",
+    ]

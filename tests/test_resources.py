@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import csv
 import io
-import runpy
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.reading import detect_options, read_table
-from app.project.guarantee import guarantee_of
-from app.project.model import Document
-from app.project.released import attributes_of
-from app.project.rules import apply_rules, rules_of
-from resources import resource_path
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options, read_table
+from sfumato.project.document.model import Document
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.resources import resource_path
+from tests.samples.make_clinic import make_clinic
 
 PANEL_ICONS = ("data", "attributes", "policy", "preview", "releases", "audit")
 STEP_ICONS = ("step-empty", "step-progress", "step-done", "step-attention")
@@ -54,7 +54,7 @@ def test_the_font_is_shipped_as_truetype(weight):
 
 
 def test_the_sample_is_what_its_script_makes():
-    made = runpy.run_path(str(resource_path("samples", "make_clinic.py")))["make_clinic"]()
+    made = make_clinic()
     assert made == resource_path("samples", "clinic.csv").read_bytes()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-APP: Final = Path(__file__).parent.parent / "app"
+APP: Final = Path(__file__).parent.parent / "app" / "sfumato"
 WRITES: Final = frozenset(
     {
         *("write_text", "write_bytes", "savefig", "to_csv", "to_json", "to_parquet", "to_excel"),
@@ -21,18 +21,23 @@ WRITES: Final = frozenset(
 
 WHOLE: Final = {
     "formats/files.py": {"write_bytes"},  # the one door: beside the name, forced, renamed
-    "formats/bundle.py": {"write_bytes", "ZipFile", "write_table", "open"},  # in the staging folder
-    "formats/bundle_reading.py": {"open", "ZipFile"},  # unpacks into a folder of its own
+    "formats/bundles/writing.py": {
+        "write_bytes",
+        "ZipFile",
+        "write_table",
+        "open",
+    },  # in the staging folder
+    "formats/bundles/reading.py": {"open", "ZipFile"},  # unpacks into a folder of its own
     "formats/zips.py": {"open", "ZipFile"},  # so does this
-    "formats/packages.py": {"open", "ZipFile"},  # so does this
+    "formats/bundles/packages.py": {"open", "ZipFile"},  # so does this
     "formats/delimited/writing.py": {"OSFile"},  # formats write where `write_table` says
     "formats/tables/parquet.py": {"ParquetWriter", "write_table"},
     "formats/tables/spss.py": {"write_sav", "open"},
     "formats/tables/stata.py": {"write_dta", "open"},
-    "project/staging.py": {"ZipFile"},
-    "project/files.py": {"open"},  # to force a file to the disk
-    "project/seen.py": {"write_text"},  # a note, beside its name and renamed
-    "project/copying.py": {"backup"},
+    "project/store/staging.py": {"ZipFile"},
+    "project/store/files.py": {"open"},  # to force a file to the disk
+    "project/store/seen.py": {"write_text"},  # a note, beside its name and renamed
+    "project/store/copying.py": {"backup"},
     "ui/widgets/plot_view.py": {"to_csv"},  # onto the clipboard
     "commands/audits/experiment.py": {"to_csv"},  # as a text
     "plots/figure.py": {"to_csv"},  # as a text

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import Binning, Domain, MissingRule, Role
-from app.engine.errors import DomainError, PolicyError, TableError
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient
-from app.project.release import make_release
+from sfumato.engine.core.columns import Binning, Domain, MissingRule, Role
+from sfumato.engine.core.errors import DomainError, PolicyError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import CannotWrite, DiskFull
-from app.project.release import make_release
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import CannotWrite, DiskFull
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import CHEAP, PASSPHRASE, Act, BadInput, Workshop
 
 
@@ -92,7 +92,7 @@ CASES = (
         "a disk that is full while a project is created",
         DiskFull,
         "is full",
-        refused_call("app.project.store.sync_file", errno.ENOSPC, _new_project),
+        refused_call("sfumato.project.project_file.sync_file", errno.ENOSPC, _new_project),
     ),
     BadInput(
         "a disk that is full before a bundle is written",
@@ -116,7 +116,7 @@ CASES = (
         "a folder for projects that is read-only",
         CannotWrite,
         "may not write to the folder",
-        refused_call("app.project.store._new_file", errno.EROFS, _new_project),
+        refused_call("sfumato.project.project_file._new_file", errno.EROFS, _new_project),
     ),
     BadInput(
         "a folder for releases that is read-only",

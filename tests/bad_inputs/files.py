@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats import errors
-from app.formats.options import ColumnType, ReadOptions
-from app.formats.reading import detect_options, read_table
-from app.formats.writing import write_table
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats import errors
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.reading import detect_options, read_table
+from sfumato.formats.writing import write_table
 from tests.bad_inputs.workshop import CSV, Act, BadInput, Workshop
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.engine.columns import find_column
-from app.engine.errors import HierarchyError, SfumatoError
-from app.engine.hierarchy import (
+from sfumato.engine.core.columns import find_column
+from sfumato.engine.core.errors import HierarchyError, SfumatoError
+from sfumato.engine.generalization.hierarchies import (
     Dates,
     Hierarchy,
     Intervals,
@@ -17,8 +17,8 @@ from app.engine.hierarchy import (
     hierarchy_of,
     refuse_problems,
 )
-from app.formats.errors import CannotOpen, DamagedFile, EmptyFile
-from app.formats.hierarchies import read_hierarchy
+from sfumato.formats.errors import CannotOpen, DamagedFile, EmptyFile
+from sfumato.formats.hierarchies import read_hierarchy
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
 
 

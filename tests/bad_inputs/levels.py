@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.engine.columns import Domain
-from app.engine.errors import LevelError
-from app.engine.mechanisms import mechanism_called
-from app.engine.progress import Silent
-from app.engine.table import Attribute
-from app.project.model import Recipient
-from app.project.release import make_release
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.model import Recipient
+from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
 
 NAN = float("nan")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from app.formats.errors import CannotWrite
-from app.project.errors import (
+from sfumato.formats.errors import CannotWrite
+from sfumato.project.errors import (
     DamagedProject,
     NewerProject,
     NotAProject,
@@ -20,7 +20,7 @@ from app.project.errors import (
     ReadOnlyProject,
     WrongPassphrase,
 )
-from app.project.store import ProjectFile
+from sfumato.project.project_file import ProjectFile
 from tests.bad_inputs.workshop import CHEAP, PASSPHRASE, Act, BadInput, Workshop
 
 

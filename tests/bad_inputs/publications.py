@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.engine.errors import DiversityError, HierarchyError, LadderError, SfumatoError
-from app.engine.hierarchy import Recipe, Suppression, Taxonomy
-from app.engine.progress import Silent
-from app.formats.errors import EmptyFile
-from app.formats.reading import detect_options
-from app.project.errors import SourceChanged, SourceMissing
-from app.project.generalization import CriterionChoice, Generalization, OtherTableFile
-from app.project.publication import publish_table
+from sfumato.engine.core.errors import DiversityError, HierarchyError, LadderError, SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Recipe, Suppression, Taxonomy
+from sfumato.formats.errors import EmptyFile
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.generalization import CriterionChoice, Generalization, OtherTableFile
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.publish import publish_table
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
 
 HALVES = Taxonomy(tuple((str(20 + row), "20-39" if row < 20 else "40-59") for row in range(40)))

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from app.engine.columns import Binning, Domain, Role
-from app.engine.errors import LadderError
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle_reading import read_bundle
-from app.formats.contents import BundleError
-from app.formats.errors import CannotWrite
-from app.project.errors import ReleaseError, SourceChanged, TargetExists
-from app.project.model import Document, PolicyEntry
-from app.project.release import make_release
+from sfumato.engine.core.columns import Binning, Domain, Role
+from sfumato.engine.core.errors import LadderError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import BundleError
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.errors import CannotWrite
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.errors import ReleaseError, SourceChanged, TargetExists
+from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.project.errors import RulesError
-from app.project.model import Document
-from app.project.rules import apply_rules, rules_of
+from sfumato.project.document.model import Document
+from sfumato.project.errors import RulesError
+from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.bad_inputs.workshop import Act, BadInput, Workshop
 
 

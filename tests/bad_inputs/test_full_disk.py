@@ -13,12 +13,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.errors import DiskFull
-from app.project.model import Source
-from app.project.release import make_release
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import DiskFull
+from sfumato.project.document.model import Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import CHEAP, DIAGNOSES, PASSPHRASE, Workshop
 
 ROWS = 60_000

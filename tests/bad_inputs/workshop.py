@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.errors import SfumatoError
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.secret import ScryptCost
-from app.project.store import ProjectFile
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.store.secret import ScryptCost
 
 PASSPHRASE = "a long walk by the lake"
 CHEAP = ScryptCost(2**4)

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.audit.coalition_risk import coalition_risk
-from app.engine.audit.experiments.simulation import joint_counts
-from app.engine.progress import Silent
-from app.engine.retention_matrix import uniform_matrix
-from app.project.experiments import BELL, EVEN, Figure, Prior, Sizes, findings, run_experiment
+from sfumato.analysis.experiments import BELL, EVEN, Figure, Prior, Sizes, findings, run_experiment
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.coalition_risk import coalition_risk
+from sfumato.engine.disclosure.experiments.simulation import joint_counts
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.benchmarks.harness import Case
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"

@@ -14,17 +14,22 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.criteria import (
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import (
     Criterion,
     DistinctDiversity,
     NonCentralizedDiversity,
 )
-from app.engine.diversity.lattice import Node
-from app.engine.diversity.others import HolderClasses, OtherTable, holder_classes, minimal_sets
-from app.engine.diversity.publication import equivalence_classes, publish
-from app.engine.diversity.search import SearchResult, search
-from app.engine.progress import Silent
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.others import (
+    HolderClasses,
+    OtherTable,
+    holder_classes,
+    minimal_sets,
+)
+from sfumato.engine.generalization.publication import equivalence_classes, publish
+from sfumato.engine.generalization.search import SearchResult, search
 from tests.benchmarks.diversity_baseline import incognito
 from tests.benchmarks.diversity_tables import ADULT, ADULT_NAMES, ROWS, SCHEMA, adult, census
 from tests.benchmarks.harness import Case

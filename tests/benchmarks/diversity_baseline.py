@@ -6,8 +6,8 @@ import itertools
 
 import pandas as pd
 
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.lattice import Node
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.lattice import Node
 
 
 def incognito(table: CodedTable, least: int) -> set[Node]:

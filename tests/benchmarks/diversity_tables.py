@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.diversity.coded import CodedTable, QuasiIdentifier
+from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
 ADULT_NAMES = (

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from app.engine.finegrain import BreachMode, solve
+from sfumato.engine.mechanisms.per_value.solver import BreachMode, solve
 from tests.benchmarks.harness import Case
 
 BASELINE = "HiGHS on the linear program with prefix and suffix maxima"

@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
-from app.engine.gaussian_algorithms import noise_on_demand, parallel_noise
-from app.engine.gaussian_release import Recipe, release_numbers
-from app.engine.gaussian_settings import NumberForm
-from app.engine.noise_level import on_grid
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.mechanisms.gaussian.published_algorithms import noise_on_demand, parallel_noise
+from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
 from tests.benchmarks.harness import Case
 
 BASELINE = "x + sigma * rng.standard_normal((M - L, n)): independent noise, one attribute"

@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from app.engine.audit.gaussian_attack import Dependence, expected_errors
-from app.engine.audit.gaussian_experiment import (
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.gaussian_attack import Dependence, expected_errors
+from sfumato.engine.disclosure.gaussian_experiment import (
     Attacker,
     Experiment,
     Pool,
@@ -23,11 +25,9 @@ from app.engine.audit.gaussian_experiment import (
     guesses,
     make_experiment,
 )
-from app.engine.columns import Kind
-from app.engine.mechanisms import mechanism_called
-from app.engine.noise_level import on_grid
-from app.engine.progress import Silent
-from app.engine.table import Attribute
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.table.table import Attribute
 from tests.noise import NOISE
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"

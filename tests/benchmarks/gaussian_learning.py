@@ -20,14 +20,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from app.engine.columns import Kind
-from app.engine.covariance import estimate_moments, factor_of
-from app.engine.gaussian_release import Recipe, release_numbers
-from app.engine.gaussian_settings import NumberForm
-from app.engine.noise_level import on_grid
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Attribute
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.covariance import estimate_moments, factor_of
+from sfumato.engine.table.table import Attribute
 
 LEVELS = tuple(on_grid(step / 20) for step in range(1, 21))
 REPEATS = 5

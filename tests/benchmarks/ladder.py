@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from app.engine.columns import smallest_unsigned
-from app.engine.ladder import release_codes
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
 from tests.benchmarks.harness import Case
 
 BASELINE = "np.where(rng.random(n) < p, x, rng.integers(0, m, n))"

@@ -19,10 +19,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.reading import detect_options, preview, read_table
-from app.formats.writing import write_table
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.reading import detect_options, preview, read_table
+from sfumato.formats.writing import write_table
 from tests.benchmarks.harness import Case
 
 BASELINE = "pandas.read_csv(path), or to_csv"

@@ -8,16 +8,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from app.engine.audit.grouped_values import grouped_values
-from app.engine.audit.query_pool import query_pool
-from app.engine.columns import Codes
-from app.engine.micro_groups import MicroGroups, micro_groups, value_counts
-from app.engine.progress import Silent
-from app.engine.randomness import SECRET_BYTES, KeyRing, record_ids_by_position
-from app.engine.reconstruction_privacy import Rule, private_groups
-from app.engine.reconstruction_release import resampled_codes
-from app.engine.reconstruction_sizes import Limits, Sampling, sample_sizes
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.grouped_values import grouped_values
+from sfumato.engine.disclosure.query_pool import query_pool
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule, private_groups
+from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, sample_sizes
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, record_ids_by_position
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.benchmarks.harness import Case
 
 BASELINE = "pandas groupby, or plain numpy perturbation"

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from app.engine.audit.group_risk import RiskLimits
-from app.engine.audit.query_curves import query_curves
-from app.engine.audit.risk_curves import Setting, risk_curves
-from app.engine.columns import Codes
-from app.engine.micro_groups import MicroGroups, micro_groups
-from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import Rule
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.group_risk import RiskLimits
+from sfumato.engine.disclosure.query_curves import query_curves
+from sfumato.engine.disclosure.risk_curves import Setting, risk_curves
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from tests.benchmarks.reconstruction import table
 from tests.data import shared_data
 

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.engine.audit.traceability import TableRows, traceability
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Table
-from app.formats.reading import detect_options
-from app.project.marking import with_spacing
-from app.project.model import Document, Recipient
-from app.project.released import released_columns
-from app.project.rules import apply_rules
-from app.project.source import read_source
-from resources import resource_path
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.traceability import TableRows, traceability
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.release.release_columns import released_columns
+from sfumato.project.rules.rules import apply_rules
+from sfumato.project.source import read_source
+from sfumato.resources import resource_path
 from tests.engine.leak_trials import LeakTrials
 
 TRIALS = 1_000

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.finegrain import BreachMode
-from app.engine.progress import Silent
-from app.engine.utility_curve import utility_curve
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.per_value.solver import BreachMode
+from sfumato.engine.mechanisms.per_value.utility_curve import utility_curve
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"
 DRAWS = 10

@@ -25,10 +25,10 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-import app
-from app.cli import main
-from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
-from app.project import store
+import sfumato
+from sfumato.cli import main
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.project import project_file as store
 from tests.project.making import CHEAP, PASSPHRASE
 
 _CHANGES = frozenset(
@@ -108,10 +108,10 @@ def warm_up() -> None:
     for function in (store.ProjectFile.create.__func__, store.ProjectFile.change_passphrase):
         function.__kwdefaults__["cost"] = CHEAP
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    for _, name, _ in walk_packages(app.__path__, "app."):
-        if not name.startswith(("app.ui", "app.__main__")):
+    for _, name, _ in walk_packages(sfumato.__path__, "sfumato."):
+        if not name.startswith(("sfumato.ui", "sfumato.__main__")):
             import_module(name)
-    import_module("app.ui.theme")
+    import_module("sfumato.ui.look.theme")
 
 
 if __name__ == "__main__":

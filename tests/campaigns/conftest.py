@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.main_window import MainWindow
-from app.ui.theme import Appearance, current_theme, themes
+from sfumato.ui.look.theme import Appearance, current_theme, themes
+from sfumato.ui.shell.main_window import MainWindow
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ import numpy as np
 import openpyxl
 import pandas as pd
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle import write_bundle
-from app.formats.writing import write_table
-from app.project.rules import rules_of
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.writing import write_bundle
+from sfumato.formats.writing import write_table
+from sfumato.project.rules.rules import rules_of
 from tests.formats.bundles import case
 from tests.formats.sas_files import SasColumn, write_sas
 from tests.formats.workbooks import zipped

@@ -27,12 +27,12 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.ui.dialogs.passphrase import NewPassphraseDialog
-from app.ui.main_window import MainWindow
-from app.ui.panels.policy.generalized.lattice_view import LatticeView
-from app.ui.panels.policy.ladder_view import LadderView
-from app.ui.panels.releases.panel import ReleasesPanel
-from app.ui.widgets.plot_view import PlotView
+from sfumato.ui.dialogs.passphrase import NewPassphraseDialog
+from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
+from sfumato.ui.panels.policy.ladder_view import LadderView
+from sfumato.ui.panels.releases.panel import ReleasesPanel
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.widgets.plot_view import PlotView
 from tests.ui.fixtures import Answers
 
 HANDLED = (

@@ -16,23 +16,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.commands.demo import _copied_sample
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.errors import DiskFull
-from app.formats.files import write_whole
-from app.formats.hierarchies import write_hierarchy
-from app.formats.writing import write_table
-from app.plots.collusion_bars import build_collusion_bars
-from app.project.copying import copy_project
-from app.project.release import make_release
-from app.project.rules_writing import rules_of
-from app.project.store import ProjectFile
-from app.report.drawing import draw
-from app.report.material import ReportOptions, collect
-from app.report.sections import compose
-from app.report.writing import picture_kind, write_report
-from app.ui.widgets.plot_view import PlotView
+from sfumato.commands.demo import _copied_sample
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import DiskFull
+from sfumato.formats.files import write_whole
+from sfumato.formats.hierarchies import write_hierarchy
+from sfumato.formats.writing import write_table
+from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.rules.writing import rules_of
+from sfumato.project.store.copying import copy_project
+from sfumato.report.drawing import draw
+from sfumato.report.material import ReportOptions, collect
+from sfumato.report.sections import compose
+from sfumato.report.writing import picture_kind, write_report
+from sfumato.ui.widgets.plot_view import PlotView
 from tests.campaigns import chance, runs, slow
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.plots import data

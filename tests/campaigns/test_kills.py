@@ -2,8 +2,8 @@
 
 Most kills come before a change of the world drawn by chance, or at a random time of the command,
 in forks of one process that has everything imported (see `tests.campaigns.command_driver`); some
-at a random time after ``python -m app …`` is started. ``SFUMATO_CAMPAIGN_RUNS`` says how many there
-are for each command, ``SFUMATO_TEST_KEYS`` where they fall.
+at a random time after ``python -m sfumato …`` is started. ``SFUMATO_CAMPAIGN_RUNS`` says how many
+there are for each command, ``SFUMATO_TEST_KEYS`` where they fall.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from app.commands.terminal import PASSPHRASE_VARIABLE
-from app.project.ledger import Entry
-from app.project.model import Document
-from app.project.records import ReleaseState
-from app.project.staging import digest_of_bundle
-from app.project.store import ProjectFile
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.project.document.model import Document
+from sfumato.project.ledger.ledger import Entry
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.staging import digest_of_bundle
 from tests.campaigns import chance, runs, slow, tell
 from tests.cli.conftest import RULES
 from tests.project import adopting
@@ -253,7 +253,7 @@ class Campaign:
         """Start the interpreter as a person does, and kill it."""
         environment = {**os.environ, PASSPHRASE_VARIABLE: PASSPHRASE}
         process = subprocess.Popen(
-            [sys.executable, "-m", "app", *self.scenario.arguments(folder)],
+            [sys.executable, "-m", "sfumato", *self.scenario.arguments(folder)],
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

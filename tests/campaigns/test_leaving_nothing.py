@@ -12,9 +12,9 @@ from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.ui.main_window import MainWindow
-from app.ui.theme import Appearance
-from app.ui.turns import turns
+from sfumato.ui.look.theme import Appearance
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.shell.paint_queue import turns
 from tests.campaigns.walk import make_tables, put_away
 from tests.ui.hands import settle
 
@@ -88,7 +88,7 @@ def living(window: MainWindow) -> Counter[str]:
         found.update(f"Qt {type(each).__name__}" for each in (top, *top.findChildren(QObject)))
     for each in gc.get_objects():
         kind = type(each)
-        if str(kind.__module__).startswith(("app.", "matplotlib.figure", "pandas.core.frame")):
+        if str(kind.__module__).startswith(("sfumato.", "matplotlib.figure", "pandas.core.frame")):
             found[f"{kind.__module__}.{kind.__qualname__}"] += 1
     return found
 

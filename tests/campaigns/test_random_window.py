@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ui.main_window import MainWindow
+from sfumato.ui.shell.main_window import MainWindow
 from tests.campaigns.walk import Walk, walk
 from tests.ui.fixtures import Answers
 

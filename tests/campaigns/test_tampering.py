@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.errors import SfumatoError
-from app.engine.progress import Silent
-from app.project import migrations
-from app.project.contents import read_contents
-from app.project.ledger import EntryKind
-from app.project.release import make_release
-from app.project.schema import tables_of
-from app.project.store import ProjectFile
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.store import migrations
+from sfumato.project.store.contents import read_contents
+from sfumato.project.store.schema import tables_of
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import change, everything_in, put, rows
 
@@ -76,7 +76,7 @@ def interrupted(project, recipient, step):
 
     out = project.path.parent / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.project.staging.Staging.clear", lambda *_: None)
+        patch.setattr("sfumato.project.store.staging.Staging.clear", lambda *_: None)
         with pytest.raises(Died):
             make_release(project, table(), recipient, out, "csv", Silent(), at_step=die)
 

@@ -24,12 +24,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog
 
-from app.jobs.job import BugReport
-from app.ui.dialogs.bug import BugDialog
-from app.ui.dialogs.help import HelpDialog
-from app.ui.main_window import MainWindow
-from app.ui.turns import turns
-from resources import resource_path
+from sfumato.jobs.job import BugReport
+from sfumato.resources import resource_path
+from sfumato.ui.dialogs.bug import BugDialog
+from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.shell.paint_queue import turns
 from tests.campaigns.hands import LOG, Hands
 from tests.campaigns.stopwatch import Stall, Stopwatch
 from tests.ui.fixtures import Answers
@@ -232,7 +232,7 @@ def count(window: MainWindow, deeds: int) -> Left:
         deeds,
         len(window.findChildren(QObject)),
         len(QApplication.allWidgets()),
-        sum(str(type(each).__module__).startswith("app.jobs.") for each in gc.get_objects()),
+        sum(str(type(each).__module__).startswith("sfumato.jobs.") for each in gc.get_objects()),
         _megabytes(),
     )
 

@@ -18,15 +18,15 @@ from typing import Final
 
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
-from app.engine.errors import SfumatoError
-from app.engine.progress import Silent
-from app.formats.bundle_reading import read_bundle
-from app.formats.hierarchies import read_hierarchy, usable_table
-from app.formats.packages import package_at, table_file
-from app.formats.reading import detect_options, preview, read_file, sheets_of
-from app.project.model import Document
-from app.project.rules import apply_rules, reading_options_in
-from app.project.store import ProjectFile
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.bundles.packages import package_at, table_file
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.hierarchies import read_hierarchy, usable_table
+from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
+from sfumato.project.document.model import Document
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.rules.rules import apply_rules, reading_options_in
 from tests.campaigns.corpus import TELLTALES
 from tests.campaigns.mutations import mutated
 from tests.project.making import PASSPHRASE, table

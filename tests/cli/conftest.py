@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
-from app.project import store
+from sfumato.cli import main
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.project import project_file as store
 from tests.project.making import CHEAP, PASSPHRASE, table
 
 RULES = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from app.project.store import ProjectFile
+from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import CommandLine
 from tests.engine.diversity.paper import SALARIES, private_table
 from tests.project.making import PASSPHRASE

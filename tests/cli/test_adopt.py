@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.commands.base import ExitCode
-from app.project.adopted_files import adopted_files
-from app.project.store import ProjectFile
+from sfumato.commands.shared.command import ExitCode
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import RULES
 from tests.project import adopting
 from tests.project.making import PASSPHRASE

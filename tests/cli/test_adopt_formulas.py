@@ -7,12 +7,12 @@ import shutil
 import pandas as pd
 import pytest
 
-from app.commands.base import ExitCode
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.model import PolicyEntry, Recipient, Source
-from app.project.release import make_release
+from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import PolicyEntry, Recipient, Source
+from sfumato.project.release.release import make_release
 from tests.cli.conftest import RULES
 from tests.project.making import document, new_project
 

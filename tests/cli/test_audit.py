@@ -7,9 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from app.commands.audits import all_audits
-from app.commands.base import ExitCode
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.commands.audits import all_audits
+from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.project.making import table
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 from tests.project.numbers import a_table
 
 RULES = """\

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from app.commands.base import ExitCode
-from app.engine.retention_matrix import uniform_matrix
-from app.project.store import ProjectFile
+from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.project.project_file import ProjectFile
 from tests.project.making import ILLNESSES, PASSPHRASE, table
 from tests.row_order import in_table_order
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-import app
-from app.cli import _parser, main
-from app.commands import all_commands
-from app.commands.base import ExitCode
-from app.project.store import ProjectFile
+import sfumato
+from sfumato.cli import _parser, main
+from sfumato.commands import all_commands
+from sfumato.commands.shared.command import ExitCode
+from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import RULES
 from tests.project.making import PASSPHRASE, table
 from tests.project.test_ledger import tamper
@@ -195,7 +195,7 @@ def test_help_names_every_command_and_every_exit_code(line, capsys):
 
 def test_the_version_is_printed(line, capsys):
     assert line.run("--version") == ExitCode.OK
-    assert capsys.readouterr().out == f"Sfumato {app.__version__}\n"
+    assert capsys.readouterr().out == f"Sfumato {sfumato.__version__}\n"
 
 
 def test_commands_have_names_of_their_own():

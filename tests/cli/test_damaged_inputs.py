@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 from tests.formats.hostile_zips import DAMAGED
 from tests.formats.workbooks import parts, save, sheet
 from tests.project.making import table

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.commands.base import ExitCode
-from app.project.records import ReleaseState
-from app.project.store import ProjectFile
+from sfumato.commands.shared.command import ExitCode
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
 from tests.project.making import PASSPHRASE
 
 
@@ -59,7 +59,7 @@ def test_the_demo_draws_the_panels(line):
     pytest.importorskip("PySide6")
     out = line.folder / "demo"
     ended = subprocess.run(
-        [sys.executable, "-m", "app", "demo", "--out", str(out)],
+        [sys.executable, "-m", "sfumato", "demo", "--out", str(out)],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
         capture_output=True,

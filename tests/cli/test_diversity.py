@@ -9,7 +9,7 @@ import re
 import pandas as pd
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 from tests.cli.holders import paper_holder
 from tests.engine.diversity.paper import published
 

@@ -7,12 +7,12 @@ import signal
 
 import pytest
 
-from app.commands import release
-from app.commands import terminal as terminals
-from app.commands.base import ExitCode
-from app.commands.terminal import PASSPHRASE_VARIABLE
-from app.project.staging import Staging
-from app.project.store import ProjectFile
+from sfumato.commands import release
+from sfumato.commands.shared import terminal as terminals
+from sfumato.commands.shared.command import ExitCode
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.staging import Staging
 from tests.cli.conftest import RULES
 from tests.project.making import CHEAP, PASSPHRASE, document
 
@@ -280,7 +280,7 @@ def test_a_fault_shows_where_it_is_and_nothing_of_the_table(made, monkeypatch):
 
     monkeypatch.setattr(release, "source_of", faulty)
     assert made.release() == ExitCode.FAULT
-    assert "KeyError in app/commands/release.py, line " in made.remarks
+    assert "KeyError in sfumato/commands/release.py, line " in made.remarks
     assert "gout" not in made.remarks + made.output
     assert "P007" not in made.remarks + made.output
 

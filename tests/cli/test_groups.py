@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 from tests.cli.conftest import RULES
 
 TOWNS = ("Ayton", "Beeford")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.commands.base import ExitCode
-from app.engine.hierarchy import Suppression, Taxonomy
-from app.project.store import ProjectFile
+from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.generalization.hierarchies import Suppression, Taxonomy
+from sfumato.project.project_file import ProjectFile
 from tests.project.making import PASSPHRASE
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.commands import open_window
-from app.commands.base import ExitCode
+from sfumato.commands import open as open_window
+from sfumato.commands.shared.command import ExitCode
 from tests.project.making import PASSPHRASE
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments, descriptor=None, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "app", *map(str, arguments)],
+        [sys.executable, "-m", "sfumato", *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
@@ -53,7 +53,7 @@ def test_the_main_job_runs_in_processes(line):
 def test_without_a_terminal_nobody_is_asked(made):
     environment = {k: v for k, v in os.environ.items() if k != "SFUMATO_PASSPHRASE"}
     ended = subprocess.run(
-        [sys.executable, "-m", "app", "ledger", str(made.project)],
+        [sys.executable, "-m", "sfumato", "ledger", str(made.project)],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -66,9 +66,7 @@ def test_without_a_terminal_nobody_is_asked(made):
 
 
 def test_commands_do_not_load_qt():
-    code = (
-        "import sys, app.cli, app.commands as c; c.all_commands(); print('PySide6' in sys.modules)"
-    )
+    code = "import sys, sfumato.cli, sfumato.commands as c; c.all_commands(); print('PySide6' in sys.modules)"
     ended = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -77,7 +75,7 @@ def test_commands_do_not_load_qt():
 
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
-        f'"{sys.executable}" -m app rules "{made.project}" | head -c 1',
+        f'"{sys.executable}" -m sfumato rules "{made.project}" | head -c 1',
         shell=True,
         cwd=ROOT,
         env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
@@ -90,7 +88,7 @@ def test_a_reader_that_has_had_enough_is_no_fault(made):
 
 
 def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
-    application = pytest.importorskip("app.ui.application")
+    application = pytest.importorskip("sfumato.ui.shell.application")
     opened = []
     monkeypatch.setattr(application, "run_window", lambda path: opened.append(path) or 0)
     assert made.run() == ExitCode.OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 
 
 @pytest.mark.parametrize("ending", ["html", "pdf"])

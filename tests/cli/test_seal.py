@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from app.commands.base import ExitCode
-from app.project.store import ProjectFile
+from sfumato.commands.shared.command import ExitCode
+from sfumato.project.project_file import ProjectFile
 from tests.project.making import PASSPHRASE
 from tests.project.tampering import change
 

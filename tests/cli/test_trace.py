@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 
 
 def test_a_bundle_is_traced_to_its_recipient(made):

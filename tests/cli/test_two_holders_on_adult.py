@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from app.commands.base import ExitCode
+from sfumato.commands.shared.command import ExitCode
 from tests.cli.holders import Holder, rules_for
 from tests.data import shared_data
 

@@ -14,10 +14,10 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.project.secret import ScryptCost
-from app.project.store import ProjectFile
-from app.ui.main_window import MainWindow
-from app.ui.session import Session
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.session import Session
 from tests.e2e.heartbeat import Heartbeat
 
 ROWS = 10_000_000

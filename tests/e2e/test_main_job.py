@@ -11,13 +11,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.cli import main
-from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
-from app.engine.columns import Role
-from app.ui.dialogs.passphrase import NewPassphraseDialog
-from app.ui.main_window import MainWindow
-from app.ui.panels.base import PanelState
-from resources import resource_path
+from sfumato.cli import main
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.engine.core.columns import Role
+from sfumato.resources import resource_path
+from sfumato.ui.dialogs.passphrase import NewPassphraseDialog
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.shell.main_window import MainWindow
 from tests.ui.fixtures import Answers
 from tests.ui.hands import choose, click, dialog_of, press, settle, type_into
 

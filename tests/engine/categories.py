@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from app.engine.columns import Domain, Kind
-from app.engine.mechanisms.base import Released, ReleaseRequest
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
-from app.engine.table import Attribute, EncodedColumn
+from sfumato.engine.core.columns import Domain, Kind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.base import Released, ReleaseRequest
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.table.table import Attribute, EncodedColumn
 
 KEYS = KeyRing(bytes(range(32)))
 

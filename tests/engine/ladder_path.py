@@ -14,10 +14,11 @@ from typing import Final
 
 import numpy as np
 
-from app.engine.columns import smallest_unsigned
-from app.engine.ladder import check_level, release_codes
-from app.engine.ladder_blocks import Blocks
-from app.engine.ladder_cells import (
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.ladders.uniform import check_level, release_codes
+from sfumato.engine.ladders.uniform_blocks import Blocks
+from sfumato.engine.ladders.uniform_cells import (
     GROUP_CELLS,
     WORD,
     Draw,
@@ -26,8 +27,7 @@ from app.engine.ladder_cells import (
     rung_at,
     stream,
 )
-from app.engine.progress import Silent
-from app.engine.randomness import AttributeKey
+from sfumato.engine.randomness.keys import AttributeKey
 
 _DIGITS: Final = Digits(prec=40)
 

@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from app.engine.randomness import AttributeKey
+from sfumato.engine.randomness.keys import AttributeKey
 
 WORD = 2**64
 Draws = Callable[[int], bytes]

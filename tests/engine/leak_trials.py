@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from app.engine.audit.leak_counts import LeakCounts, Positions, Unreleased
-from app.engine.audit.traceability import count_released
-from app.engine.audit.tracing import trace_leak
-from app.engine.progress import Silent
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.leak_counts import LeakCounts, Positions, Unreleased
+from sfumato.engine.disclosure.traceability import count_released
+from sfumato.engine.disclosure.tracing import trace_leak
 
 
 class LeakTrials:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.engine.columns import Kind
-from app.engine.covariance import estimate_moments
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Released, ReleaseRequest
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Attribute, EncodedColumn
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Released, ReleaseRequest
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.covariance import estimate_moments
+from sfumato.engine.table.table import Attribute, EncodedColumn
 
 KEYS = KeyRing(bytes(range(32)))
 GAUSSIAN = mechanism_called("gaussian")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, floor
 
-from app.engine.reconstruction_tails import Draw
+from sfumato.engine.mechanisms.reconstruction.tails import Draw
 
 _LISTED = 9
 """Of groups up to this size, every sample is listed; of larger ones they are counted."""

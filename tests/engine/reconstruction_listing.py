@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.reconstruction_tails import Draw
+from sfumato.engine.mechanisms.reconstruction.tails import Draw
 
 
 def listed_law(

@@ -8,13 +8,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from app.engine.adopted_coverage import covered_by_all, release_by_coverage
-from app.engine.columns import Domain, Kind
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Adopted, ReleaseRequest
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
-from app.engine.table import Attribute, EncodedColumn
+from sfumato.engine.core.columns import Domain, Kind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.adopted_coverage import covered_by_all, release_by_coverage
+from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.table.table import Attribute, EncodedColumn
 from tests.engine.adopted_law import adopted_law
 from tests.engine.multi_pert import chain_law
 from tests.noise import NOISE

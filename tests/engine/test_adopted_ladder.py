@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.adopted_ladder import (
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.errors import Cancelled, LevelError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.ladders.adopted_ladder import (
     KnownRung,
     relative_level,
     release_between,
     thresholds_between,
 )
-from app.engine.columns import smallest_unsigned
-from app.engine.errors import Cancelled, LevelError
-from app.engine.ladder import release_codes
-from app.engine.ladder_cells import WORD
-from app.engine.progress import Callback, Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.ladders.uniform_cells import WORD
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
 from tests.engine.adopted_law import adopted_law, stretch_law
 from tests.engine.multi_pert import chain_law, joint_law, new_value
 

@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.adoption_checks import check_ladder, check_uniform, damage_of, estimate_level
-from app.engine.columns import smallest_unsigned
-from app.engine.progress import Silent
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.adoption_checks import (
+    check_ladder,
+    check_uniform,
+    damage_of,
+    estimate_level,
+)
 
 SIZES = [2, 3, 10, 60]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.alias import CELL, alias_tables
+from sfumato.engine.randomness.alias import CELL, alias_tables
 
 
 @st.composite

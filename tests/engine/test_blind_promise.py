@@ -15,10 +15,10 @@ from math import comb, lcm
 import numpy as np
 import pytest
 
-from app.engine.mechanisms import mechanism_called
-from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import Rule
-from app.engine.reconstruction_sizes import Limits, Sampling, blind_sizes
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, blind_sizes
 from tests.engine.categories import column_of
 
 USUAL = ("0.5", 10, "0.3", "0.17")

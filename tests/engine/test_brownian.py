@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.engine.brownian import brownian_motion
-from app.engine.brownian_tree import path, plan_for
-from app.engine.errors import Cancelled, LevelError
-from app.engine.noise_level import HIGHEST, LOWEST, first_level, on_grid
-from app.engine.progress import Callback, Silent
+from sfumato.engine.core.errors import Cancelled, LevelError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.ladders.brownian import brownian_motion
+from sfumato.engine.ladders.brownian_tree import path, plan_for
+from sfumato.engine.mechanisms.gaussian.noise_level import HIGHEST, LOWEST, first_level, on_grid
 from tests.engine.numbers import KEYS
 
 KEY = KEYS.for_attribute("pay", "ladder", "noise")

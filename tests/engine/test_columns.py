@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import (
+from sfumato.engine.core.columns import (
     MISSING_LABEL,
     Binning,
     ColumnSpec,
@@ -23,7 +23,7 @@ from app.engine.columns import (
     names_of,
     smallest_unsigned,
 )
-from app.engine.errors import DomainError
+from sfumato.engine.core.errors import DomainError
 
 SECRET = "leukaemia"
 

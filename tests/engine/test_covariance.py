@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.covariance import estimate_moments, factor_of
-from app.engine.errors import PolicyError
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.table.covariance import estimate_moments, factor_of
 from tests.engine.numbers import attributes_of, number_columns
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import EstimationError, LevelError, PolicyError
-from app.engine.estimate import (
+from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.estimate import (
     Target,
     aggregate_utility,
     estimate_covariance,
@@ -20,7 +20,7 @@ from app.engine.estimate import (
     reconstruct,
     record_utility,
 )
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 
 ZIPF = 1 / np.arange(1, 7)
 ZIPF = ZIPF / ZIPF.sum()

@@ -8,9 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from app.engine.errors import LevelError
-from app.engine.finegrain import BreachMode, gammas_by_tolerance, solve, violations
-from app.engine.privacy import gamma_for_rho, retention_for_gamma
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
+from sfumato.engine.mechanisms.per_value.solver import (
+    BreachMode,
+    gammas_by_tolerance,
+    solve,
+    violations,
+)
 
 EXAMPLE_LIMITS = [(1 / 10, 1 / 7), (1 / 10, 1 / 4), (1 / 9, 19 / 35), (1 / 8, 18 / 25)]
 EXAMPLE_FREQUENCIES = np.full(4, 0.25)

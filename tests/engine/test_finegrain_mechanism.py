@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.errors import Cancelled, LevelError, PolicyError
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Released
-from app.engine.mechanisms.finegrain import largest_level
-from app.engine.privacy import gamma_for_rho, retention_for_gamma
-from app.engine.retention_matrix import RetentionMatrix
+from sfumato.engine.core.errors import Cancelled, LevelError, PolicyError
+from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Released
+from sfumato.engine.mechanisms.per_value.mechanism import largest_level
 from tests.engine.categories import column_of, joint_of_chain, released, request_for
 from tests.noise import NOISE
 

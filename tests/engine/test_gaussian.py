@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import LevelError
-from app.engine.noise_level import HIGHEST, LOWEST
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.mechanisms.gaussian.noise_level import HIGHEST, LOWEST
 from tests.engine.numbers import (
     GAUSSIAN,
     attributes_of,

@@ -7,11 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.errors import LadderError, LevelError
-from app.engine.gaussian_adoption import find_noise, form_of, open_share, roundest
-from app.engine.gaussian_settings import NumberForm
-from app.engine.mechanisms.base import Adopted
-from app.engine.progress import Silent
+from sfumato.engine.core.errors import LadderError, LevelError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.base import Adopted
+from sfumato.engine.mechanisms.gaussian.adoption_checks import (
+    find_noise,
+    form_of,
+    open_share,
+    roundest,
+)
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from tests.engine.numbers import GAUSSIAN, attributes_of, people, released, stated_settings
 
 PEOPLE = people()

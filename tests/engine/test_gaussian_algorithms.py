@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.brownian_tree import path
-from app.engine.errors import LadderError, LevelError
-from app.engine.gaussian_algorithms import (
+from sfumato.engine.core.errors import LadderError, LevelError
+from sfumato.engine.ladders.brownian_tree import path
+from sfumato.engine.mechanisms.gaussian.published_algorithms import (
     conditional_law,
     corner_wave,
     noise_on_demand,
     parallel_noise,
     sequential_noise,
 )
-from app.engine.gaussian_release import bridge_weights
+from sfumato.engine.mechanisms.gaussian.release import bridge_weights
 
 LEVELS = st.lists(
     st.integers(1, 64).map(lambda step: step / 16), min_size=2, max_size=7, unique=True

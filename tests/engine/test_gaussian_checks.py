@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.engine.gaussian_law import chance_of_product, chance_of_shape, chance_of_sum
-from app.engine.mechanisms.base import Released
+from sfumato.engine.mechanisms.base import Released
+from sfumato.engine.mechanisms.gaussian.law import chance_of_product, chance_of_shape, chance_of_sum
 from tests.engine.numbers import (
     GAUSSIAN,
     attributes_of,

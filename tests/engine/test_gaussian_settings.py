@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import Domain, Kind
-from app.engine.covariance import Moments
-from app.engine.errors import PolicyError
-from app.engine.gaussian_settings import NumberForm
-from app.engine.table import Attribute
+from sfumato.engine.core.columns import Domain, Kind
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
+from sfumato.engine.table.covariance import Moments
+from sfumato.engine.table.table import Attribute
 from tests.engine.numbers import (
     GAUSSIAN,
     attributes_of,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.engine.errors import EstimationError
-from app.engine.estimate import Target
-from app.engine.gaussian_utility import (
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.matrices.estimate import Target
+from sfumato.engine.mechanisms.gaussian.utility import (
     estimate_covariance,
     estimate_means,
     estimate_quantiles,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import LevelError
-from app.engine.history import ReleaseHistory, coin, multi_pert
-from app.engine.randomness import AttributeKey, record_ids_by_position
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.ladders.multi_pert import ReleaseHistory, coin, multi_pert
+from sfumato.engine.randomness.keys import AttributeKey, record_ids_by_position
 from tests.engine.multi_pert import chain_law, joint_law
 from tests.engine.multi_pert import coin as reference_coin
 

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.estimate import Target, estimate_frequencies
-from app.engine.mechanisms import mechanism_called
-from app.engine.micro_groups import micro_groups
-from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import Rule
-from app.engine.reconstruction_sizes import Limits, Sampling, blind_sizes
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.estimate import Target, estimate_frequencies
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, blind_sizes
+from sfumato.engine.table.micro_groups import micro_groups
 from tests.engine.categories import column_of
 
 SMALL = [(n, p) for n in (10, 29) for p in (0.05, 0.1, 0.5, 0.9)]

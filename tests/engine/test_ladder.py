@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import smallest_unsigned
-from app.engine.errors import Cancelled, LevelError
-from app.engine.ladder import release_codes
-from app.engine.progress import Callback, Silent
-from app.engine.randomness import AttributeKey, KeyRing, record_ids_by_position
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.errors import Cancelled, LevelError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.randomness.keys import AttributeKey, KeyRing, record_ids_by_position
 from tests.engine.ladder_reference import release_one
 
 KEY = KeyRing(bytes(range(32))).for_attribute("disease", "d1", "uniform")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.engine.ladder_cells import (
+from sfumato.engine.ladders.uniform_cells import (
     CELL_RATIO,
     GROUP_CELLS,
     WORD,

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.engine.errors import LevelError
-from app.engine.randomness import AttributeKey
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.randomness.keys import AttributeKey
 from tests.engine.ladder_path import event_path
 from tests.engine.ladder_reference import release_one
 from tests.engine.test_ladder_words import RARE

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2, norm
 
-from app.engine.columns import smallest_unsigned
-from app.engine.ladder import release_codes
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_key, record_ids_by_position
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_key, record_ids_by_position
 
 FALSE_ALARM = 1e-6
 KEYS = KeyRing(b"statistics of released tables...")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.columns import smallest_unsigned
-from app.engine.ladder import release_codes
-from app.engine.ladder_blocks import GroupWords
-from app.engine.ladder_cells import count_thresholds
-from app.engine.progress import Silent
-from app.engine.randomness import AttributeKey, BlockCipher, record_ids_by_position
+from sfumato.engine.core.columns import smallest_unsigned
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.ladders.uniform_blocks import GroupWords
+from sfumato.engine.ladders.uniform_cells import count_thresholds
+from sfumato.engine.randomness.keys import AttributeKey, BlockCipher, record_ids_by_position
 from tests.engine.ladder_reference import release_one
 
 KEY = AttributeKey(bytes(range(32)))

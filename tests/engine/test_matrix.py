@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import EstimationError, LadderError, LevelError, PolicyError
-from app.engine.matrix import DENSE_LIMIT
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.errors import EstimationError, LadderError, LevelError, PolicyError
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.matrix import DENSE_LIMIT
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 
 # Chaytor et al., Fig. 2 (b): SARS, HIV, H1N1, cancer.
 FINE_GRAIN = np.array([[3, 2, 2, 2], [3, 6, 2, 2], [3, 2, 6, 2], [3, 2, 2, 6]]) / 12

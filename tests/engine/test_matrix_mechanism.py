@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.columns import Domain
-from app.engine.errors import LevelError, PolicyError
-from app.engine.mechanisms import mechanism_called
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.mechanisms import mechanism_called
 from tests.engine.categories import column_of, joint_of_chain, released, request_for
 
 MATRIX = mechanism_called("matrix")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import app.engine.micro_groups as subject
-from app.engine.errors import TableError
-from app.engine.micro_groups import (
+import sfumato.engine.table.micro_groups as subject
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.micro_groups import (
     MicroGroups,
     largest_counts,
     merge,
@@ -22,7 +23,6 @@ from app.engine.micro_groups import (
     value_counts,
     without,
 )
-from app.engine.progress import Silent
 
 PUBLIC = ["sex", "age", "town"]
 

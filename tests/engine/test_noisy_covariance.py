@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.errors import PolicyError
-from app.engine.gaussian_levels import right_guesses
-from app.engine.mechanisms.base import Origin
-from app.engine.noisy_covariance import measure_covariance, usual_epsilon
-from app.engine.noisy_statistics import KeyedNoise
-from app.engine.randomness import KeyRing
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.mechanisms.base import Origin
+from sfumato.engine.mechanisms.gaussian.levels import right_guesses
+from sfumato.engine.noisy_covariance import measure_covariance, usual_epsilon
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns, stated_settings
 from tests.noise import NOISE
 

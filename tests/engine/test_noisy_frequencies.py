@@ -9,14 +9,14 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from app.engine.errors import LevelError, PolicyError
-from app.engine.frequency_source import (
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Origin
+from sfumato.engine.mechanisms.per_value.frequency_source import (
     FrequencySource,
     frequencies_in,
     usual_frequencies,
 )
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Origin
 from tests.engine.categories import column_of
 from tests.noise import NOISE
 

@@ -9,14 +9,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from app.engine.errors import LevelError
-from app.engine.noisy_statistics import (
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import (
     KeyedNoise,
     check_epsilon,
     shares_of,
     standard_deviation,
 )
-from app.engine.randomness import KeyRing
 from tests.noise import NOISE
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import LevelError
-from app.engine.privacy import (
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.matrices.privacy import (
     check_retention,
     delta_of_gamma,
     epsilon_of_gamma,
@@ -22,7 +22,7 @@ from app.engine.privacy import (
     retention_for_rho,
     rho2_of_gamma,
 )
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
 
 SIZES = st.integers(2, 30_000)
 

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from app.engine.columns import Domain
-from app.engine.errors import LevelError, PolicyError
-from app.engine.finegrain import BreachMode
-from app.engine.privacy import gamma_for_rho
-from app.engine.privacy_limits import Limit, PrivacyLimits, merged, positions_by_name
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.matrices.privacy import gamma_for_rho
+from sfumato.engine.mechanisms.per_value.limits import (
+    Limit,
+    PrivacyLimits,
+    merged,
+    positions_by_name,
+)
+from sfumato.engine.mechanisms.per_value.solver import BreachMode
 
 DOMAIN = Domain(("flu", "cancer", "HIV", None))
 FREQUENCIES = np.array([0.6, 0.3, 0.1, 0.0])

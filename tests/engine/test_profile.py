@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import Kind, Role
-from app.engine.errors import Cancelled, DomainError
-from app.engine.profile import (
+from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.errors import Cancelled, DomainError
+from sfumato.engine.core.progress import Callback
+from sfumato.engine.table.profile import (
     BinWidths,
     profile_columns,
     proposals,
     propose_columns,
     suggest_binning,
 )
-from app.engine.progress import Callback
-from app.engine.summary import MOST_BARS, MOST_TOP, summarize
-from app.engine.table import Table
+from sfumato.engine.table.summary import MOST_BARS, MOST_TOP, summarize
+from sfumato.engine.table.table import Table
 
 ROWS = 200
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine import randomness
-from app.engine.errors import Cancelled, TableError
-from app.engine.progress import Callback, Silent
-from app.engine.randomness import (
+from sfumato.engine.core.errors import Cancelled, TableError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.randomness import keys as randomness
+from sfumato.engine.randomness.keys import (
     BlockCipher,
     KeyRing,
     canonical_text,

@@ -5,18 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.audit.count_queries import estimated_answer
-from app.engine.ladder import release_codes
-from app.engine.micro_groups import MicroGroups, value_counts
-from app.engine.progress import Silent
-from app.engine.randomness import record_ids_by_position
-from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling
-from app.engine.reconstruction_privacy import Rule
-from app.engine.reconstruction_release import resampled_codes
-from app.engine.reconstruction_sizes import Limits, Sampling
-from app.engine.reconstruction_sums import copies_in_part
-from app.engine.reconstruction_tails import Draw, beyond, count_law, effective_draws, release_tails
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.count_queries import estimated_answer
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.law import GroupParts, ResampledLaw, Resampling
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling
+from sfumato.engine.mechanisms.reconstruction.sums import copies_in_part
+from sfumato.engine.mechanisms.reconstruction.tails import (
+    Draw,
+    beyond,
+    count_law,
+    effective_draws,
+    release_tails,
+)
+from sfumato.engine.randomness.keys import record_ids_by_position
+from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from tests.engine.reconstruction_listing import listed_law, row_by_row
 from tests.engine.test_reconstruction_release import keys
 

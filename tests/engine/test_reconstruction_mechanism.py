@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.errors import LevelError, PolicyError
-from app.engine.estimate import expected_standard_errors
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Released
-from app.engine.mechanisms.reconstruction import share_of_top
-from app.engine.micro_groups import micro_groups
-from app.engine.progress import Silent
-from app.engine.reconstruction_figures import gap_of, group_figures
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.estimate import expected_standard_errors
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Released
+from sfumato.engine.mechanisms.reconstruction.figures import gap_of, group_figures
+from sfumato.engine.mechanisms.reconstruction.mechanism import share_of_top
+from sfumato.engine.table.micro_groups import micro_groups
 from tests.engine.categories import KEYS, column_of, released, request_for
 
 MECHANISM = mechanism_called("reconstruction")

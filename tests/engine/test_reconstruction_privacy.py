@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import LevelError
-from app.engine.micro_groups import MicroGroups, value_counts
-from app.engine.reconstruction_privacy import (
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.mechanisms.reconstruction.privacy import (
     Rule,
     allowed_size,
     is_private,
@@ -22,7 +21,8 @@ from app.engine.reconstruction_privacy import (
     private_groups,
     tails,
 )
-from app.engine.reconstruction_tails import Draw, Tails, release_tails
+from sfumato.engine.mechanisms.reconstruction.tails import Draw, Tails, release_tails
+from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from tests.engine.reconstruction_cases import enumerated_tails
 
 DESIGN = {"retention": 0.5, "size_of_domain": 10, "epsilon": 0.3}

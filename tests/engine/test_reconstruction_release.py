@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from app.engine.micro_groups import MicroGroups, micro_groups, value_counts
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
-from app.engine.reconstruction_privacy import Rule, mle
-from app.engine.reconstruction_release import resampled_codes
-from app.engine.reconstruction_sizes import Limits, Sampling, sample_sizes
-from app.engine.reconstruction_tails import Draw
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule, mle
+from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, sample_sizes
+from sfumato.engine.mechanisms.reconstruction.tails import Draw
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.engine.reconstruction_cases import enumerated_law
 
 LIMITS = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, 0.5, 4)

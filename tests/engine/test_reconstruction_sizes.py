@@ -11,11 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from app.engine.errors import LevelError, PolicyError
-from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import Rule, allowed_size, largest_by_chernoff, mle
-from app.engine.reconstruction_sizes import Limits, Sampling, blind_sizes, sample_sizes
-from app.engine.reconstruction_tails import Draw, release_tails
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.reconstruction.privacy import (
+    Rule,
+    allowed_size,
+    largest_by_chernoff,
+    mle,
+)
+from sfumato.engine.mechanisms.reconstruction.sizes import (
+    Limits,
+    Sampling,
+    blind_sizes,
+    sample_sizes,
+)
+from sfumato.engine.mechanisms.reconstruction.tails import Draw, release_tails
 from tests.engine.reconstruction_cases import enumerated_tails
 from tests.engine.test_reconstruction_release import many_groups, released
 

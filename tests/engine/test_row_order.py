@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.engine import row_order
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.row_order import release_order
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness import row_order
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.row_order import release_order
 from tests.row_order import order_by_hand
 
 SECRET = bytes(range(32))

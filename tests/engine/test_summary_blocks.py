@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine import summary
-from app.engine.summary import MOST_TOP, summarize
+from sfumato.engine.table import summary
+from sfumato.engine.table.summary import MOST_TOP, summarize
 
 
 @pytest.fixture(params=[1, 3, 64])

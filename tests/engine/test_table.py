@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
-from app.engine.errors import DomainError, TableError
-from app.engine.table import Attribute, Table, encode_column, proposed_domain
-from app.engine.values import count_codes
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.values import count_codes
+from sfumato.engine.table.table import Attribute, Table, encode_column, proposed_domain
 
 
 def table(**columns):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from app.engine.errors import PolicyError
-from app.engine.transition_matrix import TransitionMatrix, read_matrix
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.matrices.transition_matrix import TransitionMatrix, read_matrix
 
 NAMES = ("a", "b", "c")
 ENTRIES = np.array([[0.8, 0.1, 0.3], [0.2, 0.7, 0.0], [0.0, 0.2, 0.7]])

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import ColumnSpec, Domain, Kind
-from app.engine.errors import LevelError, PolicyError
-from app.engine.estimate import Target, estimate_frequencies
-from app.engine.mechanisms import mechanism_called
-from app.engine.profile import suggest_binning
-from app.engine.progress import Callback, Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Attribute, Table, encode_column
-from resources import resource_path
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.matrices.estimate import Target, estimate_frequencies
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.profile import suggest_binning
+from sfumato.engine.table.table import Attribute, Table, encode_column
+from sfumato.resources import resource_path
 from tests.engine.categories import KEYS, column_of, released, request_for
 
 UNIFORM = mechanism_called("uniform")

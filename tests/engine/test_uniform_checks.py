@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.goodness import FALSE_ALARM, examine_kept, examine_spread
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Released
-from app.engine.randomness import KeyRing
+from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM, examine_kept, examine_spread
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Released
+from sfumato.engine.randomness.keys import KeyRing
 from tests.engine.categories import column_of, released, request_for
 
 UNIFORM = mechanism_called("uniform")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from app.engine.errors import LevelError
-from app.engine.finegrain import BreachMode
-from app.engine.progress import Silent
-from app.engine.utility_curve import utility_curve
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.per_value.solver import BreachMode
+from sfumato.engine.mechanisms.per_value.utility_curve import utility_curve
 
 
 def zipf(size, records):

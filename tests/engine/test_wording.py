@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 
-from app.engine.wording import Sentence
+from sfumato.engine.core.wording import Sentence
 
 
 def test_a_sentence_is_a_text_filled_in_from_its_template():

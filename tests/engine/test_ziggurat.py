@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from app.engine.ziggurat import (
+from sfumato.engine.randomness.normals import (
     LAYERS,
     RIGHT_END,
     Ziggurat,

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import ReleaseRequest, Settings
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
-from app.engine.table import Attribute, Table, encode_column
-from app.formats.bundle import BundleContents, Perturbation
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import ReleaseRequest, Settings
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.table.table import Attribute, Table, encode_column
+from sfumato.formats.bundles.writing import BundleContents, Perturbation
 
 FORMATS = ("csv", "parquet", "sav", "dta")
 SECRET = bytes(range(100, 132))

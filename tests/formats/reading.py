@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from app.engine.errors import Cancelled
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.reading import ReadOptions, ReadResult, detect_options, read_file
-from app.formats.writing import write_table
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.reading import ReadOptions, ReadResult, detect_options, read_file
+from sfumato.formats.writing import write_table
 
 
 class Watch:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from app.engine.progress import Silent
-from app.formats.reading import detect_options, preview, read_file
-from app.formats.writing import write_table
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options, preview, read_file
+from sfumato.formats.writing import write_table
 from tests.data import shared_data
 from tests.formats.reading import plain
 

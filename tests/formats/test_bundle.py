@@ -15,12 +15,17 @@ import pyarrow.parquet
 import pyreadstat
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.errors import Cancelled
-from app.engine.progress import Callback, Silent
-from app.engine.table import Table
-from app.formats.bundle import BundleFiles, digest_of_files, write_bundle, write_bundle_zip
-from app.formats.bundle_reading import read_bundle
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.writing import (
+    BundleFiles,
+    digest_of_files,
+    write_bundle,
+    write_bundle_zip,
+)
 from tests.formats.bundles import (
     FORMATS,
     SECRET,

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.estimate import Target, estimate_frequencies
-from app.engine.mechanisms import mechanism_called
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle import write_bundle
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.estimate import Target, estimate_frequencies
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.writing import write_bundle
 from tests.formats.bundles import case, code_blocks, perturbed
 from tests.formats.r_syntax import r_problems
 from tests.formats.test_bundle_readme import NAMES_OF_ESTIMATES, run_python, run_r

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import Cancelled
-from app.engine.progress import Callback, Silent
-from app.formats import bundle_reading
-from app.formats.bundle import write_bundle, write_bundle_zip
-from app.formats.bundle_reading import read_bundle
-from app.formats.contents import BundleError
-from app.formats.errors import FileError
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.formats.bundles import reading as bundle_reading
+from sfumato.formats.bundles.contents import BundleError
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.writing import write_bundle, write_bundle_zip
+from sfumato.formats.errors import FileError
 from tests.formats.bundles import FORMATS, case
 
 TELLTALE = "xanthic"

@@ -18,15 +18,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.estimate import estimate_frequencies
-from app.engine.mechanisms import all_mechanisms, mechanism_called
-from app.engine.mechanisms.base import Fact, Promise, PublishedFacts
-from app.engine.progress import Silent
-from app.engine.table import Attribute, Table
-from app.formats.bundle import BundleContents, write_bundle
-from app.formats.recipient_readme import readme_of
-from resources import resource_path
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.estimate import estimate_frequencies
+from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.mechanisms.base import Fact, Promise, PublishedFacts
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.formats.bundles.readme import readme_of
+from sfumato.formats.bundles.writing import BundleContents, write_bundle
+from sfumato.resources import resource_path
 from tests.formats.bundles import FORMATS, ILLNESSES, case, code_blocks, perturbed, plain_contents
 from tests.formats.r_syntax import r_problems
 from tests.noise import NOISE
@@ -187,7 +187,7 @@ def test_headings_of_a_guide_are_put_below_the_column_they_are_about(tmp_path, m
     guide = tmp_path / "guide.md"
     guide.write_text("# Top\n\n## Below\n\n```python\n# a comment\n```\n", encoding="utf-8")
     monkeypatch.setattr(
-        "app.formats.recipient_readme.resource_path",
+        "sfumato.formats.bundles.readme.resource_path",
         lambda *parts: guide if parts[-1] == "guide.md" else resource_path(*parts),
     )
     this = case().contents

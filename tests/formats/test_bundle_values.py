@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.bundle import write_bundle
-from app.formats.bundle_reading import read_bundle
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.writing import write_bundle
 from tests.formats.bundles import plain_contents
 
 

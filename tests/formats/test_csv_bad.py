@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import (
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import (
     BadHeader,
     CannotOpen,
     DamagedFile,
@@ -13,8 +13,8 @@ from app.formats.errors import (
     OpenQuote,
     RaggedRow,
 )
-from app.formats.options import RaggedRows, ReadOptions
-from app.formats.reading import detect_options, preview, read_file, read_table
+from sfumato.formats.options import RaggedRows, ReadOptions
+from sfumato.formats.reading import detect_options, preview, read_file, read_table
 from tests.formats.reading import frame_of, plain, read_text
 
 SECRET = "Quicksilver"
@@ -186,7 +186,7 @@ def test_a_very_long_field_is_read(tmp_path):
 
 
 def test_a_field_too_long_to_be_one_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1000, 2000))
+    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1000, 2000))
     error = expect_refusal(tmp_path, OpenQuote, f'a,b\n1,"{SECRET * 1000}"\n')
     assert "has a field longer than" in error.what
 

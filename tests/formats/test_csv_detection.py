@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.delimited.sniffing import sniff
-from app.formats.options import DateOrder
-from app.formats.reading import detect_options, preview
+from sfumato.formats.delimited.sniffing import sniff
+from sfumato.formats.options import DateOrder
+from sfumato.formats.reading import detect_options, preview
 from tests.formats.reading import plain, read
 
 

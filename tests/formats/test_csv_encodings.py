@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.delimited.encodings import Utf8Stream, detect_encoding
-from app.formats.errors import WrongEncoding
-from app.formats.options import ENCODINGS
+from sfumato.formats.delimited.encodings import Utf8Stream, detect_encoding
+from sfumato.formats.errors import WrongEncoding
+from sfumato.formats.options import ENCODINGS
 from tests.formats.reading import frame_of, plain, read, read_text
 
 TEXT = "name,town\nZoé,Zürich\nŁukasz,Łódź\n€uro,Ærø\n"

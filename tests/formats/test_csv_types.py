@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import BadOptions, BadValue
-from app.formats.options import BadValues, ColumnType, DateOrder
-from app.formats.reading import read_file
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import BadOptions, BadValue
+from sfumato.formats.options import BadValues, ColumnType, DateOrder
+from sfumato.formats.reading import read_file
 from tests.formats.reading import frame_of, plain, read_text
 
 INTEGER, NUMBER = ColumnType.INTEGER, ColumnType.NUMBER
@@ -21,7 +21,7 @@ FAR = 20_000
 def blocks(request, monkeypatch):
     """Read in blocks so small that a column is seen bit by bit, and in those as usual."""
     sizes = (request.param, 32 << 20)
-    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", sizes)
+    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", sizes)
 
 
 def column(folder, values, **options):
@@ -207,7 +207,7 @@ def test_missing_values_that_come_late_are_missing(tmp_path):
 
 
 def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
+    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
     values = [f"p{i}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "str"
@@ -215,7 +215,7 @@ def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
 
 
 def test_many_categories_keep_their_texts(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
+    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
     values = [f"c{i % 40_000}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "category"

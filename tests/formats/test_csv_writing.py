@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.formats.errors import UnsupportedColumn
-from app.formats.options import ColumnType
+from sfumato.formats.errors import UnsupportedColumn
+from sfumato.formats.options import ColumnType
 from tests.formats.reading import plain, read, write
 
 

@@ -6,11 +6,11 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from app.engine.errors import Cancelled
-from app.engine.progress import Silent
-from app.formats.errors import BadHeader, BadOptions, BadValue, EmptyFile
-from app.formats.options import BadValues, ColumnType
-from app.formats.reading import preview, read_file, sheets_of
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import BadHeader, BadOptions, BadValue, EmptyFile
+from sfumato.formats.options import BadValues, ColumnType
+from sfumato.formats.reading import preview, read_file, sheets_of
 from tests.formats.reading import Watch, options_for, plain, read, reports_of
 
 

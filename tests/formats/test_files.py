@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.errors import Cancelled
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.errors import CannotOpen, CannotWrite, DiskFull
-from app.formats.files import remove_abandoned, write_whole, written_whole
-from app.formats.reading import detect_options, digest_of, read_table
-from app.formats.writing import writable_formats, write_table
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import CannotOpen, CannotWrite, DiskFull
+from sfumato.formats.files import remove_abandoned, write_whole, written_whole
+from sfumato.formats.reading import detect_options, digest_of, read_table
+from sfumato.formats.writing import writable_formats, write_table
 from tests.formats.reading import Watch, reports_of, write
 
 ROWS = 200_000
@@ -147,7 +147,7 @@ def test_a_disk_that_fills_up_while_writing_is_told(tmp_path, table, name, monke
         unfinished.symlink_to("/dev/full")
         return os.open(unfinished, os.O_RDWR)
 
-    monkeypatch.setattr("app.formats.files.new_private", on_a_full_disk)
+    monkeypatch.setattr("sfumato.formats.files.new_private", on_a_full_disk)
     with pytest.raises(CannotWrite, match="disk is full"):
         write_table(table, tmp_path / f"table.{name}", name, Silent())
     assert list(tmp_path.iterdir()) == []

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle import write_bundle, write_bundle_zip
-from app.formats.bundle_reading import read_bundle
-from app.formats.contents import BundleContents
-from app.formats.formulas import ESCAPED, escaped, undone_if_escaped, unescaped, with_escapes
-from app.formats.packages import package_at
-from app.formats.reading import detect_options, preview, read_table
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import BundleContents
+from sfumato.formats.bundles.packages import package_at
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.writing import write_bundle, write_bundle_zip
+from sfumato.formats.formulas import ESCAPED, escaped, undone_if_escaped, unescaped, with_escapes
+from sfumato.formats.reading import detect_options, preview, read_table
 from tests.formats.bundles import FORMATS, case, code_blocks, perturbed
 
 RUN = ("=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1+1", "＋1", "－1", "＠x")

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.gaussian_utility import (
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.gaussian.utility import (
     estimate_covariance,
     estimate_means,
     estimate_quantiles,
     estimate_regression,
 )
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.bundle import write_bundle
-from app.formats.contents import Perturbation
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import Perturbation
+from sfumato.formats.bundles.writing import write_bundle
 from tests.engine.numbers import GAUSSIAN, attributes_of, people, released, stated_settings
 from tests.formats.bundles import FORMATS, case, code_blocks
 from tests.formats.r_syntax import r_problems

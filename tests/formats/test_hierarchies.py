@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import ColumnSpec
-from app.engine.errors import HierarchyError
-from app.engine.hierarchy import (
+from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.generalization.hierarchies import (
     Intervals,
     ProblemKind,
     Rename,
@@ -18,8 +18,8 @@ from app.engine.hierarchy import (
     ground_values,
     hierarchy_of,
 )
-from app.formats.errors import CannotOpen, CannotWrite, DamagedFile, EmptyFile
-from app.formats.hierarchies import (
+from sfumato.formats.errors import CannotOpen, CannotWrite, DamagedFile, EmptyFile
+from sfumato.formats.hierarchies import (
     hierarchy_text,
     parse_hierarchy,
     read_hierarchy,

@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.bundle import write_bundle
-from app.formats.bundle_reading import read_bundle
-from app.formats.errors import DamagedFile, FileError
-from app.formats.packages import package_at, table_file
-from app.formats.reading import detect_options, read_file
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.bundles.packages import package_at, table_file
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.writing import write_bundle
+from sfumato.formats.errors import DamagedFile, FileError
+from sfumato.formats.reading import detect_options, read_file
 from tests.formats.bundles import case
 from tests.formats.hostile_zips import DAMAGED, packed
 from tests.formats.test_packages import describe, resource, write

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.errors import Cancelled
-from app.formats.reading import detect_options, preview, read_table
+from sfumato.engine.core.errors import Cancelled
+from sfumato.formats.reading import detect_options, preview, read_table
 from tests.benchmarks.reading import make_file
 from tests.formats.reading import Watch
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.errors import BadOptions
-from app.formats.options import (
+from sfumato.formats.errors import BadOptions
+from sfumato.formats.options import (
     ENCODINGS,
     BadValues,
     ColumnType,

@@ -7,11 +7,11 @@ import zipfile
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import CannotOpen, DamagedFile
-from app.formats.options import ColumnType
-from app.formats.packages import is_package, package_at, table_file
-from app.formats.reading import read_table
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.bundles.packages import is_package, package_at, table_file
+from sfumato.formats.errors import CannotOpen, DamagedFile
+from sfumato.formats.options import ColumnType
+from sfumato.formats.reading import read_table
 
 SCHEMA = {
     "fields": [

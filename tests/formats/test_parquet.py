@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats import limits
-from app.formats.errors import (
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats import limits
+from sfumato.formats.errors import (
     BadHeader,
     BadOptions,
     BadValue,
@@ -21,8 +21,8 @@ from app.formats.errors import (
     UnsupportedColumn,
     WrongEncoding,
 )
-from app.formats.options import BadValues, ColumnType
-from app.formats.reading import read_file
+from sfumato.formats.options import BadValues, ColumnType
+from sfumato.formats.reading import read_file
 from tests.formats.reading import plain, read, write
 
 

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.estimate import estimate_frequencies
-from app.engine.mechanisms.reconstruction import MECHANISM
-from app.engine.progress import Silent
-from app.engine.reconstruction_privacy import mle
-from app.engine.reconstruction_settings import default_limits
-from app.engine.retention_matrix import uniform_matrix
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.released import material_of
-from app.project.store import ProjectFile
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.estimate import estimate_frequencies
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
+from sfumato.engine.mechanisms.reconstruction.privacy import mle
+from sfumato.engine.mechanisms.reconstruction.settings import default_limits
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import material_of
 from tests.formats.bundles import code_blocks
 from tests.formats.r_syntax import r_problems
 from tests.formats.test_bundle_readme import run_python, run_r

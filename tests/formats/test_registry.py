@@ -7,14 +7,14 @@ import zipfile
 import pandas as pd
 import pytest
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.base import TableFormat
-from app.formats.errors import DamagedFile, UnknownFormat
-from app.formats.options import ReadOptions
-from app.formats.reading import detect_options, read_table, readable_extensions, sheets_of
-from app.formats.tables import all_formats, format_called, format_of
-from app.formats.writing import names_in_file, writable_formats, write_table
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.base import TableFormat
+from sfumato.formats.errors import DamagedFile, UnknownFormat
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import detect_options, read_table, readable_extensions, sheets_of
+from sfumato.formats.tables import all_formats, format_called, format_of
+from sfumato.formats.writing import names_in_file, writable_formats, write_table
 from tests.formats.reading import read, write
 
 FRAME = pd.DataFrame({"id": range(1, 8), "ward": list("ABCABCA")})

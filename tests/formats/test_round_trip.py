@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.options import ColumnType, ReadOptions
-from app.formats.reading import detect_options, read_file
-from app.formats.writing import write_table
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.reading import detect_options, read_file
+from sfumato.formats.writing import write_table
 from tests.formats.reading import plain
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

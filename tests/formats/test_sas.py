@@ -3,8 +3,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.formats.errors import DamagedFile, EmptyFile
-from app.formats.reading import detect_options, preview
+from sfumato.formats.errors import DamagedFile, EmptyFile
+from sfumato.formats.reading import detect_options, preview
 from tests.formats.reading import plain, read
 from tests.formats.sas_files import SasColumn, write_catalog, write_sas
 
@@ -91,5 +91,5 @@ def test_a_file_cut_short_is_refused(tmp_path):
 
 def test_a_file_is_read_in_pieces_as_in_one(tmp_path, monkeypatch):
     path = sas(tmp_path, SasColumn("i", list(range(3000))))
-    monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 700)
+    monkeypatch.setattr("sfumato.formats.statistical.reading._FEWEST", 700)
     assert plain(read(path).table.frame["i"]) == list(range(3000))

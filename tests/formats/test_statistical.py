@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import Cancelled
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.errors import BeyondFormat, DamagedFile
-from app.formats.options import ColumnType, ReadOptions
-from app.formats.reading import preview
-from app.formats.statistical.process import LibraryProcess
-from app.formats.tables.spss import FORMAT as SPSS
-from app.formats.tables.stata import FORMAT as STATA
-from app.formats.writing import write_table
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import BeyondFormat, DamagedFile
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.reading import preview
+from sfumato.formats.statistical.process import LibraryProcess
+from sfumato.formats.tables.spss import FORMAT as SPSS
+from sfumato.formats.tables.stata import FORMAT as STATA
+from sfumato.formats.writing import write_table
 from tests.formats.reading import Watch, plain, read, write
 
 BOTH = pytest.mark.parametrize("ending", ["sav", "dta"])
@@ -329,7 +329,7 @@ def test_an_spss_file_with_labels_of_a_variable_that_is_not_there_is_refused(tmp
 
 def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch):
     path = with_labels_of_no_variable(tmp_path)
-    monkeypatch.setattr("app.formats.tables.spss.is_sound", lambda _: True)
+    monkeypatch.setattr("sfumato.formats.tables.spss.is_sound", lambda _: True)
     with pytest.raises(DamagedFile, match="library that reads SPSS files crashed"):
         read(path)
 
@@ -374,13 +374,13 @@ def test_a_file_is_read_in_pieces_as_in_one(tmp_path, ending, monkeypatch):
     frame = pd.DataFrame({"i": np.arange(rows), "t": [f"t{i % 7}" for i in range(rows)]})
     path = write(frame, tmp_path / f"t.{ending}")
     whole = read(path).table.frame
-    monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 70)
+    monkeypatch.setattr("sfumato.formats.statistical.reading._FEWEST", 70)
     pd.testing.assert_frame_equal(read(path).table.frame, whole)
     assert plain(whole["i"]) == list(range(rows))
 
 
 def test_a_file_that_does_not_say_how_many_rows_it_has_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.formats.statistical.reading._FEWEST", 40)
+    monkeypatch.setattr("sfumato.formats.statistical.reading._FEWEST", 40)
     path = tmp_path / "t.sav"
     for rows in (100, 120):
         pyreadstat.write_sav(pd.DataFrame({"x": np.arange(float(rows))}), path)

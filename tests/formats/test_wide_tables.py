@@ -8,11 +8,11 @@ import time
 import pandas as pd
 import pytest
 
-from app.engine.profile import propose_columns
-from app.engine.progress import Silent
-from app.formats.columns import stacks
-from app.formats.options import DateOrder, ReadOptions
-from app.formats.reading import detect_options, read_file, read_table
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.profile import propose_columns
+from sfumato.formats.columns import stacks
+from sfumato.formats.options import DateOrder, ReadOptions
+from sfumato.formats.reading import detect_options, read_file, read_table
 
 _CELLS = {
     "whole": ("1", "-20", "+3", " 7 ", "", "999999999999999"),

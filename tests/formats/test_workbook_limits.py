@@ -6,11 +6,11 @@ import tracemalloc
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import DamagedFile, EmptyFile, FileError, TooLarge
-from app.formats.options import ReadOptions
-from app.formats.reading import detect_options, preview, read_file, sheets_of
-from app.formats.workbook import package, reading
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import DamagedFile, EmptyFile, FileError, TooLarge
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
+from sfumato.formats.workbook import package, reading
 from tests.formats.hostile_zips import DAMAGED
 from tests.formats.reading import plain
 from tests.formats.workbooks import HEADER, parts, save, save_repeating, sheet

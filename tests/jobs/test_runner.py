@@ -9,9 +9,9 @@ import weakref
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from app.engine.errors import SfumatoError
-from app.jobs.job import Ending
-from app.jobs.runner import JobRunner
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.jobs.job import Ending
+from sfumato.jobs.runner import JobRunner
 
 
 class Log:
@@ -314,7 +314,9 @@ def test_shutdown_closes_results_that_were_on_their_way(qtbot):
 def test_ended_jobs_leave_nothing_behind(qtbot, runner):
     def alive():
         gc.collect()
-        return sum(str(type(each).__module__).startswith("app.jobs") for each in gc.get_objects())
+        return sum(
+            str(type(each).__module__).startswith("sfumato.jobs") for each in gc.get_objects()
+        )
 
     before = None
     for _ in range(3):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.plots.bayes_by_copies import BayesData
-from app.plots.error_by_copies import CopiesData
-from app.plots.error_histogram import ErrorsData
-from app.plots.number_distribution import DistributionData
-from app.plots.number_ellipse import Belief, RecordData
-from app.plots.number_estimates import Estimate, EstimatesData, Figure
-from app.plots.number_scatter import ScatterData
+from sfumato.plots.bayes_by_copies import BayesData
+from sfumato.plots.error_by_copies import CopiesData
+from sfumato.plots.error_histogram import ErrorsData
+from sfumato.plots.number_distribution import DistributionData
+from sfumato.plots.number_ellipse import Belief, RecordData
+from sfumato.plots.number_estimates import Estimate, EstimatesData, Figure
+from sfumato.plots.number_scatter import ScatterData
 
 COVARIANCE = np.array([[180.0, 80000.0], [80000.0, 4e8]])
 TRUE = np.array([45.0, 61000.0])

@@ -13,16 +13,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from app.plots import figure as figures
-from app.plots.collusion_bars import build_collusion_bars
-from app.plots.figure import percent, shorten
-from app.plots.fonts import FALLBACK, register_fonts
-from app.plots.matrix_heatmap import build_matrix_heatmap
-from app.plots.posterior_bars import build_posterior_bars
-from app.plots.style import contrast, dark_style, light_style, luminance
-from app.plots.trust_ladder import build_trust_ladder
-from app.plots.utility_frequencies import build_utility_frequencies
-from resources import resource_path
+from sfumato.plots import figure as figures
+from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.plots.figure import percent, shorten
+from sfumato.plots.fonts import FALLBACK, register_fonts
+from sfumato.plots.matrix_heatmap import build_matrix_heatmap
+from sfumato.plots.posterior_bars import build_posterior_bars
+from sfumato.plots.style import contrast, dark_style, light_style, luminance
+from sfumato.plots.trust_ladder import build_trust_ladder
+from sfumato.plots.utility_frequencies import build_utility_frequencies
+from sfumato.resources import resource_path
 from tests.plots import data
 
 BUILDERS = {
@@ -118,9 +118,9 @@ def test_dollar_signs_in_values_are_no_formulas():
 
 def test_no_plot_touches_pyplot():
     code = (
-        "import sys, importlib, pkgutil, app.plots as plots\n"
+        "import sys, importlib, pkgutil, sfumato.plots as plots\n"
         "for found in pkgutil.iter_modules(plots.__path__):\n"
-        "    importlib.import_module(f'app.plots.{found.name}')\n"
+        "    importlib.import_module(f'sfumato.plots.{found.name}')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "assert not any(name.startswith('PySide6') for name in sys.modules)\n"
     )

@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from app.engine.audit.group_view import GroupView
-from app.plots.fonts import register_fonts
-from app.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
-from app.plots.group_sizes import SizesData, build_group_sizes
-from app.plots.query_error_curves import (
+from sfumato.engine.disclosure.group_view import GroupView
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
+from sfumato.plots.group_sizes import SizesData, build_group_sizes
+from sfumato.plots.query_error_curves import (
     ErrorCurveData,
     ErrorPoint,
     build_query_error_curves,
 )
-from app.plots.query_errors import ErrorRow, ErrorsData, build_query_errors
-from app.plots.query_estimates import EstimateRow, EstimatesData, build_query_estimates
-from app.plots.ratio_tails import RatioData, RatioRow, build_ratio_tails
-from app.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
-from app.plots.risk_curves import RiskCurveData, RiskPoint, build_risk_curves
-from app.plots.style import dark_style, light_style
-from resources import resource_path
+from sfumato.plots.query_errors import ErrorRow, ErrorsData, build_query_errors
+from sfumato.plots.query_estimates import EstimateRow, EstimatesData, build_query_estimates
+from sfumato.plots.ratio_tails import RatioData, RatioRow, build_ratio_tails
+from sfumato.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
+from sfumato.plots.risk_curves import RiskCurveData, RiskPoint, build_risk_curves
+from sfumato.plots.style import dark_style, light_style
+from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))
 STYLES = {"light": light_style(FAMILY), "dark": dark_style(FAMILY)}

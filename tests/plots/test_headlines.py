@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from app.plots import collusion_bars, matrix_heatmap, posterior_bars, trust_ladder
-from app.plots import utility_frequencies as utility
-from app.plots.fonts import register_fonts
-from app.plots.style import light_style
-from app.plots.trust_ladder import LadderData, Rung, height_of, spread
-from resources import resource_path
+from sfumato.plots import collusion_bars, matrix_heatmap, posterior_bars, trust_ladder
+from sfumato.plots import utility_frequencies as utility
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.style import light_style
+from sfumato.plots.trust_ladder import LadderData, Rung, height_of, spread
+from sfumato.resources import resource_path
 from tests.plots import data
 
 STYLE = light_style(register_fonts(resource_path("fonts")))

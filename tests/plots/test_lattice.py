@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from app.plots.lattice import LatticeData, build_lattice, lattice_places
-from app.plots.style import light_style
+from sfumato.plots.lattice import LatticeData, build_lattice, lattice_places
+from sfumato.plots.style import light_style
 
 
 def nodes_of(*top):

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from app.engine.finegrain import BreachMode, gammas_by_tolerance, solve
-from app.engine.progress import Silent
-from app.engine.utility_curve import uniform_retention, utility_curve
-from app.plots.fonts import register_fonts
-from app.plots.matrix_pair import PairData, build_matrix_pair
-from app.plots.retention_by_value import RetentionData, build_retention_by_value
-from app.plots.style import dark_style, light_style
-from app.plots.utility_curve import CurveData, build_utility_curve
-from resources import resource_path
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.per_value.solver import BreachMode, gammas_by_tolerance, solve
+from sfumato.engine.mechanisms.per_value.utility_curve import uniform_retention, utility_curve
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.matrix_pair import PairData, build_matrix_pair
+from sfumato.plots.retention_by_value import RetentionData, build_retention_by_value
+from sfumato.plots.style import dark_style, light_style
+from sfumato.plots.utility_curve import CurveData, build_utility_curve
+from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))
 STYLES = {"light": light_style(FAMILY), "dark": dark_style(FAMILY)}

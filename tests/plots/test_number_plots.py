@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
-from app.plots import (
+from sfumato.plots import (
     bayes_by_copies,
     error_by_copies,
     error_histogram,
@@ -19,10 +19,10 @@ from app.plots import (
     number_intervals,
     number_scatter,
 )
-from app.plots.fonts import register_fonts
-from app.plots.numbers import amount
-from app.plots.style import dark_style, light_style
-from resources import resource_path
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.numbers import amount
+from sfumato.plots.style import dark_style, light_style
+from sfumato.resources import resource_path
 from tests.plots import number_data as data
 
 BUILDERS = {

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from app.engine.audit.added_recipient import added_recipient
-from app.engine.audit.coalition_risk import coalition_risk
-from app.engine.audit.risk_growth import risk_growth
-from app.engine.progress import Silent
-from app.engine.retention_matrix import uniform_matrix
-from app.plots.added_recipient import AddedData, build_added_recipient
-from app.plots.experiment import build_experiment
-from app.plots.fonts import register_fonts
-from app.plots.lines import probability, whole_ticks
-from app.plots.realized_distribution import RealizedData, build_realized_distribution
-from app.plots.risk_distribution import RiskData, build_risk_distribution
-from app.plots.risk_growth import GrowthData, build_risk_growth
-from app.plots.style import dark_style, light_style
-from app.project.experiments import EVEN, Figure, Prior, Sizes, findings, run_experiment
-from resources import resource_path
+from sfumato.analysis.experiments import EVEN, Figure, Prior, Sizes, findings, run_experiment
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.added_recipient import added_recipient
+from sfumato.engine.disclosure.coalition_risk import coalition_risk
+from sfumato.engine.disclosure.risk_growth import risk_growth
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.plots.added_recipient import AddedData, build_added_recipient
+from sfumato.plots.experiment import build_experiment
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.lines import probability, whole_ticks
+from sfumato.plots.realized_distribution import RealizedData, build_realized_distribution
+from sfumato.plots.risk_distribution import RiskData, build_risk_distribution
+from sfumato.plots.risk_growth import GrowthData, build_risk_growth
+from sfumato.plots.style import dark_style, light_style
+from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))
 STYLES = {"light": light_style(FAMILY), "dark": dark_style(FAMILY)}

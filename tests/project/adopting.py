@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table, encode_column
-from app.formats.reading import detect_options
-from app.project.adopted_files import BY_KEY, AdoptedFile, Match, adopted_files
-from app.project.adoption_examination import Claim, Examination, adopt, examine
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.store import ProjectFile
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.formats.reading import detect_options
+from sfumato.project.adoption.examination import Claim, Examination, adopt, examine
+from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match, adopted_files
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
 from tests.row_order import in_table_order
 
 ILLNESSES = ("asthma", "cold", "flu", "gout", "measles")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from hypothesis import strategies as st
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.secret import ScryptCost
-from app.project.store import ProjectFile
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.secret import ScryptCost
 
 CHEAP = ScryptCost(2**4)
 PASSPHRASE = "correct horse"

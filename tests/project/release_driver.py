@@ -13,11 +13,11 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from app.engine.progress import Silent
-from app.project import store
-from app.project.recovery import recover
-from app.project.release import make_release
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.project import project_file as store
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.recovery import recover
+from sfumato.project.release.release import make_release
 from tests.project.making import PASSPHRASE, new_project, noon, table
 
 KILLED = 77

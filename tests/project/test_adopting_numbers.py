@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.mechanisms import mechanism_called
-from app.engine.progress import Silent
-from app.engine.table import Table, encode_column
-from app.formats.reading import detect_options
-from app.project.adopted_files import adopted_files
-from app.project.adoption_examination import Claim, adopt, examine
-from app.project.errors import AdoptionError
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.verify import verify_bundle
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.formats.reading import detect_options
+from sfumato.project.adoption.examination import Claim, adopt, examine
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.errors import AdoptionError
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.verify import verify_bundle
 from tests.noise import NOISE
 from tests.project.making import new_project
 

@@ -8,24 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.adoption_checks import check_ladder, check_uniform
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.retention_matrix import uniform_matrix
-from app.engine.table import Table
-from app.formats.options import RaggedRows
-from app.formats.reading import detect_options
-from app.project.adoption_examination import adopt
-from app.project.errors import AdoptionError
-from app.project.guarantee import guarantee_of
-from app.project.held import held_adopted
-from app.project.model import Recipient
-from app.project.realized import weigh_held
-from app.project.regenerate import Regenerator
-from app.project.release import make_release
-from app.project.released import attributes_of
-from app.project.serialise import document_from_json, document_to_json
-from app.project.verify import verify_bundle
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.analysis.realized import weigh_held
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.mechanisms.adoption_checks import check_ladder, check_uniform
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.formats.options import RaggedRows
+from sfumato.formats.reading import detect_options
+from sfumato.project.adoption.examination import adopt
+from sfumato.project.document.model import Recipient
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import AdoptionError
+from sfumato.project.release.holdings import held_adopted
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.verification.verify import verify_bundle
 from tests.project import adopting as made
 from tests.project.adopting import codes, files, released
 from tests.project.making import new_project

@@ -8,20 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.errors import LadderError, PolicyError
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.adopted_holders import holders_of
-from app.project.adoption import check_not_released, with_new_place, without_file
-from app.project.errors import AdoptionError
-from app.project.guarantee import guarantee_of
-from app.project.leak import trace_file
-from app.project.ledger import EntryKind
-from app.project.release import make_release
-from app.project.released import attributes_of
-from app.project.rules import apply_rules, rules_of
-from app.project.verify import verify_bundle
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import LadderError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.adoption.adopt import check_not_released, with_new_place, without_file
+from sfumato.project.adoption.holders import holders_of
+from sfumato.project.errors import AdoptionError
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.leak import trace_file
+from sfumato.project.verification.verify import verify_bundle
 from tests.project import adopting as made
 from tests.project.adopting import entry, files, released
 from tests.project.making import new_project, reopened

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.adoption_checks import check_ladder, check_uniform
-from app.engine.errors import LevelError
-from app.project.adoption import without_file
-from app.project.adoption_examination import adopt
-from app.project.errors import AdoptionError
-from app.project.guarantee import guarantee_of
-from app.project.model import PolicyEntry, Recipient
-from app.project.plan import ladder_of
-from app.project.released import attributes_of
-from app.project.serialise import document_from_json, document_to_json
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.mechanisms.adoption_checks import check_ladder, check_uniform
+from sfumato.project.adoption.adopt import without_file
+from sfumato.project.adoption.examination import adopt
+from sfumato.project.document.entry_plan import ladder_of
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import AdoptionError
+from sfumato.project.release.release_columns import attributes_of
 from tests.project import adopting as made
 from tests.project.adopting import codes, entry, files, released
 from tests.project.making import new_project

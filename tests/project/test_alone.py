@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.alone import (
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.generalization import Generalization
+from sfumato.project.document.model import Document
+from sfumato.project.release.uniqueness import (
     alone_from,
     alone_in_publication,
     alone_in_release,
@@ -19,8 +21,6 @@ from app.project.alone import (
     release_sentence,
     told_alone,
 )
-from app.project.generalization import Generalization
-from app.project.model import Document
 
 FRAME = pd.DataFrame(
     {

@@ -6,16 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.audit.group_risk import RiskLimits, group_risk
-from app.engine.columns import Binning, ColumnSpec, Kind, Role
-from app.engine.errors import EstimationError, PolicyError
-from app.engine.hierarchy import Intervals, Taxonomy
-from app.engine.mechanisms import mechanism_called
-from app.engine.micro_groups import value_counts
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Table
-from app.project.attacker import (
+from sfumato.analysis.query_desk import answer_pool, open_desk
+from sfumato.analysis.remedies import examined_remedies, possible_changes
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import EstimationError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.group_risk import RiskLimits, group_risk
+from sfumato.engine.generalization.hierarchies import Intervals, Taxonomy
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.micro_groups import value_counts
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.attacker import (
     attacked,
     exposure,
     joined_draws,
@@ -23,10 +26,7 @@ from app.project.attacker import (
     released_values,
     usual_knowledge,
 )
-from app.project.model import Document, PolicyEntry, Recipient
-from app.project.query_desk import answer_pool, open_desk
-from app.project.released import material_of, released_columns
-from app.project.remedies import examined_remedies, possible_changes
+from sfumato.project.release.release_columns import material_of, released_columns
 
 KEYS = KeyRing(bytes(range(32)))
 

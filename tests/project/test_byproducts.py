@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.columns import Binning, Domain
-from app.engine.errors import LadderError
-from app.engine.progress import Silent
-from app.project.byproducts import columns_from_rows
-from app.project.guarantee import guarantee_of
-from app.project.model import PolicyEntry, Recipient
-from app.project.release import make_release
-from app.project.released import attributes_of
-from app.report.drawing import draw
-from app.report.html import to_html
-from app.report.material import ReportOptions, collect
-from app.report.sections import compose
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import Binning, Domain
+from sfumato.engine.core.errors import LadderError
+from sfumato.engine.core.progress import Silent
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.project.release.byproducts import columns_from_rows
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.report.drawing import draw
+from sfumato.report.html import to_html
+from sfumato.report.material import ReportOptions, collect
+from sfumato.report.sections import compose
 from tests.project.making import document, new_project, noon, table
 
 EXACT = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.2, 0.2, 0.3]}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import Domain
-from app.project.compare import all_within, codes_in, decoded, differing_rows
+from sfumato.engine.core.columns import Domain
+from sfumato.project.release.compare import all_within, codes_in, decoded, differing_rows
 
 SAME = {
     "text and categories": (["a", None, "b"], pd.Categorical(["a", None, "b"])),

@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.progress import Silent
-from app.formats.reading import detect_options
-from app.project.errors import SourceChanged, TargetExists
-from app.project.guarantee import guarantee_of
-from app.project.model import PolicyEntry
-from app.project.records import ReleaseState
-from app.project.release import make_release
-from app.project.release_plan import bundle_name, plan_of
-from app.project.released import attributes_of
-from app.project.source import accept_edition, read_source
-from app.report.material import ReportOptions, collect
-from app.report.sections import compose
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.model import PolicyEntry
+from sfumato.project.errors import SourceChanged, TargetExists
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.release_plan import bundle_name, plan_of
+from sfumato.project.source import accept_edition, read_source
+from sfumato.report.material import ReportOptions, collect
+from sfumato.report.sections import compose
 from tests.project import numbers
 from tests.project.making import ILLNESSES, document, new_project, noon
 

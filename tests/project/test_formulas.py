@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.leak import read_leak, trace_file
-from app.project.release import make_release
-from app.project.verify import verify_bundle
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import document, new_project
 
 RESULTS = ("-", "+", "=?", "clear")

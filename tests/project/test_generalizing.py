@@ -7,21 +7,21 @@ from hashlib import sha256
 
 import pytest
 
-from app.engine.diversity.publication import Suppressed
-from app.engine.errors import DiversityError, PolicyError
-from app.engine.hierarchy import propose_hierarchy
-from app.engine.progress import Silent
-from app.formats.reading import detect_options
-from app.project.errors import SourceChanged, SourceMissing
-from app.project.generalization import CriterionChoice, Generalization, OtherTableFile
-from app.project.generalizing import (
+from sfumato.engine.core.errors import DiversityError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.generalization.publication import Suppressed
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.generalization import CriterionChoice, Generalization, OtherTableFile
+from sfumato.project.document.model import Document
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
     proposed,
     published_table,
     search_table,
 )
-from app.project.model import Document
-from app.project.serialise import document_from_json, document_to_json
 from tests.project.verifying import a_document, a_table
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import mechanism_called
-from app.engine.table import Attribute, encode_column
-from app.project.guarantee import guarantee_of
-from app.project.model import Document, PolicyEntry, Recipient
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Attribute, encode_column
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from tests.noise import NOISE
 from tests.project import numbers
 

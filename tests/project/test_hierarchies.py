@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.hierarchy import Dates, Intervals, Rename, Suppression, Taxonomy
-from app.engine.table import Table
-from app.project.errors import DamagedProject, RulesError
-from app.project.model import Document
-from app.project.rules import apply_rules, rules_of
-from app.project.serialise import document_from_json, document_to_json
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.generalization.hierarchies import (
+    Dates,
+    Intervals,
+    Rename,
+    Suppression,
+    Taxonomy,
+)
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import DamagedProject, RulesError
+from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.hierarchy.recipes import RECIPES
 
 RULES = """\

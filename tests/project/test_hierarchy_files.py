@@ -7,13 +7,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.errors import HierarchyError
-from app.engine.hierarchy import Suppression
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.hierarchy_files import column_for, files_in, read_files, read_for, with_hierarchies
-from app.project.model import Document
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.publication.hierarchy_files import (
+    column_for,
+    files_in,
+    read_files,
+    read_for,
+    with_hierarchies,
+)
 
 NAMES = ("age", "status", "marital-status", "Zip code")
 

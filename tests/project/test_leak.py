@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.errors import NotTraceable
-from app.project.leak import LeakReport, read_leak, trace_file
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.errors import NotTraceable
+from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
 from tests.project.verifying import SECRETS, a_document, a_table, new_project, release
 from tests.row_order import order_of
 

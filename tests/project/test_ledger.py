@@ -5,11 +5,11 @@ import sqlite3
 
 import pytest
 
-from app.project.database import connect_for_writing
-from app.project.errors import LedgerTampered, NotSealed, Part, ProjectError
-from app.project.ledger import FIRST_LINK, EntryKind, Ledger
-from app.project.secret import ProjectSecret
-from app.project.store import ProjectFile
+from sfumato.project.errors import LedgerTampered, NotSealed, Part, ProjectError
+from sfumato.project.ledger.ledger import FIRST_LINK, EntryKind, Ledger
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.database import connect_for_writing
+from sfumato.project.store.secret import ProjectSecret
 from tests.project.making import PASSPHRASE, new_project, noon, reopened
 
 

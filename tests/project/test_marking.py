@@ -9,19 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import LevelError
-from app.engine.estimate import Target, estimate_frequencies
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.retention_matrix import uniform_matrix
-from app.project.errors import NotTraceable
-from app.project.leak import read_leak, trace_file
-from app.project.marking import extra_records, tracing_price, with_marks, with_spacing
-from app.project.model import Document, Recipient
-from app.project.plan import plan_release
-from app.project.released import attributes_of
-from app.project.rules import apply_rules, rules_of
-from app.project.serialise import document_from_json, document_to_json
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.estimate import Target, estimate_frequencies
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import NotTraceable
+from sfumato.project.release.fingerprinting import (
+    extra_records,
+    tracing_price,
+    with_marks,
+    with_spacing,
+)
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.verifying import a_document, a_table, levels, new_project, release
 
 KEYS = KeyRing(b"7" * 32)

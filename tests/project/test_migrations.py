@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.project import migrations
-from app.project.errors import NewerProject, NotSealed, Part
-from app.project.ledger import EntryKind
-from app.project.store import ProjectFile
+from sfumato.project.errors import NewerProject, NotSealed, Part
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store import migrations
 from tests.project.making import PASSPHRASE, document, new_project, noon
 
 FIRST_VERSION = Path(__file__).parent / "data" / "version-1.sfumato"

@@ -19,18 +19,18 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import all_mechanisms, mechanism_called
-from app.engine.progress import Silent
-from app.engine.table import Table, encode_column
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.released import attributes_of
-from app.project.store import ProjectFile
-from app.report.drawing import draw
-from app.report.html import to_html
-from app.report.material import Audience, ReportOptions, collect
-from app.report.sections import compose
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.report.drawing import draw
+from sfumato.report.html import to_html
+from sfumato.report.material import Audience, ReportOptions, collect
+from sfumato.report.sections import compose
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon
 

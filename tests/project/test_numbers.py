@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Kind, MissingRule, Role
-from app.engine.errors import DomainError, LadderError, PolicyError, SfumatoError
-from app.engine.mechanisms import mechanism_called
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Table, encode_column
-from app.formats.bundle_reading import read_bundle
-from app.project.guarantee import guarantee_of, in_table
-from app.project.model import Document, PolicyEntry
-from app.project.released import attributes_of, released_columns
-from app.project.rules import apply_rules, rules_of
-from app.project.serialise import document_from_json, document_to_json
+from sfumato.analysis.guarantee import guarantee_of, in_table
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, MissingRule, Role
+from sfumato.engine.core.errors import DomainError, LadderError, PolicyError, SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.release.release_columns import attributes_of, released_columns
+from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.noise import NOISE
 from tests.project.numbers import (
     KEY,

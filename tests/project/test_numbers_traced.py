@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.errors import SfumatoError
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import encode_column
-from app.formats.reading import detect_options
-from app.project.adoption_examination import Claim, adopt, examine
-from app.project.leak import read_leak, trace_file
-from app.project.marking import tracing_price, with_spacing
-from app.project.model import Document, Recipient
-from app.project.plan import plan_release
-from app.project.record_path import record_path
-from app.project.released import attributes_of, released_columns
+from sfumato.analysis.record_path import record_path
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import encode_column
+from sfumato.formats.reading import detect_options
+from sfumato.project.adoption.examination import Claim, adopt, examine
+from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.fingerprinting import tracing_price, with_spacing
+from sfumato.project.release.release_columns import attributes_of, released_columns
+from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.numbers import KEY, LEVELS, a_document, a_table, new_project, release
 
 KEYS = KeyRing(b"7" * 32)

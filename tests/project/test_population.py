@@ -7,20 +7,26 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
-from app.engine.diversity.publication import equivalence_classes
-from app.engine.diversity.risk import Basis
-from app.engine.errors import DiversityError
-from app.engine.hierarchy import Intervals, Suppression
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.errors import SourceChanged, SourceMissing
-from app.project.generalization import CriterionChoice, Generalization
-from app.project.generalizing import prepare
-from app.project.model import Document
-from app.project.population import basis_text, open_population, read_population, risks_of, told
-from app.project.rules import apply_rules, rules_of
-from app.project.serialise import document_from_json, document_to_json
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Intervals, Suppression
+from sfumato.engine.generalization.publication import equivalence_classes
+from sfumato.engine.generalization.risk import Basis
+from sfumato.engine.table.table import Table
+from sfumato.project.document.generalization import CriterionChoice, Generalization
+from sfumato.project.document.model import Document
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.generalization_pipeline import prepare
+from sfumato.project.publication.population import (
+    basis_text,
+    open_population,
+    read_population,
+    risks_of,
+    told,
+)
+from sfumato.project.rules.rules import apply_rules, rules_of
 
 WARDS = ("heart", "lungs")
 

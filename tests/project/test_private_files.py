@@ -7,10 +7,10 @@ import stat
 
 import pytest
 
-from app.engine.progress import Silent
-from app.project.publication import publish_table
-from app.report.blocks import Report
-from app.report.writing import write_report
+from sfumato.engine.core.progress import Silent
+from sfumato.project.publication.publish import publish_table
+from sfumato.report.blocks import Report
+from sfumato.report.writing import write_report
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_table, new_project, release
 

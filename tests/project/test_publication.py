@@ -8,16 +8,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from app.engine.errors import DiversityError, LadderError
-from app.engine.hierarchy import Suppression
-from app.engine.progress import Silent
-from app.formats.bundle_reading import read_bundle
-from app.project.generalization import CriterionChoice
-from app.project.ledger import EntryKind
-from app.project.publication import publish_table
-from app.project.recovery import no_step
-from app.project.release import make_release
-from app.project.verify import verify_bundle
+from sfumato.engine.core.errors import DiversityError, LadderError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.project.document.generalization import CriterionChoice
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.publication.publish import publish_table
+from sfumato.project.recovery import no_step
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.verify import verify_bundle
 from tests.project.test_generalizing import decided
 from tests.project.verifying import SECRETS, a_table, edit, failed, new_project
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.retention_matrix import uniform_matrix
-from app.project.held import Held, held_adopted, held_planned, held_released
-from app.project.model import Source
-from app.project.realized import realized_plain, realized_sentences, weigh_held
-from app.project.regenerate import Regenerator
+from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.document.model import Source
+from sfumato.project.release.holdings import Held, held_adopted, held_planned, held_released
+from sfumato.project.release.regenerate import Regenerator
 from tests.project import adopting, test_attacker
 from tests.project.verifying import a_table, new_project, release
 

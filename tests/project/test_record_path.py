@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.errors import PolicyError, TableError
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing, record_ids_by_position
-from app.project.record_path import record_path
-from app.project.released import released_columns
+from sfumato.analysis.record_path import record_path
+from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.project.release.release_columns import released_columns
 from tests.engine.ladder_path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table
 

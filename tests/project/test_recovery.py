@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import DiskFull
-from app.project.ledger import EntryKind
-from app.project.records import ReleaseState
-from app.project.release import make_release
-from app.project.staging import digest_of_bundle, pending_in
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import DiskFull
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.store.staging import digest_of_bundle, pending_in
 from tests.project.making import PASSPHRASE, new_project, noon, table
 
 BEFORE_RECORDED = (
@@ -226,7 +226,7 @@ def test_a_disk_that_fills_up_before_the_last_record_loses_nothing(folder, monke
         raise DiskFull("The disk is full.", "Make room.")
 
     with opened(folder) as project, monkeypatch.context() as patch:
-        patch.setattr("app.project.bundle_making.end_release", full)
+        patch.setattr("sfumato.project.release.bundle_making.end_release", full)
         with pytest.raises(DiskFull):
             make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
         assert project.releases[0].state is ReleaseState.PREPARED

@@ -9,17 +9,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.errors import Cancelled, LevelError, PolicyError
-from app.engine.progress import Callback, Silent
-from app.formats.bundle import digest_of_files
-from app.formats.errors import CannotWrite, DiskFull, UnknownFormat
-from app.project import recovery
-from app.project.errors import ReadOnlyProject, ReleaseError, SourceChanged, TargetExists
-from app.project.model import PolicyEntry, Recipient
-from app.project.records import ReleaseState
-from app.project.release import make_release
-from app.project.staging import digest_of_bundle
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.errors import Cancelled, LevelError, PolicyError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.formats.bundles.writing import digest_of_files
+from sfumato.formats.errors import CannotWrite, DiskFull, UnknownFormat
+from sfumato.project import recovery
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.project.errors import ReadOnlyProject, ReleaseError, SourceChanged, TargetExists
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.release.release import make_release
+from sfumato.project.store.staging import digest_of_bundle
 from tests.project.making import (
     ILLNESSES,
     document,
@@ -203,7 +203,7 @@ def test_a_full_disk_leaves_nothing_behind(project, out, monkeypatch):
     def full(folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("app.project.bundle_making.sync_tree", full)
+    monkeypatch.setattr("sfumato.project.release.bundle_making.sync_tree", full)
     with pytest.raises(DiskFull, match="full"):
         release(project, out)
     expect_nothing_left(project, out)

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
-from app.engine.errors import DomainError, LevelError, PolicyError, TableError
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Released
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient
-from app.project.plan import EntryPlan, ladder_of, plan_release
-from app.project.released import (
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.errors import DomainError, LevelError, PolicyError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Released
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.project.document.entry_plan import EntryPlan, ladder_of, plan_release
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.release_columns import (
     attributes_of,
     material_of,
     released_by_plan,

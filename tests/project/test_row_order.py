@@ -10,26 +10,26 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.mechanisms import all_mechanisms, mechanism_called
-from app.engine.noisy_statistics import KeyedNoise
-from app.engine.progress import Silent
-from app.engine.randomness import KeyRing
-from app.engine.table import Table
-from app.formats.bundle_reading import read_bundle
-from app.formats.contents import ROWS_AS_IN_TABLE
-from app.formats.reading import detect_options, read_table
-from app.project import bundle_making
-from app.project.errors import AdoptionError, RulesError
-from app.project.guarantee import guarantee_of
-from app.project.model import Document, PolicyEntry
-from app.project.publication import publish_table
-from app.project.records import order_to_tell
-from app.project.release import make_release
-from app.project.released import attributes_of
-from app.project.rules import apply_rules, rules_of
-from app.project.serialise import document_from_json, document_to_json
-from app.project.verify import verify_bundle
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.reading import detect_options, read_table
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import AdoptionError, RulesError
+from sfumato.project.ledger.records import order_to_tell
+from sfumato.project.publication.publish import publish_table
+from sfumato.project.release import bundle_making
+from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.verify import verify_bundle
 from tests.project import adopting, numbers, test_small_groups, verifying
 from tests.project.making import new_project
 from tests.project.test_generalizing import decided

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
-from app.engine.table import Table
-from app.formats.options import ReadOptions
-from app.project.errors import RulesError
-from app.project.model import Document, PolicyEntry, Recipient
-from app.project.rules import apply_rules, reading_options_in, rules_of
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.table.table import Table
+from sfumato.formats.options import ReadOptions
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.errors import RulesError
+from sfumato.project.rules.rules import apply_rules, reading_options_in, rules_of
 from tests.project.documents import documents, table_for
 from tests.project.making import document, table
 

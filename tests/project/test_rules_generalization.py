@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.diversity.publication import Suppressed
-from app.engine.hierarchy import Masking, Suppression
-from app.formats.reading import detect_options
-from app.project.errors import RulesError
-from app.project.generalization import CRITERION_KINDS, CriterionChoice, OtherTableFile
-from app.project.model import Document
-from app.project.rules import apply_rules, rules_of
+from sfumato.engine.generalization.hierarchies import Masking, Suppression
+from sfumato.engine.generalization.publication import Suppressed
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, OtherTableFile
+from sfumato.project.document.model import Document
+from sfumato.project.errors import RulesError
+from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_document, a_table
 

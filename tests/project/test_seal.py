@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.columns import Role
-from app.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
-from app.project.ledger import EntryKind
-from app.project.schema import empty_database
-from app.project.seen import Seen, state_folder
-from app.project.serialise import document_from_json, document_to_json
-from app.project.staging import Staging
-from app.project.store import ProjectFile
+from sfumato.engine.core.columns import Role
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.schema import empty_database
+from sfumato.project.store.seen import Seen, state_folder
+from sfumato.project.store.staging import Staging
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon
 from tests.project.tampering import change, everything_in, put, rows
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.project.errors import DamagedProject, PassphraseError, WrongPassphrase
-from app.project.secret import (
+from sfumato.project.errors import DamagedProject, PassphraseError, WrongPassphrase
+from sfumato.project.store.secret import (
     STANDARD_COST,
     Argon2Cost,
     ProjectSecret,

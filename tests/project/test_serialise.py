@@ -6,10 +6,10 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from app.engine.columns import ColumnSpec, Domain
-from app.project.errors import DamagedProject
-from app.project.model import Document, PolicyEntry
-from app.project.serialise import canonical_json, document_from_json, document_to_json
+from sfumato.engine.core.columns import ColumnSpec, Domain
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.serialise import canonical_json, document_from_json, document_to_json
+from sfumato.project.errors import DamagedProject
 from tests.project.documents import documents
 from tests.project.making import document as a_document
 

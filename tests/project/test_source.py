@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.errors import TableError
-from app.engine.progress import Silent
-from app.formats.options import ReadOptions
-from app.project.errors import SourceChanged, SourceMissing
-from app.project.model import Document
-from app.project.release import make_release
-from app.project.source import (
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.options import ReadOptions
+from sfumato.project.document.model import Document
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.release.release import make_release
+from sfumato.project.source import (
     accept_edition,
     find_source,
     locate_source,

@@ -9,16 +9,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.errors import LadderError, TableError
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.formats.errors import CannotWrite
-from app.project import recovery
-from app.project.errors import SourceChanged
-from app.project.model import Recipient
-from app.project.records import ReleaseState
-from app.project.release import make_release
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.errors import LadderError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import CannotWrite
+from sfumato.project import recovery
+from sfumato.project.document.model import Recipient
+from sfumato.project.errors import SourceChanged
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.release.release import make_release
 from tests.project.making import (
     ILLNESSES,
     document,

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.errors import SfumatoError
-from app.formats.errors import CannotWrite, DiskFull
-from app.project import store
-from app.project.errors import (
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.errors import CannotWrite, DiskFull
+from sfumato.project import project_file as store
+from sfumato.project.document.model import Document
+from sfumato.project.errors import (
     DamagedProject,
     NotAProject,
     PassphraseError,
@@ -23,9 +24,8 @@ from app.project.errors import (
     ReadOnlyProject,
     WrongPassphrase,
 )
-from app.project.ledger import EntryKind
-from app.project.model import Document
-from app.project.store import ProjectFile
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
 from tests.project.making import (
     CHEAP,
     PASSPHRASE,
@@ -205,8 +205,9 @@ def test_a_project_open_elsewhere_is_said_to_be_so(tmp_path):
 def test_a_project_open_in_another_process_is_said_to_be_so(tmp_path):
     with new_project(tmp_path) as project:
         code = (
-            "import sys; from pathlib import Path; from app.project.errors import ProjectInUse\n"
-            "from app.project.store import ProjectFile\n"
+            "import sys; from pathlib import Path\n"
+            "from sfumato.project.errors import ProjectInUse\n"
+            "from sfumato.project.project_file import ProjectFile\n"
             "try: ProjectFile.open(Path(sys.argv[1]), 'correct horse')\n"
             "except ProjectInUse: sys.exit(42)"
         )

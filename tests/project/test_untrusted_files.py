@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.progress import Silent
-from app.project.contents import digest_of_rows
-from app.project.errors import DamagedProject, ProjectInUse
-from app.project.ledger import EntryKind
-from app.project.records import ReleaseState
-from app.project.release import make_release
-from app.project.staging import Staging, stagings_of
-from app.project.store import ProjectFile
+from sfumato.engine.core.progress import Silent
+from sfumato.project.errors import DamagedProject, ProjectInUse
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.store.contents import digest_of_rows
+from sfumato.project.store.staging import Staging, stagings_of
 from tests.project.making import PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import everything_in, rows
 
@@ -170,7 +170,7 @@ def test_digests_tell_values_and_rows_apart():
 
 READER = """\
 import sys; from pathlib import Path
-from app.project.store import ProjectFile
+from sfumato.project.project_file import ProjectFile
 with ProjectFile.open(Path(sys.argv[1]), 'correct horse', read_only=True) as project:
     print(project.document.title, len(project.ledger.entries), project.tampering)
 """

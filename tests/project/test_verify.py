@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.errors import Cancelled
-from app.engine.progress import Callback
-from app.engine.table import Table
-from app.project.model import Source
-from app.project.records import ReleaseState
-from app.project.store import ProjectFile
-from app.project.verify import verify_bundle
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Source
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import PASSPHRASE, noon
 from tests.project.verifying import (
     ILLNESSES,

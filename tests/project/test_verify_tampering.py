@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
 from tests.project.verifying import (
     a_table,
     edit,

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.release import make_release
-from app.project.store import ProjectFile
-from app.project.verify import VerificationReport, verify_bundle
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.verify import VerificationReport, verify_bundle
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS = 900

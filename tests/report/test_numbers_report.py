@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.progress import Silent
-from app.report.blocks import Grid, Paragraph
-from app.report.drawing import draw
-from app.report.html import to_html
-from app.report.material import Audience, ReportOptions, collect
-from app.report.sections import compose
+from sfumato.engine.core.progress import Silent
+from sfumato.report.blocks import Grid, Paragraph
+from sfumato.report.drawing import draw
+from sfumato.report.html import to_html
+from sfumato.report.material import Audience, ReportOptions, collect
+from sfumato.report.sections import compose
 from tests.project.making import noon
 from tests.project.numbers import KEY, a_document, a_table, new_project, release
 

@@ -8,15 +8,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.errors import DiskFull, FileError
-from app.project.errors import ProjectError
-from app.report.blocks import Grid
-from app.report.drawing import draw
-from app.report.html import to_html
-from app.report.material import Audience, ReportOptions, collect
-from app.report.sections import compose
-from app.report.writing import picture_kind, write_report
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import DiskFull, FileError
+from sfumato.project.errors import ProjectError
+from sfumato.report.blocks import Grid
+from sfumato.report.drawing import draw
+from sfumato.report.html import to_html
+from sfumato.report.material import Audience, ReportOptions, collect
+from sfumato.report.sections import compose
+from sfumato.report.writing import picture_kind, write_report
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.project.making import noon
 from tests.project.verifying import a_document, a_table, new_project, release

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from pytestqt.qtbot import QtBot
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient, Source
-from app.project.secret import ScryptCost
-from app.project.store import ProjectFile
-from app.ui.session import Session
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.state.session import Session
 
 CHEAP = ScryptCost(n=2**4, r=1, p=1)
 DISEASES = ("asthma", "cancer", "flu", "none")

@@ -10,17 +10,17 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.jobs.runner import JobRunner
-from app.project import store as project_store
-from app.project.secret import ScryptCost
-from app.ui.main_window import MainWindow
-from app.ui.panels.audit.panel import AuditPanel
-from app.ui.panels.data import DataPanel
-from app.ui.panels.policy.panel import PolicyPanel
-from app.ui.scenes import take_down
-from app.ui.session import Session
-from app.ui.settings import MemoryStore
-from app.ui.theme import Appearance, current_theme, themes
+from sfumato.jobs.runner import JobRunner
+from sfumato.project import project_file as project_store
+from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.look.theme import Appearance, current_theme, themes
+from sfumato.ui.panels.audit.panel import AuditPanel
+from sfumato.ui.panels.data import DataPanel
+from sfumato.ui.panels.policy.panel import PolicyPanel
+from sfumato.ui.scenes import take_down
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import MemoryStore
 
 CLINIC = """\
 patient,age,ward,disease

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.hierarchy import propose_hierarchy
-from app.engine.table import Table
-from app.project.generalizing import proposed
-from app.project.model import Document
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.publication.generalization_pipeline import proposed
 
 WARDS = ("heart", "lungs", "skin", "bones")
 

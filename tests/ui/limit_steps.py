@@ -8,13 +8,13 @@ from PySide6.QtCore import QCoreApplication, QItemSelection, QItemSelectionModel
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.base import Settings, Statement
-from app.engine.privacy_limits import PrivacyLimits
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient
-from app.ui.panels.policy.editors.finegrain_parts.model import (
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.ui.panels.policy.mechanisms.per_value.model import (
     LOW,
 )
 from tests.noise import NOISE

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.table import Table, encode_column
-from app.project.model import Document, PolicyEntry, Recipient
-from app.ui.session import Session
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.ui.state.session import Session
 from tests.engine.numbers import stated_settings
 
 KEY = "age + income"

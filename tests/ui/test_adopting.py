@@ -12,13 +12,13 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.engine.progress import Silent
-from app.project.adopted_files import adopted_files
-from app.project.release import make_release
-from app.ui.panels.audit.pages.coalition import CoalitionPage
-from app.ui.panels.policy import PANEL
-from app.ui.reading.dialog import ReadingDialog
-from app.ui.wording import grouped
+from sfumato.engine.core.progress import Silent
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.release.release import make_release
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.reading.dialog import ReadingDialog
 from tests.ui.clinic import (
     DISEASES,
     clinic_table,

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.progress import Silent
-from app.project.adopted_files import adopted_files
-from app.project.release import make_release
-from app.project.verify import verify_bundle
-from app.ui.panels.audit.pages.numbers import NumbersPage
-from app.ui.panels.policy import PANEL
+from sfumato.engine.core.progress import Silent
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.verify import verify_bundle
+from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import click, messages, type_into
 from tests.ui.payroll import open_payroll, payroll_table, protected

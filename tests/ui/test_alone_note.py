@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.columns import Role
-from app.engine.table import Table
-from app.ui.panels.releases import PANEL
+from sfumato.engine.core.columns import Role
+from sfumato.engine.table.table import Table
+from sfumato.ui.panels.releases import PANEL
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 
 

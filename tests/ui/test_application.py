@@ -7,7 +7,7 @@ import gc
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.application import run_window, spare_what_is_loaded
+from sfumato.ui.shell.application import run_window, spare_what_is_loaded
 
 
 @pytest.fixture

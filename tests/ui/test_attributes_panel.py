@@ -10,16 +10,16 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 
-from app.engine.columns import Domain, Kind, MissingRule, Role
-from app.engine.profile import BinWidths, propose_columns
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient
-from app.ui import attributes as attribute_cache
-from app.ui.panels.attributes import AttributesPanel
-from app.ui.panels.attributes.columns_model import KIND, ROLE
-from app.ui.panels.attributes.domain_model import RECORDS, SHOWN, VALUE
-from app.ui.panels.base import PanelState
-from app.ui.widgets.fields import ChoiceField
+from sfumato.engine.core.columns import Domain, Kind, MissingRule, Role
+from sfumato.engine.table.profile import BinWidths, propose_columns
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.ui.panels.attributes import AttributesPanel
+from sfumato.ui.panels.attributes.columns_model import KIND, ROLE
+from sfumato.ui.panels.attributes.domain_model import RECORDS, SHOWN, VALUE
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.state import attributes as attribute_cache
+from sfumato.ui.widgets.fields import ChoiceField
 from tests.ui.hands import choose, click, messages, settle, type_into
 
 ROWS = 60
@@ -273,7 +273,7 @@ class TestDomains:
 
     def test_the_domain_of_a_large_table_is_fixed_in_a_job(self, panel, qtbot, monkeypatch):
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 10)
-        monkeypatch.setattr("app.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
+        monkeypatch.setattr("sfumato.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
         table = people()
         panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
         settle(qtbot, panel.session)

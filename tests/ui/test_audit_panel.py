@@ -9,15 +9,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.engine.progress import Silent
-from app.project.release import make_release
-from app.ui.panels.audit import PANEL
-from app.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
-from app.ui.panels.audit.pages import all_pages
-from app.ui.panels.audit.pages.base import AuditPage, Theme
-from app.ui.panels.audit.wording import listed
-from app.ui.panels.base import PanelState
-from app.ui.theme import Space
+from sfumato.engine.core.progress import Silent
+from sfumato.project.release.release import make_release
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
+from sfumato.ui.panels.audit.pages import all_pages
+from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.audit.wording import listed
+from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click
 from tests.ui.payroll import open_payroll

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.engine.columns import ColumnSpec, Role
-from app.formats.options import BadValues, ColumnType, RaggedRows
-from app.project.model import Document, Source
-from app.ui.panels.base import PanelState
-from app.ui.reading.import_page import size_words
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.formats.options import BadValues, ColumnType, RaggedRows
+from sfumato.project.document.model import Document, Source
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.reading.import_page import size_words
 from tests.ui.data_steps import headings, load, look_at, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
 
@@ -212,7 +212,7 @@ class TestLoading:
             while True:
                 context.report(0.3, "Reading rows")
 
-        monkeypatch.setattr("app.ui.panels.data.panel.load", slow)
+        monkeypatch.setattr("sfumato.ui.panels.data.panel.load", slow)
         click(panel.load_button)
         assert reached.wait(10)
         assert panel.state() is PanelState.IN_PROGRESS

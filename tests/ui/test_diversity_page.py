@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.progress import Silent
-from app.formats.reading import detect_options, digest_of
-from app.project.generalization import CriterionChoice, OtherTableFile
-from app.ui.panels.audit.pages.diversity import DiversityPage
-from app.ui.panels.base import PanelState
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options, digest_of
+from sfumato.project.document.generalization import CriterionChoice, OtherTableFile
+from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
+from sfumato.ui.panels.base import PanelState
 from tests.ui.generalized_steps import open_small, write_other
 from tests.ui.hands import choose, click, settle
 

@@ -7,11 +7,11 @@ import threading
 import pytest
 from PySide6.QtCore import Qt
 
-from app.project.experiments import Figure
-from app.ui.panels.audit import PANEL
-from app.ui.panels.audit.pages import experiments
-from app.ui.panels.audit.pages.experiments import ExperimentsPage
-from app.ui.panels.base import PanelState
+from sfumato.analysis.experiments import Figure
+from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.pages.experiments import page as experiments
+from sfumato.ui.panels.audit.pages.experiments.page import ExperimentsPage
+from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click, messages, type_into
 
@@ -118,7 +118,7 @@ def test_a_running_experiment_shows_its_progress_and_can_be_cancelled(qtbot, pag
 
 
 def test_a_column_with_too_many_values_is_refused_in_words(qtbot, panel, page, monkeypatch):
-    monkeypatch.setattr("app.engine.audit.experiments.priors.LARGEST_SIZE", 3)
+    monkeypatch.setattr("sfumato.engine.disclosure.experiments.priors.LARGEST_SIZE", 3)
     choose(page.settings.values, "disease")
     run(qtbot, page)
     [told] = messages(panel.messages)

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.ui.panels.policy.editors.finegrain_parts.model import (
+from sfumato.ui.panels.policy.mechanisms.per_value.model import (
     GAMMA,
     HIGH,
     KEPT,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry
-from app.ui.panels.policy.editors.finegrain_parts.curve import EXAMPLE_RECORDS, zipf_counts
-from app.ui.panels.policy.editors.finegrain_parts.model import (
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.ui.panels.policy.mechanisms.per_value.curve import EXAMPLE_RECORDS, zipf_counts
+from sfumato.ui.panels.policy.mechanisms.per_value.model import (
     GAMMA,
     HIGH,
     LOW,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.ui.panels.policy import settling
+from sfumato.ui.panels.policy import apply_settings as settling
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.limit_steps import open_values
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from PySide6.QtGui import QImage
 
-from app.engine.progress import Silent
-from app.formats.reading import detect_options
-from app.project.model import Document
-from app.project.rules import apply_rules
-from app.project.secret import ScryptCost
-from app.project.source import read_source
-from app.project.store import ProjectFile
-from app.ui.gallery import save_gallery, save_pictures
-from app.ui.panels import all_panels
-from app.ui.scenes import scenes_of
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.model import Document
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.rules.rules import apply_rules
+from sfumato.project.source import read_source
+from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.gallery import save_gallery, save_pictures
+from sfumato.ui.panels import all_panels
+from sfumato.ui.scenes import scenes_of
 
 RULES = """\
 format = 1

@@ -8,13 +8,13 @@ import json
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
-from app.engine.diversity.publication import Suppressed
-from app.engine.hierarchy.taxonomy import Taxonomy
-from app.project.generalization import CriterionChoice
-from app.ui.guarantee_card import GuaranteeCard
-from app.ui.panels.base import PanelState
-from app.ui.panels.policy import PANEL
-from app.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
+from sfumato.engine.generalization.hierarchies.taxonomy import Taxonomy
+from sfumato.engine.generalization.publication import Suppressed
+from sfumato.project.document.generalization import CriterionChoice
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import open_small, write_other
 from tests.ui.hands import choose, click, messages, settle, type_into

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.hierarchy import Intervals
-from app.engine.mechanisms import mechanism_called
-from app.engine.reconstruction_privacy import Rule
-from app.engine.table import Table
-from app.project.model import PolicyEntry, Recipient
-from app.ui.panels.audit.groups.knowledge import KnowledgeButton
-from app.ui.panels.audit.pages.count_queries import CountQueriesPage
-from app.ui.panels.audit.pages.group_risk import GroupRiskPage
-from app.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage
-from app.ui.panels.base import PanelState
+from sfumato.engine.generalization.hierarchies import Intervals
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.panels.audit.groups.knowledge import KnowledgeButton
+from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
+from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
+from sfumato.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage
+from sfumato.ui.panels.base import PanelState
 from tests.noise import NOISE
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click

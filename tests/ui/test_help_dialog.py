@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from app.ui.dialogs import help as help_module
-from app.ui.dialogs.help import HelpDialog
-from app.ui.theme import Appearance, current_theme, themes
+from sfumato.ui.dialogs import help as help_module
+from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.look.theme import Appearance, current_theme, themes
 
 
 @pytest.fixture

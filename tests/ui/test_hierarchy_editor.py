@@ -11,8 +11,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.hierarchy import (
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.generalization.hierarchies import (
     Dates,
     DateUnit,
     FourLevels,
@@ -25,11 +25,11 @@ from app.engine.hierarchy import (
     Suppression,
     Taxonomy,
 )
-from app.engine.table import Table
-from app.project.model import Document
-from app.ui.panels.attributes import AttributesPanel
-from app.ui.panels.attributes.hierarchy_parts import keeping
-from app.ui.panels.attributes.hierarchy_parts.dialog import HierarchyDialog
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.ui.panels.attributes import AttributesPanel
+from sfumato.ui.panels.attributes.hierarchy import keeping
+from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from tests.ui.hands import choose, click, dialog_of, messages, press, settle, type_into
 
 ROWS = 120

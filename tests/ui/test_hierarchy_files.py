@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Kind, Role
-from app.engine.table import Table
-from app.project.model import Document
-from app.ui.panels.attributes import AttributesPanel
-from app.ui.panels.attributes.hierarchy_parts.files_dialog import HierarchyFilesDialog
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.ui.panels.attributes import AttributesPanel
+from sfumato.ui.panels.attributes.hierarchy.files_dialog import HierarchyFilesDialog
 from tests.ui.hands import choose, click, dialog_of, settle
 
 TABLES = {"town": "Bonn;DE;*\nLyon;FR;*\n", "sex": "f;*\nm;*\n", "ward": "a;*\n"}

@@ -7,12 +7,12 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage, QPainter
 
-from app.engine.diversity.lattice import Lattice
-from app.ui.panels.policy.generalized.explore import Marks
-from app.ui.panels.policy.generalized.lattice_drawing import KINDS, Stamps
-from app.ui.panels.policy.generalized.lattice_view import LatticeView
-from app.ui.panels.policy.generalized.node_symbols import Symbol, draw_symbol
-from app.ui.theme import themes
+from sfumato.engine.generalization.lattice import Lattice
+from sfumato.ui.look.theme import themes
+from sfumato.ui.panels.policy.generalized.explore import Marks
+from sfumato.ui.panels.policy.generalized.lattice_drawing import KINDS, Stamps
+from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
+from sfumato.ui.panels.policy.generalized.node_symbols import Symbol, draw_symbol
 
 SIDE = 64
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.progress import Silent
-from app.project.release import make_release
-from app.ui.panels.audit.pages.leak import LeakPage
+from sfumato.engine.core.progress import Silent
+from sfumato.project.release.release import make_release
+from sfumato.ui.panels.audit.pages.leak.page import LeakPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.project.errors import LedgerTampered
-from app.project.ledger import EntryKind
-from app.project.ledger_events import Subject, events_in
-from app.ui.panels.releases import PANEL
-from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
-from app.ui.panels.releases.ledger_wording import contradictions, line_of
+from sfumato.project.errors import LedgerTampered
+from sfumato.project.ledger.events import Subject, events_in
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from sfumato.ui.panels.releases.ledger_wording import contradictions, line_of
 from tests.project import adopting as made
 from tests.project.making import new_project
 from tests.ui.hands import click, type_into

@@ -9,19 +9,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.engine.progress import Silent
-from app.jobs.job import BugReport
-from app.project.model import Document
-from app.project.release import make_release
-from app.ui.dialogs.about import AboutDialog
-from app.ui.dialogs.bug import BugDialog
-from app.ui.main_window import MainWindow
-from app.ui.messages import Message, MessageKind
-from app.ui.panels.base import PanelState
-from app.ui.session import Session
-from app.ui.theme import Appearance, current_theme
-from app.ui.widgets.reading_order import reading_order
-from resources import resource_path
+from sfumato.engine.core.progress import Silent
+from sfumato.jobs.job import BugReport
+from sfumato.project.document.model import Document
+from sfumato.project.release.release import make_release
+from sfumato.resources import resource_path
+from sfumato.ui.dialogs.about import AboutDialog
+from sfumato.ui.dialogs.bug import BugDialog
+from sfumato.ui.look.theme import Appearance, current_theme
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.shell.messages import Message, MessageKind
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.reading_order import reading_order
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import (
     click,

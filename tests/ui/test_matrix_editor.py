@@ -8,9 +8,9 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 
-from app.engine.mechanisms import mechanism_called
-from app.project.model import PolicyEntry, Recipient
-from app.ui.panels.policy import PANEL
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

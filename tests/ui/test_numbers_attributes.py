@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.columns import MissingRule, Role
-from app.engine.mechanisms import mechanism_called
-from app.engine.table import encode_column
-from app.ui.panels.attributes import PANEL
-from app.ui.panels.attributes.edits import with_roles
-from app.ui.panels.base import PanelState
+from sfumato.engine.core.columns import MissingRule, Role
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import encode_column
+from sfumato.ui.panels.attributes import PANEL
+from sfumato.ui.panels.attributes.edits import with_roles
+from sfumato.ui.panels.base import PanelState
 from tests.noise import NOISE
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import choose

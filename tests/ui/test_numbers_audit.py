@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.progress import Silent
-from app.engine.table import Table, encode_column
-from app.project.marking import with_spacing
-from app.project.release import make_release
-from app.ui.panels.audit.holdings import planned
-from app.ui.panels.audit.numbers_weighing import (
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.release.release import make_release
+from sfumato.ui.panels.audit.holdings import planned
+from sfumato.ui.panels.audit.numbers_weighing import (
     SAMPLES,
     NumbersCoalition,
     weigh_copies,
     weigh_numbers,
 )
-from app.ui.panels.audit.numbers_wording import bayes_sentence
-from app.ui.panels.audit.pages.coalition import CoalitionPage
-from app.ui.panels.audit.pages.numbers import NumbersPage
-from app.ui.panels.base import PanelState
+from sfumato.ui.panels.audit.numbers_wording import bayes_sentence
+from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
 from tests.ui.hands import choose

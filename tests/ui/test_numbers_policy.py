@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.columns import Binning, ColumnSpec, Kind, Role
-from app.engine.table import Attribute, Table
-from app.ui.panels.base import PanelState
-from app.ui.panels.policy import PANEL
-from app.ui.panels.policy.editors.gaussian_parts.settings import GaussianSettingsEditor
-from app.ui.panels.policy.together import correlation
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.together import correlation
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import click, press
 from tests.ui.payroll import (

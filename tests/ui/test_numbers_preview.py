@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.progress import Silent
-from app.engine.table import Table
-from app.plots.number_ellipse import build_number_ellipse
-from app.plots.number_estimates import Figure
-from app.plots.style import light_style
-from app.project.model import PolicyEntry
-from app.project.released import released_columns
-from app.ui.panels.base import PanelState
-from app.ui.panels.preview import PANEL
-from app.ui.panels.preview.number_record import linear_estimate, record_data
-from app.ui.panels.preview.number_recovery import columns_beside, quantiles_of, regressions_of
-from app.ui.panels.preview.numbers import NumberPreview
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.plots.number_ellipse import build_number_ellipse
+from sfumato.plots.number_estimates import Figure
+from sfumato.plots.style import light_style
+from sfumato.project.document.model import PolicyEntry
+from sfumato.project.release.release_columns import released_columns
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.preview import PANEL
+from sfumato.ui.panels.preview.number_record import linear_estimate, record_data
+from sfumato.ui.panels.preview.number_recovery import columns_beside, quantiles_of, regressions_of
+from sfumato.ui.panels.preview.numbers import NumberPreview
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import choose
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected

@@ -9,11 +9,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt, QTranslator
 from PySide6.QtGui import QGuiApplication, QImage, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.plots.collusion_bars import build_collusion_bars
-from app.plots.posterior_bars import build_posterior_bars
-from app.ui.theme import Appearance, themes
-from app.ui.turns import turns
-from app.ui.widgets.plot_view import PlotView
+from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.plots.posterior_bars import build_posterior_bars
+from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from app.ui.panels.base import PanelState
-from app.ui.panels.policy import PANEL
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.policy_steps import editor_of, page_of_term, statement
 

@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.project.model import PolicyEntry, Recipient
-from app.ui.messages import MessageKind
-from app.ui.panels.base import PanelState
-from app.ui.panels.policy import PANEL
-from app.ui.panels.policy.editors import all_editors
-from app.ui.panels.policy.editors.base import LevelEditor
-from app.ui.theme import Appearance, themes
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.mechanisms import all_editors
+from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
+from sfumato.ui.shell.messages import MessageKind
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.policy_steps import editor_of, names, statement, type_name
 
@@ -61,7 +61,7 @@ def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbo
 
 def test_where_several_mechanisms_suit_each_is_offered(qtbot, panel, monkeypatch):
     both = (("uniform", "Uniform retention"), ("uniform", "Another"))
-    monkeypatch.setattr("app.ui.panels.policy.panel.suitable", lambda _attributes: both)
+    monkeypatch.setattr("sfumato.ui.panels.policy.panel.suitable", lambda _attributes: both)
     open_clinic(panel.session, clinic_document())
     assert not panel.unprotected.protect.isVisible()
     first, second = panel.unprotected.cards
@@ -206,7 +206,7 @@ def test_a_level_in_an_unknown_term_is_shown_as_such(filled):
 
 
 def test_an_attribute_that_no_mechanism_suits_can_be_read_otherwise(panel, monkeypatch):
-    monkeypatch.setattr("app.ui.panels.policy.entry_page.all_mechanisms", dict)
+    monkeypatch.setattr("sfumato.ui.panels.policy.entry_page.all_mechanisms", dict)
     document = clinic_document()
     columns = (
         *(c for c in document.columns if c.name == "name"),
@@ -219,7 +219,7 @@ def test_an_attribute_that_no_mechanism_suits_can_be_read_otherwise(panel, monke
 
 
 def test_a_large_table_is_waited_for(qtbot, panel, monkeypatch):
-    monkeypatch.setattr("app.ui.attributes.ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("sfumato.ui.state.attributes.ROWS_AT_ONCE", 10)
     open_clinic(panel.session, protected())
     assert panel.content.currentWidget() is panel.waiting
     wait_for_jobs(qtbot, panel.session)

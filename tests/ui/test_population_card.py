@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.engine.diversity.risk import Basis
-from app.project.generalization import CriterionChoice
-from app.ui.panels.policy import PANEL
+from sfumato.engine.generalization.risk import Basis
+from sfumato.project.document.generalization import CriterionChoice
+from sfumato.ui.panels.policy import PANEL
 from tests.ui.generalized_steps import open_small, small_table
 from tests.ui.hands import click, settle, type_into
 

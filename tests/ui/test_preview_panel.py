@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from app.engine.columns import Domain, Role
-from app.engine.errors import SfumatoError
-from app.engine.progress import Silent
-from app.engine.retention_matrix import uniform_matrix
-from app.engine.table import Table
-from app.project.model import PolicyEntry
-from app.project.released import released_columns
-from app.ui.panels.base import PanelState
-from app.ui.panels.preview import PANEL, computing, released
-from app.ui.panels.preview.matrix_pictures import GROUPS, PART, grouped, part_of
+from sfumato.engine.core.columns import Domain, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import PolicyEntry
+from sfumato.project.release.release_columns import released_columns
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.preview import PANEL, computing, released
+from sfumato.ui.panels.preview.matrix_pictures import GROUPS, PART, grouped, part_of
 from tests.ui.clinic import (
     clinic_document,
     clinic_table,
@@ -199,7 +199,7 @@ def test_a_failure_does_not_leave_the_person_waiting(qtbot, panel, monkeypatch):
     def fail(_question, _context):
         raise RuntimeError
 
-    monkeypatch.setattr("app.ui.panels.preview.panel.compute_preview", fail)
+    monkeypatch.setattr("sfumato.ui.panels.preview.panel.compute_preview", fail)
     open_clinic(panel.session, protected())
     wait_for_jobs(qtbot, panel.session)
     assert panel.pages.currentWidget() is panel.problem

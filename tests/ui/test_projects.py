@@ -7,12 +7,12 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 
-from app.jobs.job import Ending
-from app.project.model import Document
-from app.project.store import ProjectFile
-from app.ui.dialogs.choice import ChoiceDialog
-from app.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
-from app.ui.panels.base import PanelState
+from sfumato.jobs.job import Ending
+from sfumato.project.document.model import Document
+from sfumato.project.project_file import ProjectFile
+from sfumato.ui.dialogs.choice import ChoiceDialog
+from sfumato.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.panels.base import PanelState
 from tests.ui.hands import (
     click,
     dialog_of,

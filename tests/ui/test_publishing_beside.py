@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt
 
-from app.cli import main
-from app.commands.base import ExitCode
-from app.commands.terminal import PASSPHRASE_VARIABLE, Terminal
-from app.project.generalization import CriterionChoice
-from app.project.model import PolicyEntry, Recipient
-from app.ui.panels.audit.pages.report import ReportPage
-from app.ui.panels.releases.ledger_model import LEVELS, RECIPIENT, STATE
+from sfumato.cli import main
+from sfumato.commands.shared.command import ExitCode
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.project.document.generalization import CriterionChoice
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.panels.audit.pages.report import ReportPage
+from sfumato.ui.panels.releases.ledger_model import LEVELS, RECIPIENT, STATE
 from tests.cli.conftest import Screen
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import small_document, small_table

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
-from app.engine.columns import ColumnSpec, Domain, Kind, Role
-from app.engine.reconstruction_settings import default_limits
-from app.engine.table import Table
-from app.project.model import Document, PolicyEntry, Recipient
-from app.ui.panels.policy import PANEL
-from app.ui.panels.preview import PANEL as PREVIEW
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.mechanisms.reconstruction.settings import default_limits
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.preview import PANEL as PREVIEW
 from tests.ui.clinic import DISEASES, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

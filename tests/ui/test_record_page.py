@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.ui.panels.audit.pages.record import RecordPage
+from sfumato.ui.panels.audit.pages.record import RecordPage
 from tests.ui.clinic import clinic_document, open_clinic, protected, wait_for_jobs
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.ui.messages import MessageKind
-from app.ui.panels.releases import PANEL
+from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.shell.messages import MessageKind
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click
 

@@ -9,15 +9,15 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
-from app.engine.columns import Role
-from app.project.records import ReleaseState
-from app.project.store import ProjectFile
-from app.ui.messages import MessageKind
-from app.ui.panels.base import PanelState
-from app.ui.panels.releases import PANEL
-from app.ui.panels.releases.dropping import dropped_bundle
-from app.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
-from app.ui.records import events_of
+from sfumato.engine.core.columns import Role
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.panels.releases.dropping import dropped_bundle
+from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from sfumato.ui.shell.messages import MessageKind
+from sfumato.ui.state.records import events_of
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -213,7 +213,7 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
             context.report(0.5, "Writing")
             go_on.wait(0.01)
 
-    monkeypatch.setattr("app.ui.panels.releases.panel.make_all", slow)
+    monkeypatch.setattr("sfumato.ui.panels.releases.panel.make_all", slow)
     qtbot.mouseClick(ready.primary, LEFT)
     qtbot.waitUntil(going.is_set)
     qtbot.waitUntil(lambda: ready.form._bar.value() == 500)

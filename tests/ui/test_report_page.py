@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.report.material import Audience
-from app.ui.panels.audit.pages.report import ReportPage
+from sfumato.report.material import Audience
+from sfumato.ui.panels.audit.pages.report import ReportPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.formats.contents import ROWS_AS_IN_TABLE
-from app.ui.guarantee_card import GuaranteeCard
-from app.ui.panels.releases import PANEL
-from app.ui.widgets.icons import IconLabel
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.widgets.icons import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

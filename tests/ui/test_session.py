@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Domain, Role
-from app.engine.table import Table
-from app.project.model import Document, Source
-from app.project.secret import ScryptCost
-from app.project.store import ProjectFile
-from app.ui import attributes as attribute_cache
-from app.ui import session as session_module
-from app.ui.settings import MemoryStore, RecentProjects
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, Source
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.state import attributes as attribute_cache
+from sfumato.ui.state import session as session_module
+from sfumato.ui.state.settings import MemoryStore, RecentProjects
 
 QUICK = ScryptCost(2**4)
 

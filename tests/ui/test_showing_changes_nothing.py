@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy import PANEL
 from tests.ui.limit_steps import open_values
 
 LEVELS = ({"trust_factor": 0.123456789}, {"rho1": 0.0123456, "rho2": 0.2345678})

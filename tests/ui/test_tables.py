@@ -9,12 +9,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModel
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.engine.columns import ColumnSpec
-from app.engine.table import Table
-from app.project.model import Document
-from app.ui.panels.data import loaded_page
-from app.ui.panels.data.profiles import describe, explain
-from app.ui.widgets.tables import FrameModel, TableView
+from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.ui.panels.data import loaded_page
+from sfumato.ui.panels.data.profiles import describe, explain
+from sfumato.ui.widgets.tables import FrameModel, TableView
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import settle
 

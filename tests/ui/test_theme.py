@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.plots.style import contrast
-from app.ui.theme import Appearance, Theme, current_theme, font, mix, themes
-from app.ui.widgets.icons import IconLabel, themed_icon
-from app.ui.widgets.layout import label
+from sfumato.plots.style import contrast
+from sfumato.ui.look.theme import Appearance, Theme, current_theme, font, mix, themes
+from sfumato.ui.widgets.icons import IconLabel, themed_icon
+from sfumato.ui.widgets.layout import label
 
 READABLE = 4.5
 

@@ -11,17 +11,17 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from app.engine.errors import SfumatoError
-from app.engine.wording import Sentence, joined, listed
-from app.ui import languages
-from app.ui.main_window import MainWindow
-from app.ui.messages import error_texts
-from app.ui.scenes import Stage, scenes_of
-from app.ui.session import Session
-from app.ui.settings import MemoryStore
-from app.ui.wording import spoken
 from installer.translatable import texts_of
 from installer.translating import CHECKOUT, compiled, renew
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.ui.look import languages
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.scenes import Stage, scenes_of
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import MemoryStore
 from tests.ui.untranslated import BEGIN, END, untranslated
 
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
@@ -67,7 +67,7 @@ def found_in(path: Path) -> set[tuple[str, str]]:
 
 
 def test_a_translators_file_has_every_text_of_the_code(pseudo):
-    wanted = {(text.context, text.source) for text in texts_of(pseudo.parents[2])}
+    wanted = {(text.context, text.source) for text in texts_of(pseudo.parents[4])}
     assert found_in(pseudo) == wanted
     assert ("Sentences", "{file} is empty.") in wanted  # said below the window
     assert (
@@ -79,10 +79,10 @@ def test_a_translators_file_has_every_text_of_the_code(pseudo):
 
 
 def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(pseudo):
-    again = renew("eo", pseudo.parents[2])
+    again = renew("eo", pseudo.parents[4])
     text = again.read_text(encoding="utf-8")
     assert "unfinished" not in text
-    assert 'filename="../../app/ui/window_menus.py"' in text
+    assert 'filename="../../ui/shell/menus.py"' in text
 
 
 def test_an_error_is_translated_before_it_is_filled_in(spoken_there):

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.plots.collusion_bars import build_collusion_bars
-from app.ui.theme import Appearance, themes
-from app.ui.turns import turns
-from app.ui.widgets.plot_view import PlotView
+from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
 
 

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.project.store import ProjectFile
-from app.ui.dialogs.choice import ChoiceDialog
-from app.ui.dialogs.passphrase import OpenPassphraseDialog
-from app.ui.dialogs.unsealed import UnsealedDialog
+from sfumato.project.project_file import ProjectFile
+from sfumato.ui.dialogs.choice import ChoiceDialog
+from sfumato.ui.dialogs.passphrase import OpenPassphraseDialog
+from sfumato.ui.dialogs.unsealed import UnsealedDialog
 from tests.project.tampering import change
 from tests.ui.hands import click, dialog_of, load_table, messages, press, settle, type_into
 from tests.ui.test_projects import PASSPHRASE, save_new

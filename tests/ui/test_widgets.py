@@ -8,11 +8,11 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from app.engine.errors import TableError
-from app.ui import departures
-from app.ui.messages import Action, Message, MessageBar, MessageKind, MessageView
-from app.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
-from app.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
+from sfumato.engine.core.errors import TableError
+from sfumato.ui.shell import auto_dismiss as departures
+from sfumato.ui.shell.messages import Action, Message, MessageBar, MessageKind, MessageView
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
+from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
 from tests.ui.hands import click, message_button, messages
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.ui.guarantee_card import GuaranteeCard
-from app.ui.wording import typeset
+from sfumato.ui.look.wording import typeset
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.payroll import open_payroll, protected
 
 

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.engine.table import Table
-from app.project.model import Document
-from app.ui.widgets.plot_view import PlotView
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.ui.widgets.plot_view import PlotView
 
 BEGIN, END = "«", "»"
 _TRANSLATED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")

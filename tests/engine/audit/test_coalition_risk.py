@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit import coalition_risk as engine
-from app.engine.audit.added_recipient import added_recipient
-from app.engine.audit.beliefs import SparseBeliefs, WholeBeliefs
-from app.engine.audit.coalition_risk import coalition_risk, risk_of_independent
-from app.engine.audit.collusion import restored_alone, restored_together
-from app.engine.audit.known_draws import draw_released, uniforms, words
-from app.engine.audit.record_risk import BINS, steps_of
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import Cancelled, LadderError
-from app.engine.progress import Callback, Silent
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.errors import Cancelled, LadderError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure import coalition_risk as engine
+from sfumato.engine.disclosure.added_recipient import added_recipient
+from sfumato.engine.disclosure.beliefs import SparseBeliefs, WholeBeliefs
+from sfumato.engine.disclosure.coalition_risk import coalition_risk, risk_of_independent
+from sfumato.engine.disclosure.collusion import restored_alone, restored_together
+from sfumato.engine.disclosure.record_risk import BINS, steps_of
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.randomness.simulation_rng import draw_released, uniforms, words
 
 FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
 LEVELS = (0.6, 0.3, 0.1)

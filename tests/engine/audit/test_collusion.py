@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit import coalition_risk
-from app.engine.audit.collusion import restored_alone, restored_together, restored_without
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import Cancelled
-from app.engine.progress import Callback, Silent
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure import coalition_risk
+from sfumato.engine.disclosure.collusion import restored_alone, restored_together, restored_without
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 
 FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
 

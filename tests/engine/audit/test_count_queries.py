@@ -7,20 +7,20 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from app.engine.audit.count_queries import (
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.count_queries import (
     CountAnswer,
     estimated_answer,
     matching_groups,
     true_answer,
 )
-from app.engine.audit.grouped_values import GroupedValues, grouped_values, sampled_values
-from app.engine.audit.query_pool import query_pool
-from app.engine.errors import EstimationError
-from app.engine.micro_groups import MicroGroups, micro_groups, value_counts
-from app.engine.progress import Silent
-from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling
-from app.engine.reconstruction_tails import Draw
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_values
+from sfumato.engine.disclosure.query_pool import query_pool
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.law import GroupParts, ResampledLaw, Resampling
+from sfumato.engine.mechanisms.reconstruction.tails import Draw
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 
 NAMES = ("sex", "town", "age")
 

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.estimate_tails import (
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.estimate_tails import (
     estimate_tails,
     inverse_rows,
     retention_of,
     simulated_errors,
 )
-from app.engine.audit.grouped_values import GroupedValues, grouped_values
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import EstimationError
-from app.engine.matrix import PerturbationMatrix
-from app.engine.micro_groups import micro_groups
-from app.engine.progress import Silent
-from app.engine.reconstruction_law import Trials
-from app.engine.reconstruction_tails import Draw
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.law import Trials
+from sfumato.engine.mechanisms.reconstruction.tails import Draw
+from sfumato.engine.table.micro_groups import micro_groups
 
 
 def one_group(counts: list[int]) -> GroupedValues:

@@ -11,25 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from app.engine.audit.experiments import collusion_test as experiment
-from app.engine.audit.experiments.collusion_test import collusion_test, equivalence, usefulness
-from app.engine.audit.experiments.history_cost import (
+from sfumato.engine.core.errors import Cancelled, LevelError, PolicyError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure.experiments import collusion_test as experiment
+from sfumato.engine.disclosure.experiments.collusion_test import (
+    collusion_test,
+    equivalence,
+    usefulness,
+)
+from sfumato.engine.disclosure.experiments.history_cost import (
     Order,
     drawn_codes,
     history_cost,
     ordered_levels,
 )
-from app.engine.audit.experiments.priors import gaussian_prior, uniform_prior
-from app.engine.audit.experiments.simulation import (
+from sfumato.engine.disclosure.experiments.priors import gaussian_prior, uniform_prior
+from sfumato.engine.disclosure.experiments.simulation import (
     FALLING,
     PAPER_ARRIVALS,
     draw_counts,
     joint_counts,
 )
-from app.engine.audit.risk_growth import random_levels, risk_growth
-from app.engine.errors import Cancelled, LevelError, PolicyError
-from app.engine.progress import Callback, Silent
-from app.engine.retention_matrix import uniform_matrix
+from sfumato.engine.disclosure.risk_growth import random_levels, risk_growth
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.engine.multi_pert import joint_law
 
 PRIOR = np.array([0.5, 0.3, 0.2])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.audit.form_leak import FEWEST_ROWS, measure_form_leak
-from app.engine.columns import Kind
-from app.engine.errors import Cancelled
-from app.engine.mechanisms import mechanism_called
-from app.engine.mechanisms.forming import form_leaks_of, is_formed
-from app.engine.mechanisms.gaussian import MECHANISM
-from app.engine.progress import Callback, Silent
-from app.engine.table import Attribute
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
+from sfumato.engine.mechanisms.postprocessing import form_leaks_of, is_formed
+from sfumato.engine.mechanisms.postprocessing_leakage import FEWEST_ROWS, measure_form_leak
+from sfumato.engine.table.table import Attribute
 from tests.engine.numbers import stated_settings
 
 LEVELS = (0.25, 0.5, 1.0, 2.0)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.gaussian_attack import (
+from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.gaussian_attack import (
     Dependence,
     between_copies,
     estimate,
@@ -17,7 +19,7 @@ from app.engine.audit.gaussian_attack import (
     learned_moments,
     learned_weights,
 )
-from app.engine.audit.gaussian_experiment import (
+from sfumato.engine.disclosure.gaussian_experiment import (
     Attacker,
     Pool,
     bayes_experiment,
@@ -25,13 +27,16 @@ from app.engine.audit.gaussian_experiment import (
     found_by_copies,
     make_experiment,
 )
-from app.engine.audit.number_copies import complete_records, simulated_copies
-from app.engine.errors import EstimationError, LevelError, PolicyError
-from app.engine.gaussian_levels import Uncertainty
-from app.engine.gaussian_settings import GaussianSettings, Measured, Noise, NumberForm
-from app.engine.mechanisms import mechanism_called
-from app.engine.noise_level import on_grid
-from app.engine.progress import Silent
+from sfumato.engine.disclosure.number_copies import complete_records, simulated_copies
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.gaussian.levels import Uncertainty
+from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.mechanisms.gaussian.settings import (
+    GaussianSettings,
+    Measured,
+    Noise,
+    NumberForm,
+)
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns, stated_settings
 
 LADDER, INDEPENDENT, LINEAR = Dependence

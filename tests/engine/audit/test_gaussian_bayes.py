@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.engine.audit.gaussian_attack import (
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.gaussian_attack import (
     Dependence,
     between_copies,
     estimate,
     expected_errors,
     joint_weights,
 )
-from app.engine.audit.gaussian_bayes import (
+from sfumato.engine.disclosure.gaussian_bayes import (
     Prior,
     bayes_by_copies,
     bayes_errors,
@@ -25,10 +27,8 @@ from app.engine.audit.gaussian_bayes import (
     empirical_prior,
     posterior_means,
 )
-from app.engine.audit.gaussian_experiment import Pool, make_experiment
-from app.engine.covariance import factor_of
-from app.engine.errors import EstimationError
-from app.engine.progress import Silent
+from sfumato.engine.disclosure.gaussian_experiment import Pool, make_experiment
+from sfumato.engine.table.covariance import factor_of
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 from tests.noise import NOISE
 

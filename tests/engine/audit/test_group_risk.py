@@ -10,20 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.group_risk import RiskLimits, group_risk
-from app.engine.audit.group_view import by_subtraction, group_view
-from app.engine.audit.grouped_values import GroupedValues, grouped_values
-from app.engine.audit.remedies import in_bins, left_out, level_by_level, remedies
-from app.engine.audit.risk_curves import Parameter, Setting, risk_curves
-from app.engine.columns import Binning, ColumnSpec, Kind
-from app.engine.errors import EstimationError, LevelError, PolicyError
-from app.engine.hierarchy import Intervals, hierarchy_of
-from app.engine.micro_groups import MicroGroups, micro_groups
-from app.engine.progress import Silent
-from app.engine.reconstruction_law import GroupParts, ResampledLaw, Resampling, Trials
-from app.engine.reconstruction_privacy import Rule, is_private, mle
-from app.engine.reconstruction_tails import Draw, effective_draws
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind
+from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.group_risk import RiskLimits, group_risk
+from sfumato.engine.disclosure.group_view import by_subtraction, group_view
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
+from sfumato.engine.disclosure.remedies import in_bins, left_out, level_by_level, remedies
+from sfumato.engine.disclosure.risk_curves import Parameter, Setting, risk_curves
+from sfumato.engine.generalization.hierarchies import Intervals, hierarchy_of
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.mechanisms.reconstruction.law import (
+    GroupParts,
+    ResampledLaw,
+    Resampling,
+    Trials,
+)
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule, is_private, mle
+from sfumato.engine.mechanisms.reconstruction.tails import Draw, effective_draws
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 
 PUBLIC = ("sex", "age")
 

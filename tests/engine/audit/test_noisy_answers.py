@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from app.engine.audit.noisy_answers import ratio_tails, riskiest_groups, shares_in_table
-from app.engine.errors import LevelError, PolicyError
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.disclosure.noisy_answers import ratio_tails, riskiest_groups, shares_in_table
 
 # Wang, Han and Fu (2012), tables 4 and 5: |g|, f in g, and of 100 pairs of answers those that
 # missed by more than ε upward and downward, for (λ, ε) = (0.1, 0.2), (0.1, 0.3), (0.05, 0.2),

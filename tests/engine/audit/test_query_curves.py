@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from app.engine.audit.group_risk import RiskLimits
-from app.engine.audit.query_curves import query_curves
-from app.engine.audit.risk_curves import Parameter, Setting
-from app.engine.errors import EstimationError
-from app.engine.micro_groups import micro_groups
-from app.engine.progress import Silent
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.group_risk import RiskLimits
+from sfumato.engine.disclosure.query_curves import query_curves
+from sfumato.engine.disclosure.risk_curves import Parameter, Setting
+from sfumato.engine.table.micro_groups import micro_groups
 
 
 def crowd(rows: int = 8_000) -> tuple[pd.DataFrame, np.ndarray]:

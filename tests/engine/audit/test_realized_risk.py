@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit import realized_risk as engine
-from app.engine.audit.coalition_risk import coalition_risk
-from app.engine.audit.known_draws import draw_released, uniforms
-from app.engine.audit.realized_coverage import realized_by_coverage
-from app.engine.audit.realized_risk import realized_risk
-from app.engine.dense_matrix import DenseMatrix
-from app.engine.errors import Cancelled, LadderError, TableError
-from app.engine.progress import Callback, Silent
-from app.engine.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.core.errors import Cancelled, LadderError, TableError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure import realized_risk as engine
+from sfumato.engine.disclosure.coalition_risk import coalition_risk
+from sfumato.engine.disclosure.realized_coverage import realized_by_coverage
+from sfumato.engine.disclosure.realized_risk import realized_risk
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
 
 UNEVEN = np.array([0.9, 0.4, 0.2])
 TOP = np.array([[0.7, 0.1, 0.2], [0.2, 0.8, 0.2], [0.1, 0.1, 0.6]])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from app.engine.audit.rounding_leak import likelihoods, rounding_leak
-from app.engine.errors import EstimationError, LevelError
-from app.engine.gaussian_law import reach
-from app.engine.gaussian_settings import NumberForm
-from app.engine.progress import Silent
+from sfumato.engine.core.errors import EstimationError, LevelError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms.gaussian.law import reach
+from sfumato.engine.mechanisms.gaussian.rounding_leakage import likelihoods, rounding_leak
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 
 
 def numeric_likelihood(shown, levels, form, atom):

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.audit.leak_counts import LeakCounts, RowGroups, Way, count_rows
-from app.engine.audit.traceability import TableRows, count_released, traceability
-from app.engine.audit.tracing import TracedLeak, trace_leak
-from app.engine.progress import Silent
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.leak_counts import LeakCounts, RowGroups, Way, count_rows
+from sfumato.engine.disclosure.traceability import TableRows, count_released, traceability
+from sfumato.engine.disclosure.tracing import TracedLeak, trace_leak
 from tests.engine.leak_trials import LeakTrials
 
 Codes = npt.NDArray[np.int64]

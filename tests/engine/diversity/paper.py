@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from app.engine.diversity.coded import CodedTable, QuasiIdentifier
-from app.engine.diversity.others import HolderClasses, OtherTable, holder_classes
+from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier
+from sfumato.engine.generalization.others import HolderClasses, OtherTable, holder_classes
 
 SALARIES = ("High", "Middle", "Low")
 OLD, YOUNG = 0, 1

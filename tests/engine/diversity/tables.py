@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from app.engine.diversity.coded import CodedTable, QuasiIdentifier
-from app.engine.diversity.criteria import (
+from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier
+from sfumato.engine.generalization.criteria import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
@@ -19,8 +19,8 @@ from app.engine.diversity.criteria import (
     NonCentralizedDiversity,
     RecursiveDiversity,
 )
-from app.engine.diversity.lattice import minimal
-from app.engine.diversity.others import OtherTable, holder_classes, minimal_sets
+from sfumato.engine.generalization.lattice import minimal
+from sfumato.engine.generalization.others import OtherTable, holder_classes, minimal_sets
 
 PARAMETERS = {
     "k": [KAnonymity(k) for k in (2, 3, 5)],

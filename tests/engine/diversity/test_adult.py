@@ -3,16 +3,16 @@
 import pandas as pd
 import pytest
 
-from app.engine.columns import ColumnSpec, Role
-from app.engine.diversity.adapter import coded_table
-from app.engine.diversity.checker import verify_publication
-from app.engine.diversity.criteria import DistinctDiversity
-from app.engine.diversity.loss import choose
-from app.engine.diversity.publication import publish
-from app.engine.diversity.search import search
-from app.engine.hierarchy import Hierarchy
-from app.engine.progress import Silent
-from app.engine.table import Table
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.adapter import coded_table
+from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.criteria import DistinctDiversity
+from sfumato.engine.generalization.hierarchies import Hierarchy
+from sfumato.engine.generalization.loss import choose
+from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.search import search
+from sfumato.engine.table.table import Table
 from tests.benchmarks.diversity_baseline import incognito
 from tests.benchmarks.diversity_tables import ADULT_NAMES
 from tests.data import shared_data

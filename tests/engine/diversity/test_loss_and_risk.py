@@ -3,14 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.criteria import DistinctDiversity, KAnonymity
-from app.engine.diversity.loss import choose, loss_of, rank
-from app.engine.diversity.publication import Suppressed, equivalence_classes
-from app.engine.diversity.risk import Basis, risk_of_classes, risk_of_sizes, size_shares
-from app.engine.diversity.search import search
-from app.engine.errors import DiversityError
-from app.engine.progress import Silent
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity
+from sfumato.engine.generalization.loss import choose, loss_of, rank
+from sfumato.engine.generalization.publication import Suppressed, equivalence_classes
+from sfumato.engine.generalization.risk import Basis, risk_of_classes, risk_of_sizes, size_shares
+from sfumato.engine.generalization.search import search
 from tests.engine.diversity.tables import quasi, values_of
 
 

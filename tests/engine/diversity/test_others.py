@@ -6,20 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.diversity.breaches import breaches, standing_of
-from app.engine.diversity.criteria import DistinctDiversity, NonCentralizedDiversity
-from app.engine.diversity.explain import explain_no_solution
-from app.engine.diversity.others import (
-    HolderClasses,
-    OtherTable,
-    holder_classes,
-    minimal_sets,
-    propose_spelling,
-    unknown_values,
-)
-from app.engine.diversity.probabilistic import probabilistic_table
-from app.engine.diversity.search import search
-from app.engine.diversity.sets import (
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.bitsets import (
     cardinality,
     from_flags,
     inclusion_minimal,
@@ -27,8 +16,19 @@ from app.engine.diversity.sets import (
     singletons,
     to_flags,
 )
-from app.engine.errors import DiversityError
-from app.engine.progress import Silent
+from sfumato.engine.generalization.breaches import breaches, standing_of
+from sfumato.engine.generalization.criteria import DistinctDiversity, NonCentralizedDiversity
+from sfumato.engine.generalization.explain import explain_no_solution
+from sfumato.engine.generalization.others import (
+    HolderClasses,
+    OtherTable,
+    holder_classes,
+    minimal_sets,
+    propose_spelling,
+    unknown_values,
+)
+from sfumato.engine.generalization.probabilistic import probabilistic_table
+from sfumato.engine.generalization.search import search
 from tests.engine.diversity.tables import CodedTable, quasi, values_of
 
 VALUES = ("flu", "HIV", None)

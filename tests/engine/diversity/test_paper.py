@@ -6,17 +6,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.diversity.breaches import breaches, standing_of, weakest_of
-from app.engine.diversity.criteria import DistinctDiversity, NonCentralizedDiversity
-from app.engine.diversity.others import HolderClasses, holder_classes, minimal_sets
-from app.engine.diversity.probabilistic import (
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.breaches import breaches, standing_of, weakest_of
+from sfumato.engine.generalization.criteria import DistinctDiversity, NonCentralizedDiversity
+from sfumato.engine.generalization.others import HolderClasses, holder_classes, minimal_sets
+from sfumato.engine.generalization.probabilistic import (
     imaginary_tables,
     probabilistic_table,
 )
-from app.engine.diversity.publication import publish
-from app.engine.diversity.search import search
-from app.engine.errors import DiversityError
-from app.engine.progress import Silent
+from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.search import search
 from tests.engine.diversity.paper import (
     HIGH_ZIP,
     LOW_ZIP,

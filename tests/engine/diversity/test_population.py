@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom
 
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.population import (
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.hierarchies import (
+    Intervals,
+    Masking,
+    Orders,
+    Suppression,
+    Taxonomy,
+)
+from sfumato.engine.generalization.hierarchies.extend import widened
+from sfumato.engine.generalization.population import (
     ELSEWHERE,
     Population,
     PopulationColumn,
@@ -17,9 +26,6 @@ from app.engine.diversity.population import (
     people_in,
     population_column,
 )
-from app.engine.errors import DiversityError
-from app.engine.hierarchy import Intervals, Masking, Orders, Suppression, Taxonomy
-from app.engine.hierarchy.widening import widened
 from tests.engine.diversity.tables import quasi, values_of
 
 

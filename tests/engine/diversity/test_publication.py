@@ -4,19 +4,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.engine.diversity.checker import verify_publication
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.criteria import (
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
     RecursiveDiversity,
 )
-from app.engine.diversity.publication import Suppressed, publish
-from app.engine.diversity.search import search
-from app.engine.errors import DiversityError
-from app.engine.progress import Silent
+from sfumato.engine.generalization.publication import Suppressed, publish
+from sfumato.engine.generalization.search import search
 from tests.engine.diversity.tables import (
     PARAMETERS,
     beside,

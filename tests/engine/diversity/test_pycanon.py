@@ -6,17 +6,17 @@ Versions after 1.0.1 pin pandas below 3 and can't be installed beside the produc
 import pandas as pd
 import pytest
 
-from app.engine.diversity.checker import verify_publication
-from app.engine.diversity.criteria import (
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.criteria import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
     RecursiveDiversity,
 )
-from app.engine.diversity.publication import publish
-from app.engine.diversity.search import search
-from app.engine.progress import Silent
+from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.search import search
 from tests.benchmarks.diversity_tables import census
 
 anonymity = pytest.importorskip("pycanon.anonymity", reason="pyCANON checks what is published")

@@ -3,18 +3,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.engine.diversity.checker import verify_publication
-from app.engine.diversity.coded import CodedTable
-from app.engine.diversity.criteria import (
+from sfumato.engine.core.errors import Cancelled, DiversityError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import (
     DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
     RecursiveDiversity,
 )
-from app.engine.diversity.publication import publish
-from app.engine.diversity.search import Method, search
-from app.engine.errors import Cancelled, DiversityError
-from app.engine.progress import Callback, Silent
+from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.search import Method, search
 from tests.engine.diversity.tables import (
     PARAMETERS,
     beside,

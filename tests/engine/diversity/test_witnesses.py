@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.diversity.classes import Need
-from app.engine.diversity.criteria import KAnonymity
-from app.engine.diversity.grouping import Grouping, classes_of_counts
-from app.engine.diversity.lattice import Lattice, below_any, listed, meet, minimal
-from app.engine.diversity.verdict import judge
-from app.engine.diversity.witnesses import Witnesses
+from sfumato.engine.generalization.classes import Need
+from sfumato.engine.generalization.criteria import KAnonymity
+from sfumato.engine.generalization.grouping import Grouping, classes_of_counts
+from sfumato.engine.generalization.lattice import Lattice, below_any, listed, meet, minimal
+from sfumato.engine.generalization.verdict import judge
+from sfumato.engine.generalization.witnesses import Witnesses
 from tests.engine.diversity.tables import PARAMETERS, coded_tables
 
 

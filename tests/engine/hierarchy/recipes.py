@@ -6,7 +6,7 @@ import datetime as dt
 
 from hypothesis import strategies as st
 
-from app.engine.hierarchy import (
+from sfumato.engine.generalization.hierarchies import (
     Dates,
     DateUnit,
     FourLevels,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from app.engine.columns import Binning, ColumnSpec, Kind
-from app.engine.errors import HierarchyError
-from app.engine.hierarchy import (
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind
+from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.generalization.hierarchies import (
     Dates,
     DateUnit,
     FourLevels,

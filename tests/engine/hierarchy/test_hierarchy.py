@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from app.engine.columns import Binning, ColumnSpec, Domain, Kind
-from app.engine.errors import HierarchyError
-from app.engine.hierarchy import (
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind
+from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.generalization.hierarchies import (
     Hierarchy,
     Intervals,
     Masking,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.errors import HierarchyError
-from app.engine.hierarchy import (
+from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.generalization.hierarchies import (
     Mend,
     ProblemKind,
     Taxonomy,

@@ -1,0 +1,363 @@
+"""What the present settings promise, in plain words: the content of the guarantee card.
+
+Everything is computed from the document, the attributes and the ledger's releases; nothing is
+read, released or kept, so that it can be asked for at each edit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Promise
+from sfumato.engine.mechanisms.postprocessing import is_formed
+from sfumato.engine.table.correlation import correlation
+from sfumato.engine.table.table import Attribute
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+from sfumato.project.adoption.holders import beside_sentence, part_sentence, rung_holders
+from sfumato.project.document.entry_plan import check_policy, plan_entry
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.byproducts import from_rows_sentence
+from sfumato.project.release.editions import edition_sentences
+
+_TIED = 1e-12
+"""Levels whose trust differs by less are the same."""
+STRONG: Final = 0.3
+"""A correlation from which on numbers that are protected apart are worth a caution."""
+MOST_CAUTIONS: Final = 3
+TELLING: Final = Sentence(
+    "Attributes that depend on each other tell about each other, so whoever holds several may learn"
+    " more of one than its own promise says."
+)
+
+WITHIN_EDITION: Final = Sentence("This holds within each edition of the table.")
+
+
+@dataclass(frozen=True)
+class EntryPromise:
+    """What one recipient's release promises about one policy entry.
+
+    Parameters
+    ----------
+    recipient
+        The recipient's name.
+    entry
+        The policy entry.
+    level
+        The level in the mechanism's unit.
+    trust
+        The level on a scale from 0 (nothing) to 1 (the original).
+    promise
+        The promise, in words and in figures.
+    """
+
+    recipient: str
+    entry: PolicyEntry
+    level: float
+    trust: float
+    promise: Promise
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What the present settings promise, and what they still lack.
+
+    Parameters
+    ----------
+    promises
+        For each policy entry, in order, the recipients from the most to the least trusted.
+    coalition
+        What a group of recipients can learn together; empty where there is nobody to pool.
+    next_steps
+        What is missing before a release can be made, most urgent first.
+    cautions
+        What makes the promises weaker than they could be, the worst first.
+    instead
+        What is asked of a generalized table that takes the place of releases.
+    editions
+        What several editions of the table tell together about a record that changed.
+    in_house
+        Cautions that hold figures of the very table, for nobody but the custodian.
+    """
+
+    promises: tuple[EntryPromise, ...]
+    coalition: str
+    next_steps: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    editions: tuple[str, ...] = ()
+    in_house: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether a release can be made by these settings."""
+        return not self.next_steps
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The promise to the most trusted recipient of each entry, then the coalition's."""
+        most_trusted: dict[str, str] = {}
+        for promise in self.promises:
+            most_trusted.setdefault(promise.entry.key, promise.promise.sentence)
+        return (*most_trusted.values(), *((self.coalition,) if self.coalition else ()))
+
+    def for_recipient(self, name: str) -> tuple[EntryPromise, ...]:
+        """Return what one recipient's release promises, entry by entry."""
+        return tuple(promise for promise in self.promises if promise.recipient == name)
+
+
+def asked_instead(document: Document) -> tuple[str, ...]:
+    """Return what is asked of a generalized table; empty unless it takes the place of releases."""
+    decided = document.generalization
+    if decided is None or document.policy:
+        return ()
+    return tuple(choice.build().promise for choice in decided.criteria)
+
+
+def guarantee_of(
+    document: Document,
+    attributes: Mapping[str, Attribute],
+    releases: Iterable[ReleaseRecord] = (),
+) -> Guarantee:
+    """Compute what a document promises beside the releases that were made.
+
+    Parameters
+    ----------
+    document
+        The columns, the policy and the recipients, finished or not.
+    attributes
+        What is known of the policy's attributes, by name
+        (`sfumato.project.release.release_columns.attributes_of`); entries whose attributes are not
+        in it are left out.
+    releases
+        What the ledger tells of; needed wherever the promise is shown to somebody.
+
+    Returns
+    -------
+    Guarantee
+        Never raises for an unfinished document: what is missing is among the next steps.
+    """
+    promises: list[EntryPromise] = []
+    problems: list[str] = []
+    for entry in document.policy:
+        if not set(entry.attributes) <= set(attributes):
+            continue
+        made = []
+        for recipient in document.recipients:
+            try:
+                made.append(_promise(document, entry, attributes, recipient))
+            except SfumatoError as error:
+                problems.append(str(error))
+        promises += sorted(made, key=lambda promise: -promise.trust)
+    steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
+    editions = edition_sentences(document, attributes, releases)
+    coalition = ""
+    if not steps:
+        coalition = joined(
+            _coalition(document, promises),
+            _formed(document, attributes),
+            WITHIN_EDITION if editions else "",
+        )
+    from_rows = from_rows_sentence(document)
+    cautions = (
+        *row_order_caution(document),
+        *((from_rows,) if from_rows else ()),
+    )
+    return Guarantee(
+        tuple(promises),
+        coalition,
+        steps,
+        cautions,
+        editions=editions,
+        in_house=_depending(document, attributes),
+    )
+
+
+def in_table(promise: EntryPromise, attributes: Mapping[str, Attribute]) -> str:
+    """Return what a promised release tells of the very table in hand, for the custodian alone.
+
+    It takes longer than the promise, so it is asked for where it is shown. Empty where the
+    promise says all there is to say.
+    """
+    chosen = [attributes[name] for name in promise.entry.attributes if name in attributes]
+    if len(chosen) < len(promise.entry.attributes):
+        return ""
+    mechanism = mechanism_called(promise.entry.mechanism)
+    try:
+        return mechanism.in_table(promise.level, chosen, promise.entry.settings)
+    except SfumatoError:
+        return ""  # the next steps say what is wrong with these settings
+
+
+def _promise(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    recipient: Recipient,
+) -> EntryPromise:
+    plan = plan_entry(document, entry, attributes, recipient)
+    mechanism = mechanism_called(entry.mechanism)
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    return EntryPromise(
+        recipient=recipient.name,
+        entry=entry,
+        level=plan.level,
+        trust=mechanism.trust(plan.level),
+        promise=mechanism.promise(plan.level, chosen, entry.settings),
+    )
+
+
+def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:
+    """Return what is missing, apart from levels."""
+    if not document.columns:
+        return [Sentence("Open a table.")]
+    if not document.sensitive:
+        return [Sentence("Mark at least one column as sensitive.")]
+    steps: list[str] = [
+        Sentence("Choose a mechanism for {column}.", column=column.name)
+        for column in document.sensitive
+        if document.entry_for(column.name) is None
+    ]
+    if not steps:
+        try:
+            check_policy(document)
+        except SfumatoError as error:
+            steps.append(error.sentence)
+    if not document.recipients:
+        steps.append("Add a recipient.")
+    unread = [
+        name for entry in document.policy for name in entry.attributes if name not in attributes
+    ]
+    if unread and not steps:
+        steps.append(
+            Sentence(
+                "Mend the domain of {columns}: it does not fit the table yet.",
+                columns=listed(unread),
+            )
+        )
+    return steps
+
+
+def row_order_caution(document: Document) -> tuple[str, ...]:
+    """Return what the table's order of rows gives away; empty where releases have their own."""
+    return (ROWS_AS_IN_TABLE,) if document.rows_as_in_table else ()
+
+
+def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple[str, ...]:
+    """Return which numbers depend on each other although they are protected apart."""
+    found: list[tuple[float, str]] = []
+    for one, other in itertools.combinations(document.policy, 2):
+        for first, second in itertools.product(one.attributes, other.attributes):
+            if first not in attributes or second not in attributes:
+                continue
+            value = correlation(attributes[first], attributes[second])
+            if abs(value) >= STRONG:
+                written = f"{value:.2f}".replace("-", "\u2212")
+                found.append(
+                    (
+                        abs(value),
+                        Sentence(
+                            "{first} and {second} depend on each other (correlation {written}), "
+                            "but are protected apart: whoever holds both learns more about each "
+                            "than its own promise says. Tick them under “Protect together” "
+                            "in the policy.",
+                            first=first,
+                            second=second,
+                            written=written,
+                        ),
+                    )
+                )
+    return tuple(words for _, words in sorted(found, key=lambda pair: -pair[0])[:MOST_CAUTIONS])
+
+
+def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
+    """Say what any group of recipients can learn together."""
+    if not document.recipients:
+        return ""
+    beside = joined(part_sentence(document.policy), beside_sentence(document.policy))
+    told = TELLING if len(document.policy) > 1 else ""
+    holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
+    everybody = list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))
+    if len(everybody) == 1:
+        alone = Sentence(
+            "{name} is the only recipient, so there is nobody to pool releases with.",
+            name=everybody[0],
+        )
+        return joined(alone, told, beside)
+    tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
+    shared = [name for name in everybody if all(name in top for top in tops.values())]
+    if shared:
+        return joined(_one_top(shared, everybody), told, beside)
+    return joined(_several_tops(tops), beside)
+
+
+def _formed(document: Document, attributes: Mapping[str, Attribute]) -> str:
+    """Say where a group can learn a little more, because released numbers are rounded."""
+    if len(document.recipients) < 2:
+        return ""
+    formed = []
+    for entry in document.policy:
+        chosen = [attributes[name] for name in entry.attributes]
+        if is_formed(mechanism_called(entry.mechanism), chosen, entry.settings):
+            formed.append(entry.key)
+    if not formed:
+        return ""
+    return Sentence(
+        "Because numbers of {names} are rounded or bounded, a group can learn a little more about"
+        " them; the audit measures how much.",
+        names=listed(formed),
+    )
+
+
+def _most_trusted(entry: PolicyEntry, promises: Sequence[EntryPromise]) -> tuple[str, ...]:
+    """Return who is trusted most with an entry: several where their levels are the same.
+
+    The holders of earlier releases that were adopted as rungs are among them.
+    """
+    here = [(promise.recipient, promise.trust) for promise in promises if promise.entry is entry]
+    here += [(holder.name, holder.trust) for holder in rung_holders(entry)]
+    highest = max(trust for _, trust in here)
+    return tuple(dict.fromkeys(name for name, trust in here if trust >= highest - _TIED))
+
+
+def _one_top(shared: Sequence[str], everybody: Sequence[str]) -> str:
+    first, *others = shared
+    if len(shared) == len(everybody):
+        return Sentence(
+            "All recipients get the same values, so any group of them learns no more than each "
+            "of them alone."
+        )
+    sentence = Sentence("Any group of recipients learns no more than {first} alone.", first=first)
+    if not others:
+        return sentence
+    if len(others) == 1:
+        same = Sentence("{name} gets the same values as {first}.", name=others[0], first=first)
+    else:
+        same = Sentence(
+            "{names} get the same values as {first}.", names=listed(others), first=first
+        )
+    return joined(sentence, same)
+
+
+def _several_tops(tops: Mapping[str, Sequence[str]]) -> str:
+    """Say it entry by entry, and what that does not cover."""
+    parts = [
+        Sentence(
+            "From the releases of {key}, any group of recipients learns no more than "
+            "from {name}'s alone.",
+            key=key,
+            name=names[0],
+        )
+        for key, names in tops.items()
+    ]
+    together = Sentence(
+        "Attributes that depend on each other tell about each other: a group that holds "
+        "all of these learns what somebody with all of them would, and no more."
+    )
+    return joined(*parts, together)

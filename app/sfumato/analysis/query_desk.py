@@ -1,0 +1,193 @@
+"""The custodian plays recipient: count queries answered from every release, and the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from sfumato.engine.core.errors import EstimationError, PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Value
+from sfumato.engine.disclosure.count_queries import (
+    CountAnswer,
+    estimated_answer,
+    matching_groups,
+    true_answer,
+)
+from sfumato.engine.disclosure.query_pool import query_pool
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.document.model import Document
+from sfumato.project.release.attacker import Attacked, Exposure, attacked, exposure, released_values
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one recipient holds: the release, and its values counted by group."""
+
+    shown: Exposure
+    released: sparse.csr_array = field(repr=False)
+
+
+@dataclass(frozen=True)
+class QueryDesk:
+    """All that queries are answered from.
+
+    Parameters
+    ----------
+    known
+        The attribute with its true values, by group.
+    held
+        What each recipient with a sound level holds, the most trusted first.
+    """
+
+    known: Attacked
+    held: tuple[Held, ...]
+
+    def ask(self, conditions: Mapping[str, Value], value: int) -> QueryResult:
+        """Answer one query from every release, with the truth beside it.
+
+        Raises
+        ------
+        EstimationError
+            If no record meets the conditions.
+        """
+        grouped = self.known.grouped
+        met = matching_groups(grouped, conditions)
+        answers = []
+        for held in self.held:
+            try:
+                answer = estimated_answer(
+                    grouped.sizes,
+                    held.released,
+                    met,
+                    value,
+                    held.shown.matrix,
+                    CONFIDENCE,
+                    None if held.shown.trials is None else held.shown.trials.law,
+                )
+            except EstimationError:
+                continue  # a release of pure noise answers nothing
+            answers.append(Answered(held.shown.recipient, held.shown.trust, answer))
+        matching = int(grouped.sizes[met].sum())
+        return QueryResult(true_answer(grouped, met, value), matching, tuple(answers))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One recipient's answer."""
+
+    recipient: str
+    trust: float
+    answer: CountAnswer
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """One query's true answer, how many records its conditions match, and all estimates."""
+
+    truth: int
+    matching: int
+    answers: tuple[Answered, ...]
+
+
+@dataclass(frozen=True)
+class PoolErrors:
+    """How well one recipient answers a pool of random queries."""
+
+    recipient: str
+    trust: float
+    mean: float
+    quartiles: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PoolResult:
+    """The pool's size and every recipient's relative errors."""
+
+    queries: int
+    recipients: tuple[PoolErrors, ...]
+
+
+def open_desk(
+    document: Document,
+    table: Table,
+    column: EncodedColumn,
+    names: Sequence[str],
+    keys: KeyRing,
+    context: Context,
+) -> QueryDesk:
+    """Count the true and the released values in every group.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    column
+        The sensitive attribute with its rows; it has a policy entry of its own.
+    names
+        The public columns that queries may name.
+    keys
+        The source of keyed randomness: the releases are those that these keys make.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    PolicyError
+        If the attribute has no policy entry.
+    SfumatoError
+        If the groups can't be formed.
+    """
+    name = column.attribute.name
+    entry = document.entry_for(name)
+    if entry is None:
+        raise PolicyError(
+            "The sensitive attribute {column} has no mechanism in the policy.",
+            "Choose a mechanism for it.",
+            column=name,
+        )
+    known = attacked(document, table, column, names, Part(context, 0.0, 0.1))
+    held: list[Held] = []
+    count = len(document.recipients)
+    for place, recipient in enumerate(document.recipients):
+        part = Part(context, 0.1 + 0.9 * place / count, 0.1 + 0.9 * (place + 1) / count)
+        try:
+            shown = exposure(document, entry, known, recipient)
+            released = released_values(document, table, entry, known, recipient, keys, part)
+        except SfumatoError:
+            continue  # the policy says what is wrong with this recipient's level
+        held.append(Held(shown, released))
+    held.sort(key=lambda each: -each.shown.trust)
+    context.report(1.0, "Ready for queries")
+    return QueryDesk(known, tuple(held))
+
+
+def answer_pool(desk: QueryDesk, context: Context) -> PoolResult:
+    """Answer a pool of random queries from every release.
+
+    Raises
+    ------
+    EstimationError
+        If no query is answered by enough records.
+    """
+    pool = query_pool(desk.known.grouped, Part(context, 0.0, 0.5))
+    found = []
+    for place, held in enumerate(desk.held):
+        context.report(0.5 + 0.5 * place / len(desk.held), "Answering queries")
+        try:
+            errors = pool.relative_errors(held.released, held.shown.matrix)
+        except EstimationError:
+            continue  # a release of pure noise answers nothing
+        low, middle, high = (float(q) for q in np.quantile(errors, (0.25, 0.5, 0.75)))
+        found.append(
+            PoolErrors(
+                held.shown.recipient, held.shown.trust, float(errors.mean()), (low, middle, high)
+            )
+        )
+    return PoolResult(pool.size, tuple(found))

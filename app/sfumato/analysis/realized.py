@@ -1,0 +1,253 @@
+"""What a coalition restores from the very values that were released, record by record.
+
+The released columns are made again from the key. Nothing here is for anyone but the custodian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.realized_coverage import realized_by_coverage
+from sfumato.engine.disclosure.realized_risk import RealizedRisk
+from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import PolicyEntry
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.holdings import Held, held_adopted, held_released
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.release_compatibility import rows_of
+
+WORST_TOLD = 5
+"""Values whose records are in most danger, as they are told on the command line."""
+
+
+@dataclass(frozen=True, eq=False)
+class RealizedReport:
+    """What a coalition restores of one policy entry from what its members hold.
+
+    Parameters
+    ----------
+    members
+        The coalition's names, the most trusted first.
+    released
+        Whether everything was released already; else some of it is only planned.
+    risk
+        What they restore; None where that can't be told.
+    reason
+        Why it can't be told, in a sentence; else empty.
+    """
+
+    members: tuple[str, ...]
+    released: bool
+    risk: RealizedRisk | None
+    reason: str = ""
+
+
+def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context) -> RealizedReport:
+    """Weigh what the members of a coalition hold, by the values that they hold.
+
+    Parameters
+    ----------
+    regenerator
+        Makes the released columns again.
+    held
+        What the members hold of one policy entry; at least one.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    LadderError
+        If the releases are on no ladder.
+    """
+    ordered = sorted(held, key=lambda one: -one.trust)
+    members = tuple(one.holder for one in ordered)
+    released = not any(one.planned for one in ordered)
+    reason = _reason(regenerator, ordered)
+    if reason:
+        return RealizedReport(members, released, None, reason)
+    plans = [one.plan for one in ordered]
+    request = regenerator.request(plans[0])
+    attribute, true = request.columns[0].attribute, cast(Codes, request.columns[0].values)
+    columns = _columns(regenerator, plans, attribute, Part(context, 0.0, 0.7))
+    matrices = []
+    for plan in plans:
+        matrix = mechanism_called(plan.mechanism).matrix(plan.level, (attribute,), plan.settings)
+        assert matrix is not None  # it has values to count, see `_reason`
+        matrices.append(matrix)
+    risk = realized_by_coverage(
+        true,
+        columns,
+        [_covered(regenerator, one) for one in ordered],
+        matrices,
+        attribute.frequencies,
+        Part(context, 0.7, 1.0),
+    )
+    return RealizedReport(members, released, risk)
+
+
+def weigh_released(
+    regenerator: Regenerator,
+    releases: Sequence[ReleaseRecord],
+    entry: PolicyEntry,
+    recipients: Sequence[str],
+    adopters: Sequence[str],
+    context: Context,
+) -> RealizedReport:
+    """Weigh what was released of a policy entry to some recipients.
+
+    Parameters
+    ----------
+    regenerator
+        Makes the released columns again.
+    releases
+        What the ledger tells of.
+    entry
+        The policy entry.
+    recipients
+        Whose releases are weighed.
+    adopters
+        Who holds an adopted rung that is weighed too.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    LadderError
+        If the releases are on no ladder.
+    """
+    held = list(held_released(releases, entry, recipients))
+    rungs = held_adopted(regenerator) if adopters else ()
+    for name in adopters:
+        own = [one for one in rungs if one.holder == name and _is_of(one, entry)]
+        held.extend(sorted(own, key=lambda one: -one.trust)[:1])
+    found = {one.holder for one in held}
+    missing = [name for name in (*recipients, *adopters) if name not in found]
+    if missing:
+        reason = Sentence(
+            "what {names} was given can't be found or read any more.", names=", ".join(missing)
+        )
+        return RealizedReport((*recipients, *adopters), True, None, reason)
+    return weigh_held(regenerator, held, context)
+
+
+def _is_of(held: Held, entry: PolicyEntry) -> bool:
+    return held.plan.attributes == entry.attributes
+
+
+def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
+    """Return what was found, in plain sentences without any value of the table."""
+    where = "In the files as released" if report.released else "With the noise as it will fall"
+    if report.risk is None:
+        return (f"  {where}: {report.reason}",)
+    found, risk = report.risk, report.risk.risk
+    told = [
+        Sentence(
+            "  {where}: {average:.1f} % on average; at least {likely:.0f} % for "
+            "{of_likely:.1f} % of the records, at least {certain:.0f} % for "
+            "{of_certain:.1f} %; the best guess is right for {guessed:.1f} %.",
+            where=where,
+            average=100 * risk.average,
+            likely=100 * LIKELY,
+            of_likely=100 * risk.likely,
+            certain=100 * CERTAIN,
+            of_certain=100 * risk.certain,
+            guessed=100 * risk.guessed,
+        )
+    ]
+    if len(report.members) > 1:
+        told.append(
+            Sentence(
+                "  Over {compared:,} of {records:,} records, the coalition's beliefs "
+                "differ from {members}'s alone by at most {largest_difference:.1g}.",
+                compared=found.compared,
+                records=found.records,
+                members=report.members[0],
+                largest_difference=found.largest_difference,
+            )
+        )
+    return tuple(told)
+
+
+def realized_plain(report: RealizedReport) -> dict[str, Any]:
+    """Return the figures as plain JSON values; values are told by their place in the domain."""
+    if report.risk is None:
+        return {"released": report.released, "reason": report.reason}
+    found, risk = report.risk, report.risk.risk
+    return {
+        "released": report.released,
+        "average": risk.average,
+        "best guess": risk.guessed,
+        "likely": risk.likely,
+        "certain": risk.certain,
+        "together": found.together,
+        "alone": found.alone,
+        "largest difference": found.largest_difference,
+        "compared": found.compared,
+        "records": found.records,
+        "histogram": risk.histogram.tolist(),
+        "worst values": [
+            {"value": at + 1, "average": float(risk.by_value[at])} for at in found.worst(WORST_TOLD)
+        ],
+    }
+
+
+def _columns(
+    regenerator: Regenerator, plans: Sequence[EntryPlan], attribute: Attribute, context: Context
+) -> list[Codes]:
+    """Return what was released by each plan, codes of shape (n,)."""
+    assert attribute.domain is not None
+    made: dict[float, Codes] = {}
+    for place, plan in enumerate(plans):
+        part = Part(context, place / len(plans), (place + 1) / len(plans))
+        part.report(0.0, Sentence("Making {key} again", key=plan.key))
+        if plan.level not in made:
+            column = regenerator.perturbed(plan, part)[attribute.name]
+            made[plan.level] = attribute.domain.encode(column, attribute.name)
+            regenerator.forget()  # the codes are enough, and smaller
+    return [made[plan.level] for plan in plans]
+
+
+def _covered(regenerator: Regenerator, held: Held) -> npt.NDArray[np.bool_] | None:
+    """Return which records a holder has anything of, shape (n,); None for all."""
+    adopted = regenerator.adopted(held.plan) if held.file else ()
+    return next((one.covered for one in adopted if one.origin == held.file), None)
+
+
+def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:
+    """Return why the records' probabilities can't be told; empty where they can."""
+    present = regenerator.document.source
+    for one in held:
+        plan = one.plan
+        if mechanism_called(plan.mechanism).needs_groups:
+            return (
+                "rows change places within their groups, so that no file tells which of its rows"
+                " is whose. Only what is to be expected can be told."
+            )
+        obstacle = regenerator.obstacle(plan)
+        if obstacle:
+            return Sentence(
+                "what {holder} holds can't be made again. {obstacle}",
+                holder=one.holder,
+                obstacle=obstacle,
+            )
+        if one.source is not None and (present is None or rows_of(one.source) != rows_of(present)):
+            return Sentence(
+                "what {holder} holds was made from another edition of the source table. "
+                "Open that edition to weigh it.",
+                holder=one.holder,
+            )
+        columns = regenerator.request(plan, slice(0)).attributes
+        if len(columns) != 1 or columns[0].counts is None:
+            return "numbers have no single values to restore; see how far an estimate is off."
+    return ""

@@ -1,0 +1,242 @@
+"""One record's way down its ladder: what every level of trust would show of it.
+
+For the custodian only: whoever sees the whole way knows the true value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.errors import LevelError, PolicyError, TableError
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.regenerate import Regenerator
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+LOWEST_TRUST: Final = 0.001
+POINTS: Final = 240
+"""Levels that are looked at, each 3 % below the one before."""
+_FEW_POINTS: Final = 60
+"""Where a record's release depends on others, so that the whole table is released each time."""
+_HALVINGS: Final = 12
+"""Between two levels that differ, a change is found to a hundred-thousandth of the level."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """From `upper` down to `lower` trust, a release shows this value.
+
+    Parameters
+    ----------
+    upper, lower
+        Trust, from 1 (the original) to 0.
+    value
+        What is shown, as it is released.
+    """
+
+    upper: float
+    lower: float
+    value: Any
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What one recipient sees of the record."""
+
+    recipient: str
+    trust: float
+    value: Any
+
+
+@dataclass(frozen=True)
+class RecordPath:
+    """What levels of trust show of one record's attribute.
+
+    Parameters
+    ----------
+    attribute
+        The attribute.
+    row
+        The record's row, from 1.
+    stretches
+        For values that stay over a stretch of levels, from the top down.
+    trusts, numbers
+        For numbers that change with every level: what each trust shows; else empty.
+    stops
+        The recipients, most trusted first.
+    """
+
+    attribute: str
+    row: int
+    stretches: tuple[Stretch, ...]
+    trusts: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.float64]
+    stops: tuple[Stop, ...]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the value changes with every level."""
+        return len(self.numbers) > 0
+
+
+def record_path(
+    document: Document,
+    table: Table,
+    keys: KeyRing,
+    entry: PolicyEntry,
+    attribute: str,
+    row: int,
+    context: Context,
+    folders: Sequence[Path] = (),
+) -> RecordPath:
+    """Return what every level of trust shows of one record.
+
+    Two changes within 3 % of a level that lead back to the same value are not seen.
+
+    Parameters
+    ----------
+    document, table, keys
+        What is released from.
+    entry
+        The policy entry.
+    attribute
+        One of its attributes.
+    row
+        The record's row, from 1.
+    context
+        Progress and cancelling.
+    folders
+        Where adopted files are looked for that are not in their places.
+
+    Raises
+    ------
+    TableError
+        If there is no such row.
+    SfumatoError
+        If the policy is not complete.
+    """
+    if not 1 <= row <= table.rows:
+        raise TableError(
+            "There is no row {row}: the table has {count}.",
+            "Give a row from 1 to {count}.",
+            row=row,
+            count=table.rows,
+        )
+    if not document.recipients:
+        raise PolicyError("Nobody is on the ladder yet.", "Add a recipient under Policy.")
+    regenerator = Regenerator(document, table, keys, folders)
+    looker = _Looker(regenerator, document, entry, attribute, row)
+    trusts = np.geomspace(looker.highest, LOWEST_TRUST, looker.points)
+    seen = []
+    for place, trust in enumerate(trusts):
+        context.report(place / len(trusts), "Walking down the ladder")
+        seen.append(looker.at(float(trust)))
+    stops = tuple(
+        sorted((looker.for_recipient(r.name) for r in document.recipients), key=_by_trust)
+    )
+    if looker.is_numeric:
+        numbers = np.array([np.nan if pd.isna(value) else float(value) for value in seen])
+        return RecordPath(attribute, row, (), trusts, numbers, stops)
+    nothing = np.empty(0)
+    return RecordPath(attribute, row, _stretches(looker, trusts, seen), nothing, nothing, stops)
+
+
+class _Looker:
+    """Releases one record at any level."""
+
+    def __init__(
+        self,
+        regenerator: Regenerator,
+        document: Document,
+        entry: PolicyEntry,
+        attribute: str,
+        row: int,
+    ) -> None:
+        attributes = regenerator.attributes()
+        self._document, self._entry = document, entry
+        self._attributes = {name: attributes[name] for name in entry.attributes}
+        self._mechanism = mechanism_called(entry.mechanism)
+        self._attribute, self._row = attribute, row - 1
+        self.is_numeric = self._attributes[attribute].domain is None
+        plan = self._plan(document.recipients[0].name)
+        self._request = regenerator.request(plan)
+        self.points = _FEW_POINTS
+        if not self._mechanism.needs_groups:
+            self._request = self._request.only(self._row)
+            self._row = 0
+            self.points = POINTS
+        self.highest = self._highest()
+
+    def _highest(self) -> float:
+        """Return the top of the ladder: the original, where the mechanism has it as a level."""
+        for trust in (1.0, 0.999):
+            with suppress(LevelError):
+                self.at(trust)
+                return trust
+        return max(self.for_recipient(r.name).trust for r in self._document.recipients)
+
+    def at(self, trust: float) -> Any:
+        """Return what a level of this trust shows."""
+        return self._shown(self._mechanism.level_at(trust))
+
+    def for_recipient(self, name: str) -> Stop:
+        """Return what a recipient sees."""
+        level = self._plan(name).level
+        return Stop(name, self._mechanism.trust(level), self._shown(level))
+
+    def _plan(self, name: str) -> EntryPlan:
+        recipient = self._document.recipient(name)
+        return plan_entry(self._document, self._entry, self._attributes, recipient)
+
+    def _shown(self, level: float) -> Any:
+        released = self._mechanism.release(replace(self._request, level=level), Silent())
+        value: Any = released[self._attribute].iloc[self._row]
+        return value
+
+
+def _stretches(
+    looker: _Looker, trusts: npt.NDArray[np.float64], seen: list[Any]
+) -> tuple[Stretch, ...]:
+    """Return the stretches of equal values, with their ends found by halving."""
+    found: list[Stretch] = []
+    upper = looker.highest
+    for place in range(1, len(seen)):
+        if _same(seen[place], seen[place - 1]):
+            continue
+        change = _change(looker, float(trusts[place - 1]), float(trusts[place]), seen[place - 1])
+        found.append(Stretch(upper, change, seen[place - 1]))
+        upper = change
+    return (*found, Stretch(upper, float(trusts[-1]), seen[-1]))
+
+
+def _change(looker: _Looker, above: float, below: float, value: Any) -> float:
+    """Return the trust down to which a value is shown."""
+    for _ in range(_HALVINGS):
+        middle = (above * below) ** 0.5
+        if _same(looker.at(middle), value):
+            above = middle
+        else:
+            below = middle
+    return above
+
+
+def _same(one: Any, other: Any) -> bool:
+    missing = bool(pd.isna(one)), bool(pd.isna(other))
+    return missing == (True, True) or (missing == (False, False) and one == other)
+
+
+def _by_trust(stop: Stop) -> float:
+    return -stop.trust

@@ -1,0 +1,169 @@
+"""The command line: which command is meant, and what its ending means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import sfumato
+from sfumato.commands import all_commands
+from sfumato.commands.shared.command import Command, ExitCode
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.errors import Cancelled, SfumatoError
+from sfumato.formats.errors import CannotOpen
+from sfumato.formats.files import printable
+from sfumato.project.errors import NotSealed, PassphraseError
+from sfumato.project.project_file import SUFFIX
+
+_EPILOG: Final = """\
+Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
+
+The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
+SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
+
+exit codes:
+  0    done
+  1    a check failed: a bundle, the ledger or the project's seal is not as it should be, no
+       release is named as the source of a file, or an earlier release does not fit the ladder
+  2    the command line was not understood
+  3    something is wrong with a file, the table, the rules or a level; the message says what
+  4    the passphrase is wrong or missing
+  70   a fault in Sfumato
+  130  cancelled
+"""
+
+
+def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = None) -> int:
+    """Run a command, or the window where none is given.
+
+    Parameters
+    ----------
+    arguments
+        The command line without the program's name; the process's own where it is None.
+    terminal
+        Where to speak; the process's own where it is None.
+
+    Returns
+    -------
+    int
+        One of `ExitCode`.
+    """
+    terminal = terminal or Terminal()
+    try:
+        parsed = _parser().parse_args(_meant(sys.argv[1:] if arguments is None else arguments))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    try:
+        _check_names(parsed)
+        return _window() if parsed.command is None else int(parsed.run(parsed, terminal))
+    except (Cancelled, KeyboardInterrupt):
+        terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
+        return ExitCode.CANCELLED
+    except SfumatoError as error:
+        terminal.note(f"sfumato: {error.what}" + (f"\n  {error.remedy}" if error.remedy else ""))
+        if isinstance(error, NotSealed):
+            terminal.note("  To accept it: sfumato seal PROJECT --accept REASON")
+        wrong = isinstance(error, PassphraseError)
+        return ExitCode.PASSPHRASE if wrong else ExitCode.EXPECTED_ERROR
+    except BrokenPipeError:
+        # Whoever read the output has had enough; Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        told = _refused_by_the_system(error)
+        terminal.note(told or _fault(error))
+        return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
+
+
+def _meant(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command line as meant: a project's file alone is to be opened.
+
+    A file manager starts the program so, and no command is called like a project's file.
+    """
+    alone = len(arguments) == 1 and Path(arguments[0]).suffix == SUFFIX
+    return ("open", *arguments) if alone else arguments
+
+
+def _check_names(parsed: argparse.Namespace) -> None:
+    """Refuse paths that no file can have, before anything is done.
+
+    Raises
+    ------
+    CannotOpen
+        If there is one.
+    """
+    for given in vars(parsed).values():
+        for path in given if isinstance(given, list | tuple) else (given,):
+            if isinstance(path, Path) and "\0" in str(path):
+                raise CannotOpen(
+                    "{path} can't be the name of a file.",
+                    "Write it without the NUL.",
+                    path=printable(path),
+                )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sfumato",
+        description="Release one table at many trust levels.",
+        epilog=_EPILOG,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"Sfumato {sfumato.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in all_commands():
+        described = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary,
+            epilog=_examples(command),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(described)
+        described.set_defaults(run=command.run)
+    return parser
+
+
+def _examples(command: Command) -> str:
+    """Return what the help of a command ends with."""
+    if not command.examples:
+        return ""
+    title = "example:" if len(command.examples) == 1 else "examples:"
+    return "\n  ".join((title, *command.examples))
+
+
+def _window() -> int:
+    from sfumato.ui.shell.application import run_window  # noqa: PLC0415 (commands work without Qt)
+
+    return run_window(None)
+
+
+def _refused_by_the_system(error: Exception) -> str:
+    """Describe a disk, a folder or a memory that failed; empty for anything else."""
+    if isinstance(error, MemoryError):
+        what = "There is not enough memory for this."
+        return f"sfumato: {what}\n  Close other programs, or choose a smaller table."
+    if not isinstance(error, OSError) or not error.errno:
+        return ""
+    place = printable(Path(os.fsdecode(error.filename))) if error.filename else "A file"
+    reason = os.strerror(error.errno)
+    return f"sfumato: {place} can't be used: {reason}.\n  Check the disk that it is on."
+
+
+def _fault(error: Exception) -> str:
+    """Describe a bug without its message, which could hold a value of the table."""
+    home = Path(__file__).parent
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    own = next(frame for frame in frames if Path(frame.filename).is_relative_to(home))
+    place = Path(own.filename).relative_to(home.parent).as_posix()
+    return (
+        f"sfumato: a fault in Sfumato {sfumato.__version__}: {type(error).__name__} in {place},"
+        f" line {own.lineno}.\n  Please report this line. What was saved before is safe."
+    )

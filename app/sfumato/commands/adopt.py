@@ -1,0 +1,210 @@
+"""``sfumato adopt``: take a release that was made elsewhere onto the ladder."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.reading import add_reading, reading_of
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.columns import Domain, Value
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.mechanisms.base import Check
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.adoption.adopt import adopting, check_not_released, entry_called
+from sfumato.project.adoption.examination import Claim, Examination, adopt, examine
+from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, Match
+from sfumato.project.errors import AdoptionError
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release_columns import encode_attribute
+
+ESTIMATE = "estimate"
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument(
+        "--attribute",
+        required=True,
+        metavar="NAME",
+        help="the policy entry that the file is a release of",
+    )
+    parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the release")
+    parser.add_argument(
+        "--level",
+        default=ESTIMATE,
+        metavar="P",
+        help=f"its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
+    )
+    parser.add_argument(
+        "--match",
+        choices=(BY_KEY, BY_ROWS),
+        default=BY_ROWS,
+        help="match records by a key column or by the order of the rows (usual: rows)",
+    )
+    parser.add_argument(
+        "--key", default="", metavar="COLUMN", help="the table's key column (usual: the record key)"
+    )
+    parser.add_argument(
+        "--file-key", default="", metavar="COLUMN", help="the file's key column (usual: the same)"
+    )
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the file's column, one for each attribute of the entry (usual: of the same name)",
+    )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="FOUND=MEANT",
+        help="what a value of the file means; may be given several times",
+    )
+    parser.add_argument("--holder", default="", metavar="NAME", help="who was given the file")
+    parser.add_argument(
+        "--beside",
+        action="store_true",
+        help="adopt the file beside the ladder where it does not fit",
+    )
+    add_reading(parser)
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    with open_project(arguments, terminal) as project, terminal.working() as context:
+        table = source_of(project, Part(context, 0.0, 0.3))
+        examination = _examined(arguments, project, table, Part(context, 0.3, 1.0))
+        _say(examination, terminal)
+        if not examination.file.rung and not arguments.beside:
+            terminal.say(
+                "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
+                " same, so that its holder is counted wherever coalitions are."
+            )
+            return ExitCode.CHECK_FAILED
+        changed = adopt(project.document, arguments.attribute, examination)
+        check_not_released(
+            entry_called(project.document, arguments.attribute),
+            entry_called(changed, arguments.attribute),
+            project.releases,
+        )
+        project.save_document(changed)
+    place = "as a rung of the ladder" if examination.file.rung else "beside the ladder"
+    terminal.say(f"Adopted {place}. The ledger records it with the next release.")
+    return ExitCode.OK
+
+
+def _examined(
+    arguments: Namespace, project: ProjectFile, table: Table, context: Context
+) -> Examination:
+    entry = entry_called(project.document, arguments.attribute)
+    adopting(entry)
+    document = project.document
+    columns = tuple(encode_attribute(table, document.column(name)) for name in entry.attributes)
+    claim = Claim(
+        path=arguments.file,
+        options=reading_of(arguments, arguments.file),
+        columns=_columns(arguments, entry.attributes),
+        level=_level(arguments.level),
+        match=_match(arguments, document.record_key),
+        values=_values(arguments.value, columns),
+        holder=arguments.holder,
+    )
+    return examine(document, entry.key, claim, columns, table, context, (project.path.parent,))
+
+
+def _columns(arguments: Namespace, attributes: tuple[str, ...]) -> dict[str, str]:
+    given = arguments.column or list(attributes)
+    if len(given) != len(attributes):
+        raise AdoptionError(
+            "{count} columns were given, and {attribute} consists of {needed}.",
+            "Give --column once for each attribute, in their order.",
+            count=len(given),
+            attribute=arguments.attribute,
+            needed=len(attributes),
+        )
+    return dict(zip(attributes, given, strict=True))
+
+
+def _level(text: str) -> float | None:
+    if text == ESTIMATE:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise AdoptionError(
+            "The level is neither a number nor '{word}'.",
+            "Write --level 0.4, or --level {word}.",
+            word=ESTIMATE,
+        ) from None
+
+
+def _match(arguments: Namespace, record_key: str | None) -> Match:
+    if arguments.match == BY_ROWS:
+        return Match()
+    column = arguments.key or record_key or ""
+    if not column:
+        raise AdoptionError(
+            "The project has no record key to match by.",
+            "Name the table's key column: --key COLUMN.",
+        )
+    return Match(BY_KEY, column, arguments.file_key or column)
+
+
+def _values(
+    given: list[str], columns: tuple[EncodedColumn, ...]
+) -> dict[str, tuple[tuple[str, Value], ...]]:
+    pairs: dict[str, tuple[tuple[str, Value], ...]] = {}
+    for column in columns:
+        domain = column.attribute.domain
+        if domain is not None and given:
+            pairs[column.attribute.name] = tuple(_pair(text, domain) for text in given)
+    return pairs
+
+
+def _pair(text: str, domain: Domain) -> tuple[str, Value]:
+    found, _, meant = text.partition("=")
+    for name, value in zip(domain.names, domain.values, strict=True):
+        if meant in (name, str(value)):
+            return found, value
+    raise AdoptionError(
+        "One of the --value arguments does not name a value of the domain.",
+        "Write it as FOUND=MEANT, with a value of the domain after the equals sign.",
+    )
+
+
+def _say(examination: Examination, terminal: Terminal) -> None:
+    terminal.say(examination.found.finding)
+    if examination.file.estimated:
+        terminal.say(f"It is taken to be {examination.file.level:g}.")
+    if examination.file.part is not None:
+        covered, records = examination.file.part
+        terminal.say(
+            f"It has {covered:,} of the table's {records:,} records. For the others it is no rung:"
+            " they are released as though it did not exist."
+        )
+    if examination.spare:
+        terminal.say(f"{examination.spare:,} rows of the file belong to no record of the table.")
+    _say_checks("", examination.checks, terminal)
+    for pair in examination.pairs:
+        _say_checks(f"beside {pair.other.called}: ", pair.checks, terminal)
+    for sentence in examination.damage:
+        terminal.say(sentence)
+
+
+def _say_checks(where: str, checks: tuple[Check, ...], terminal: Terminal) -> None:
+    for check in checks:
+        mark = "ok  " if check.holds else "FAIL"
+        terminal.say(f"{mark}  {where}{check.title}: {check.finding}")
+
+
+COMMAND = Command(
+    "adopt",
+    "Take a release made elsewhere onto the ladder.",
+    65,
+    _add_arguments,
+    _run,
+    ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),
+)

@@ -1,0 +1,140 @@
+"""``sfumato demo``: the whole work on the sample, without a window."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from sfumato.commands.init import document_for
+from sfumato.commands.shared.command import Command, ExitCode, add_passphrase
+from sfumato.commands.shared.files import read_text, source_of
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.commands.verify import print_checks
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.table import Table
+from sfumato.formats.files import refusal_to_write, write_whole
+from sfumato.project.errors import TargetExists
+from sfumato.project.project_file import SUFFIX, ProjectFile
+from sfumato.project.release.release import make_release
+from sfumato.project.verification.verify import verify_bundle
+from sfumato.resources import resource_path
+
+SAMPLE = "clinic"
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="a new or empty folder for the project, the bundles and the pictures",
+    )
+    parser.add_argument(
+        "--no-pictures", action="store_true", help="leave out the pictures of the window"
+    )
+    add_passphrase(parser)
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    folder = arguments.out.absolute()
+    _check_empty(folder)
+    passphrase = _passphrase(arguments, terminal)
+    table = _copied_sample(folder)
+    rules = read_text(resource_path("samples", f"{SAMPLE}.toml"))
+    with terminal.working() as context:
+        document = document_for(table, rules, None, Part(context, 0.0, 0.2))
+        project = ProjectFile.create(folder / f"{SAMPLE}{SUFFIX}", passphrase, document)
+        with project:
+            terminal.say(f"Project   {project.path}")
+            read = source_of(project, Part(context, 0.2, 0.3))
+            out = folder / "bundles"
+            holds = _release_all(project, read, out, Part(context, 0.3, 1.0), terminal)
+            if not arguments.no_pictures:
+                _take_pictures(project, read, folder / "pictures", terminal)
+    terminal.say("The demo is done." if holds else "A check failed.")
+    terminal.note(
+        f"What a recipient gets is in {folder / 'bundles'}; begin with a README.md there. To look"
+        f" at the project, type: sfumato open {folder / (SAMPLE + SUFFIX)}"
+    )
+    return ExitCode.OK if holds else ExitCode.CHECK_FAILED
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise TargetExists(
+            "{folder} is not empty.", "Choose a new or an empty folder.", folder=folder
+        )
+
+
+def _passphrase(arguments: Namespace, terminal: Terminal) -> str:
+    """Return the passphrase given, or make one up: the sample is about nobody."""
+    given = terminal.given(arguments.passphrase_fd, PASSPHRASE_VARIABLE)
+    if given is not None:
+        return given
+    passphrase = "-".join(secrets.token_hex(2) for _ in range(5))
+    terminal.say(f"Passphrase of the demo project: {passphrase}")
+    terminal.note(
+        "This passphrase is made up, and shown because the sample is about nobody. Never let one of"
+        " real data be shown or written down beside it."
+    )
+    return passphrase
+
+
+def _copied_sample(folder: Path) -> Path:
+    """Put a copy of the sample into the folder, so that the project can be moved with it."""
+    table = folder / f"{SAMPLE}.csv"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(table, resource_path("samples", table.name).read_bytes())
+    except OSError as error:
+        raise refusal_to_write(error, table) from None
+    return table
+
+
+def _release_all(
+    project: ProjectFile, table: Table, out: Path, context: Context, terminal: Terminal
+) -> bool:
+    """Make and verify every recipient's bundle; return whether all checks hold."""
+    names = [recipient.name for recipient in project.document.recipients]
+    bundles = []
+    for position, name in enumerate(names):
+        part = Part(context, 0.5 * position / len(names), 0.5 * (position + 1) / len(names))
+        outcome = make_release(project, table, name, out, "csv", part)
+        terminal.say(f"Released  {outcome.path}")
+        bundles.append(outcome.path)
+    holds = True
+    for position, path in enumerate(bundles):
+        start = 0.5 + 0.5 * position / len(bundles)
+        part = Part(context, start, start + 0.5 / len(bundles))
+        report = verify_bundle(project, table, path, part)
+        if report.holds:
+            terminal.say(f"Verified  {path} ({len(report.checks)} checks)")
+        else:
+            print_checks(report.failed, terminal)
+        holds = holds and report.holds
+    return holds
+
+
+def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: Terminal) -> None:
+    """Draw the window's panels without a screen."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    try:
+        from sfumato.ui.gallery import save_pictures  # noqa: PLC0415 (the rest works without Qt)
+    except ModuleNotFoundError:
+        terminal.note("Qt is not installed, so there are no pictures of the window.")
+        return
+    for path in save_pictures(project, table, folder):
+        terminal.say(f"Picture   {path}")
+
+
+COMMAND = Command(
+    "demo",
+    "Do the whole work on the sample.",
+    15,
+    _add_arguments,
+    _run,
+    ("sfumato demo --out demo",),
+)

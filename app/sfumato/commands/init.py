@@ -1,0 +1,117 @@
+"""``sfumato init``: a new project from a table and a rules file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project
+from sfumato.commands.shared.files import read_text
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import Note, detect_options
+from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.document.model import Document
+from sfumato.project.errors import ProjectExists
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release_columns import material_of, record_ids_of
+from sfumato.project.rules.rules import apply_rules, reading_options_in
+from sfumato.project.source import Tell, read_source
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument("--table", type=Path, required=True, metavar="FILE", help="the table")
+    parser.add_argument(
+        "--rules", type=Path, required=True, metavar="RULES", help="the rules file (TOML)"
+    )
+    parser.add_argument(
+        "--record-key",
+        metavar="COLUMN",
+        help="the column that tells records apart, in place of the one in the rules",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    if os.path.lexists(arguments.project):
+        raise ProjectExists(
+            "There is a file at {path} already.", "Choose another name.", path=arguments.project
+        )
+    rules = read_text(arguments.rules)
+    passphrase = terminal.new_passphrase(arguments.passphrase_fd)
+    notes: list[Note] = []
+    with terminal.working() as context:
+        document = document_for(
+            arguments.table,
+            rules,
+            arguments.record_key,
+            context,
+            arguments.rules.parent,
+            notes.append,
+        )
+    with ProjectFile.create(arguments.project, passphrase, document) as project:
+        terminal.say(str(project.path))
+    for note in notes:
+        terminal.note(note.text)
+    source = document.source
+    terminal.note(
+        f"{source.rows if source else 0:,} records, {len(document.columns)} columns,"
+        f" {len(document.recipients)} recipients."
+    )
+    return ExitCode.OK
+
+
+def document_for(
+    file: Path,
+    rules: str,
+    record_key: str | None,
+    context: Context,
+    folder: Path | None = None,
+    tell: Tell = lambda _: None,
+) -> Document:
+    """Return the document that rules make of a table, checked as a release would check it.
+
+    The rules may name files of hierarchies, which are looked for in `folder`. Remarks on the
+    table are told.
+
+    Raises
+    ------
+    SfumatoError
+        If the table can't be read, the rules don't fit it, or no release could be made.
+    """
+    stated = reading_options_in(rules)
+    options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
+    table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
+    document = apply_rules(rules, table, Document(source=source), folder)
+    if record_key is not None:
+        table.column(record_key)
+        document = replace(document, record_key=record_key)
+    _check(document, table, Part(context, 0.8, 1.0))
+    return document
+
+
+def _check(document: Document, table: Table, context: Context) -> None:
+    """Refuse now what would be refused at the first release."""
+    # Where only a generalized table is published, there are no levels to check.
+    if document.generalization is None or document.policy or document.recipients:
+        material = material_of(document, table)
+        for recipient in document.recipients:
+            plan_release(document, material.attributes, recipient)
+    # Whether the record key tells all records apart does not depend on the secret.
+    record_ids_of(document, table, KeyRing(secrets.token_bytes(32)), context)
+
+
+COMMAND = Command(
+    "init",
+    "Make a project from a table and a rules file.",
+    20,
+    _add_arguments,
+    _run,
+    ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",),
+)

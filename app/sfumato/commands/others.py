@@ -1,0 +1,297 @@
+"""``sfumato others``: tables that other holders published about the same people."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from sfumato.commands.diversity import with_decision
+from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.breaches import standing_of
+from sfumato.engine.generalization.others import HolderClasses, holder_classes
+from sfumato.engine.table.table import Table
+from sfumato.project.document.generalization import OtherTableFile
+from sfumato.project.document.model import Document
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.publication.generalization_pipeline import decided_in, read_other
+from sfumato.project.publication.other_tables import (
+    LookAtOther,
+    OpenedOther,
+    look_at_other,
+    open_other,
+)
+from sfumato.project.release.release_columns import encode_attribute
+from sfumato.project.rules.reading import suggestion
+
+_SHOWN: Final = 20
+_MISSING: Final = "(missing)"
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument(
+        "--add",
+        type=Path,
+        metavar="FILE",
+        help="a table that was published: a file, or a data package (a folder or a zip file)",
+    )
+    change.add_argument("--remove", metavar="NAME", help="leave a holder's table out again")
+    parser.add_argument(
+        "--holder", metavar="NAME", help="with --add: who published it (usual: the file's name)"
+    )
+    parser.add_argument(
+        "--sensitive",
+        metavar="COLUMN",
+        help="with --add: its column with our sensitive attribute (usual: of the same name)",
+    )
+    parser.add_argument(
+        "--quasi",
+        action="append",
+        metavar="COLUMN,…",
+        help="with --add: its public columns (usual: all others but keys)",
+    )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="THERE=HERE",
+        help="with --add: what a value of its sensitive column is here; may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="the list as JSON")
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    described = (arguments.holder, arguments.sensitive, arguments.quasi)
+    if arguments.add is None and (arguments.value or any(x is not None for x in described)):
+        terminal.note("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
+        return ExitCode.USAGE
+    changes = arguments.add is not None or arguments.remove is not None
+    with (
+        open_project(arguments, terminal, read_only=not changes) as project,
+        terminal.working() as context,
+    ):
+        if arguments.remove is not None:
+            return _remove(project, arguments.remove, terminal)
+        table = source_of(project, Part(context, 0.0, 0.2))
+        document = with_decision(project.document)
+        domain = _domain(document, table)
+        if arguments.add is not None:
+            look = _look(arguments, document, domain, Part(context, 0.2, 0.6))
+            if not _say_look(look, domain, terminal):
+                return ExitCode.EXPECTED_ERROR
+            document = _with(document, look.file)
+            project.save_document(document)
+        holders = _holders(document, domain, Part(context, 0.6, 1.0))
+    figures = _figures(document, holders, domain)
+    if arguments.json:
+        terminal.say(json.dumps(figures, indent=2))
+    else:
+        _print(figures, terminal)
+    return ExitCode.OK
+
+
+def _domain(document: Document, table: Table) -> Domain:
+    name = decided_in(document).sensitive
+    domain = encode_attribute(table, document.column(name)).attribute.domain
+    if domain is None:
+        raise DiversityError(
+            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
+            "Give it bins under Attributes.",
+            column=name,
+        )
+    return domain
+
+
+def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
+    decided = project.document.generalization
+    others = decided.others if decided is not None else ()
+    kept = tuple(other for other in others if other.holder != holder)
+    if decided is None or len(kept) == len(others):
+        raise DiversityError(
+            "There is no table of {holder}.",
+            suggestion(holder, [other.holder for other in others]),
+            holder=holder,
+        )
+    project.save_document(replace(project.document, generalization=replace(decided, others=kept)))
+    terminal.note(f"The table of {holder} is left out.")
+    return ExitCode.OK
+
+
+def _with(document: Document, other: OtherTableFile) -> Document:
+    """Return a document with another holder's table; one of the same holder is replaced."""
+    decided = decided_in(document)
+    others = tuple(each for each in decided.others if each.holder != other.holder)
+    return replace(document, generalization=replace(decided, others=(*others, other)))
+
+
+def _look(
+    arguments: Namespace, document: Document, domain: Domain, context: Context
+) -> LookAtOther:
+    opened = open_other(arguments.add.absolute(), Part(context, 0.0, 0.2))
+    holder = arguments.holder or opened.name
+    sensitive = _sensitive(opened, arguments.sensitive, decided_in(document).sensitive, holder)
+    names = _quasi_identifiers(opened, arguments.quasi, sensitive)
+    stated = OtherTableFile(holder, str(opened.path), "", {}, names, sensitive)
+    look = look_at_other(opened, stated, domain.values, Part(context, 0.2, 0.6))
+    if not arguments.value:
+        return look
+    pairs = tuple(
+        _pair(number, text, look.unknown, domain) for number, text in enumerate(arguments.value, 1)
+    )
+    stated = replace(stated, spelling=pairs)
+    return look_at_other(opened, stated, domain.values, Part(context, 0.6, 1.0))
+
+
+def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) -> str:
+    """Return the other table's sensitive column."""
+    found = stated if stated is not None else opened.proposed_sensitive(ours)
+    if found not in opened.columns:
+        raise DiversityError(
+            "The table of {holder} has no column {column}.",
+            "Name the one that holds our sensitive attribute: --sensitive COLUMN. "
+            + suggestion(stated or ours, opened.columns),
+            holder=holder,
+            column=stated or ours,
+        )
+    return found
+
+
+def _quasi_identifiers(
+    opened: OpenedOther, stated: Sequence[str] | None, sensitive: str
+) -> tuple[str, ...]:
+    if stated is None:
+        return tuple(name for name in opened.columns if opened.is_public(name, sensitive))
+    found: list[str] = []
+    for text in stated:
+        # A column's name may hold a comma itself.
+        parts = [text] if text in opened.columns else text.split(",")
+        found += (part.strip() for part in parts if part.strip())
+    return tuple(dict.fromkeys(found))
+
+
+def _pair(number: int, text: str, unknown: Sequence[Value], domain: Domain) -> tuple[Value, Value]:
+    """Return what ``THERE=HERE`` says; values may hold equals signs themselves."""
+    theirs = {_shown(value): value for value in unknown}
+    ours = {_shown(value): value for value in domain.values}
+    for place, sign in enumerate(text):
+        there, here = text[:place], text[place + 1 :]
+        if sign == "=" and there in theirs and here in ours:
+            return theirs[there], ours[here]
+    raise DiversityError(
+        "What --value number {number} says does not fit: a value of the other table that is not"
+        " known yet has to stand before the =, and one of ours after it.",
+        "Leave --value out to see which values are not known. A missing value is written"
+        " {missing}.",
+        number=number,
+        missing=_MISSING,
+    )
+
+
+def _shown(value: Value) -> str:
+    return _MISSING if value is None else str(value)
+
+
+def _say_look(look: LookAtOther, domain: Domain, terminal: Terminal) -> bool:
+    """Say how values are spelled; whether the table can be used."""
+    known = dict(look.file.spelling)
+    for there, here in known.items():
+        terminal.note(f"There {_shown(there)} is here {_shown(here)}.")
+    if look.classes is not None:
+        return True
+    if look.problem is not None:
+        terminal.note(f"sfumato: {look.problem}")
+    strange = [_shown(value) for value in look.unknown if value not in known]
+    if strange:
+        more = f", and {len(strange) - _SHOWN:,} more" if len(strange) > _SHOWN else ""
+        terminal.note(f"Not known here: {'; '.join(strange[:_SHOWN])}{more}.")
+        names = [_shown(value) for value in domain.values]
+        more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        terminal.note(f"Ours are: {'; '.join(names[:_SHOWN])}{more}.")
+        terminal.note('Say which is which: --value "THERE=HERE".')
+    return False
+
+
+def _holders(document: Document, domain: Domain, context: Context) -> list[HolderClasses]:
+    others = decided_in(document).others
+    found = []
+    for place, other in enumerate(others):
+        part = Part(context, place / len(others), (place + 1) / len(others))
+        found.append(holder_classes(read_other(other, part), domain.values))
+    return found
+
+
+def _figures(
+    document: Document, holders: Sequence[HolderClasses], domain: Domain
+) -> dict[str, Any]:
+    decided = decided_in(document)
+    asked = [c.numbers["l"] for c in decided.criteria if c.kind == "distinct-diversity"]
+    least = int(max(asked, default=1))
+    standing = standing_of(holders, least, len(domain.values))
+    return {
+        "sensitive": decided.sensitive,
+        "values": len(domain.values),
+        "asked": least,
+        "left": standing.weakest,
+        "others": [
+            {
+                "holder": other.holder,
+                "file": other.path,
+                "quasi_identifiers": list(other.quasi_identifiers),
+                "sensitive": other.sensitive,
+                "classes": each.classes,
+                "l": each.diversity,
+                "left_without": each.without,
+                "cause": each.is_cause,
+            }
+            for other, each in zip(decided.others, standing.holders, strict=True)
+        ],
+    }
+
+
+def _print(figures: dict[str, Any], terminal: Terminal) -> None:
+    if not figures["others"]:
+        terminal.note("There are no tables of other holders.")
+        return
+    for each in figures["others"]:
+        knows = ", ".join(each["quasi_identifiers"]) or "no public column"
+        terminal.say(
+            f"{each['holder']}: {each['classes']:,} classes by {knows}, own l = {each['l']}"
+            f" ({each['file']})"
+        )
+    left, asked = figures["left"], figures["asked"]
+    terminal.say(
+        f"Together they leave at least {left} of {figures['values']} values of"
+        f" {figures['sensitive']}; no table beside them can keep more."
+    )
+    if left < asked:
+        terminal.say(f"An l of {asked} is out of reach.")
+        for each in figures["others"]:
+            if each["cause"]:
+                terminal.say(
+                    f"  The table of {each['holder']} is the cause: the others leave"
+                    f" {each['left_without']}."
+                )
+
+
+COMMAND = Command(
+    "others",
+    "List or change other holders' tables about the same people.",
+    57,
+    _add_arguments,
+    _run,
+    (
+        "sfumato others clinic.sfumato",
+        "sfumato others clinic.sfumato --add registry.csv --holder Registry --value Influenza=flu",
+    ),
+)

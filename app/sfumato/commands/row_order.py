@@ -1,0 +1,57 @@
+"""``sfumato row-order``: whether releases leave in an order of their own or in the table's."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument(
+        "--as-in-table",
+        metavar="REASON",
+        help="keep the rows in the table's order; the ledger keeps the reason",
+    )
+    change.add_argument(
+        "--random",
+        action="store_true",
+        help="give every release a random row order of its own (the default)",
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    reason = arguments.as_in_table
+    if reason is not None and not reason.strip():
+        terminal.note("sfumato: --as-in-table needs a reason")
+        return ExitCode.USAGE
+    changes = reason is not None or arguments.random
+    with open_project(arguments, terminal, read_only=not changes) as project:
+        document = project.document
+        if changes:
+            document = replace(document, rows_as_in_table=(reason or "").strip())
+            project.save_document(document)
+    if document.rows_as_in_table:
+        terminal.say(f"Rows are released in the table's order: {document.rows_as_in_table}")
+        terminal.note(ROWS_AS_IN_TABLE)
+    else:
+        terminal.say("Every release has a random row order of its own.")
+    return ExitCode.OK
+
+
+COMMAND = Command(
+    "row-order",
+    "Show or choose the row order of releases.",
+    65,
+    _add_arguments,
+    _run,
+    (
+        "sfumato row-order clinic.sfumato",
+        'sfumato row-order clinic.sfumato --as-in-table "The registry joins by row number"',
+    ),
+)

@@ -1,0 +1,48 @@
+"""``sfumato rules``: a project's rules, printed or replaced."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.files import read_text, source_of
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.project.rules.rules import apply_rules, rules_of
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument(
+        "--apply", type=Path, metavar="RULES", help="apply a rules file in place of printing them"
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    if arguments.apply is None:
+        with open_project(arguments, terminal, read_only=True) as project:
+            terminal.say(rules_of(project.document).removesuffix("\n"))
+        return ExitCode.OK
+    rules = read_text(arguments.apply)
+    with open_project(arguments, terminal) as project:
+        with terminal.working() as context:
+            table = source_of(project, context)
+        noise = KeyedNoise(project.keys)
+        folder = arguments.apply.parent
+        project.save_document(apply_rules(rules, table, project.document, folder, noise))
+    terminal.note("The rules are applied.")
+    return ExitCode.OK
+
+
+COMMAND = Command(
+    "rules",
+    "Print a project's rules, or apply others.",
+    50,
+    _add_arguments,
+    _run,
+    (
+        "sfumato rules clinic.sfumato > clinic.toml",
+        "sfumato rules clinic.sfumato --apply clinic.toml",
+    ),
+)

@@ -1,0 +1,58 @@
+"""``sfumato seal``: whether a project is as it was sealed, and sealing it as it stands."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.project.project_file import ProjectFile
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    parser.add_argument(
+        "--accept",
+        default="",
+        metavar="REASON",
+        help=(
+            "accept the project as it stands although it does not match its seal; the ledger"
+            " keeps the reason and the findings"
+        ),
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    passphrase = terminal.passphrase(arguments.passphrase_fd)
+    reason = arguments.accept.strip()
+    with ProjectFile.open(arguments.project, passphrase, read_only=True) as project:
+        tampering = project.tampering
+    if not reason or tampering is None:
+        for finding in () if tampering is None else tampering.findings:
+            terminal.say(f"{finding.part.value}: {finding.what}")
+        terminal.note(_SEALED if tampering is None else _ADVICE)
+        return ExitCode.OK if tampering is None else ExitCode.CHECK_FAILED
+    with ProjectFile.open(arguments.project, passphrase, accepting=reason) as project:
+        for finding in project.accepted:
+            terminal.say(f"accepted: {finding.what}")
+    terminal.note("The project is sealed as it stands, and its ledger says so.")
+    return ExitCode.OK
+
+
+_SEALED = "The project matches its seal."
+_ADVICE = (
+    "Inspect it first with sfumato rules, recipients and ledger. If you have a copy from before"
+    " the change, use that; --accept REASON accepts the project as it stands."
+)
+
+COMMAND = Command(
+    "seal",
+    "Say whether a project was changed outside Sfumato; accept it as it stands.",
+    85,
+    _add_arguments,
+    _run,
+    (
+        "sfumato seal clinic.sfumato",
+        'sfumato seal clinic.sfumato --accept "Restored from the backup of 3 March"',
+    ),
+)

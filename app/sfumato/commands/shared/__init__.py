@@ -1,0 +1,1 @@
+"""What commands share: their description, the terminal, and the flags of several."""

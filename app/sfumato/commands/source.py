@@ -1,0 +1,56 @@
+"""``sfumato source``: where the table is, that it moved, or that a new edition came."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.reading import Note
+from sfumato.project.source import accept_edition, locate_source
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_project(parser)
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument(
+        "--moved-to", type=Path, metavar="FILE", help="the same table stands there now"
+    )
+    change.add_argument(
+        "--new-edition", type=Path, metavar="FILE", help="this edition takes the table's place"
+    )
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    read_only = arguments.moved_to is None and arguments.new_edition is None
+    notes: list[Note] = []
+    with open_project(arguments, terminal, read_only) as project:
+        with terminal.working() as context:
+            if arguments.moved_to is not None:
+                place = arguments.moved_to
+                project.save_document(locate_source(project.document, place, context))
+            elif arguments.new_edition is not None:
+                accept_edition(project, arguments.new_edition, context, notes.append)
+            else:
+                source_of(project, context)
+        source = project.document.source
+    for note in notes:
+        terminal.note(note.text)
+    if source is not None:
+        terminal.say(f"{source.path}\n{source.rows:,} records, SHA-256 {source.digest}")
+    return ExitCode.OK
+
+
+COMMAND = Command(
+    "source",
+    "Show the source table, or say where it is now.",
+    80,
+    _add_arguments,
+    _run,
+    (
+        "sfumato source clinic.sfumato",
+        "sfumato source clinic.sfumato --new-edition clinic-december.csv",
+    ),
+)

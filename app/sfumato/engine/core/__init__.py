@@ -1,0 +1,1 @@
+"""What every room stands on: errors, progress, wording, values, columns, parallel work."""

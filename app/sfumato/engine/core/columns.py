@@ -1,0 +1,356 @@
+"""What is known about each column: its role, its kind and the domain of its values."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.values import (
+    Codes,
+    Value,
+    canonical,
+    check_types,
+    factorize,
+    number_text,
+    plain,
+    smallest_unsigned,
+    sort_key,
+)
+
+__all__ = [
+    "MISSING_LABEL",
+    "Binning",
+    "Codes",
+    "ColumnSpec",
+    "Domain",
+    "Kind",
+    "MissingRule",
+    "Role",
+    "Value",
+    "find_column",
+    "names_of",
+    "smallest_unsigned",
+]
+
+MISSING_LABEL: Final = "(missing)"
+
+
+class Role(StrEnum):
+    """What a column is for in a release."""
+
+    IDENTIFYING = "identifying"
+    """Names a person by itself: dropped from every release."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """Public or knowable: together with others it can single a person out."""
+    SENSITIVE = "sensitive"
+    """What nobody may learn about a person: perturbed by the policy."""
+    INSENSITIVE = "insensitive"
+    """Neither: released as it is."""
+
+
+class Kind(StrEnum):
+    """How a column's values are read."""
+
+    CATEGORICAL = "categorical"
+    NUMERIC = "numeric"
+    DATE = "date"
+    TEXT = "text"
+
+
+class MissingRule(StrEnum):
+    """What a missing value of a sensitive attribute means."""
+
+    VALUE = "value"
+    """Missing is a value of the domain like any other."""
+    REFUSED = "refused"
+    """A missing value stops the release."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The fixed, ordered list of values an attribute can take.
+
+    Values that do not occur in the table may be in it; what is not in it is refused.
+
+    Parameters
+    ----------
+    values
+        The values, each once, all of one type; ``None`` stands for a missing value.
+    labels
+        A text for a value, where the file or the custodian gave one.
+
+    Raises
+    ------
+    DomainError
+        If the domain is empty, mixes texts with numbers, holds a number that is not finite,
+        or a value stands in it twice.
+    """
+
+    values: tuple[Value, ...]
+    labels: Mapping[Value, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise DomainError("The domain is empty.", "Add at least two values.")
+        check_types(self.values)
+        seen: dict[Value, int] = {}
+        for position, value in enumerate(self.values):
+            if value in seen:
+                raise DomainError(
+                    "Entries {first} and {second} of the domain are the same value.",
+                    "Remove one of them.",
+                    first=seen[value] + 1,
+                    second=position + 1,
+                )
+            seen[value] = position
+
+    @property
+    def size(self) -> int:
+        """The number of values, m."""
+        return len(self.values)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """How each value is shown: its label, or itself as text."""
+        return tuple(
+            self.labels.get(value, MISSING_LABEL if value is None else str(value))
+            for value in self.values
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the values in their order (labels do not count).
+
+        A whole number counts the same however it is stored: a column that gains a missing value
+        may turn from integers to floats, and must stay the same attribute.
+        """
+        listed = [canonical(value) for value in self.values]
+        return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether a missing value is a value of this domain."""
+        return None in self.values
+
+    def encode(self, column: pd.Series, context_name: str = "") -> Codes:
+        """Turn a column into codes.
+
+        Parameters
+        ----------
+        column
+            The values, shape (n,).
+        context_name
+            The column's name, for messages.
+
+        Returns
+        -------
+        numpy.ndarray
+            Codes, shape (n,), in the smallest unsigned type.
+
+        Raises
+        ------
+        DomainError
+            If a row holds a missing value that is refused, or a value outside the domain.
+            The message names the row and never the value.
+        """
+        name = context_name or str(column.name)
+        positions, uniques = factorize(column)
+        known: dict[Value, int] = {value: code for code, value in enumerate(self.values)}
+        found = [known.get(plain(value), -1) for value in uniques]
+        lookup = np.array([*found, -1], dtype=np.int64)
+        missing = positions < 0
+        if missing.any():
+            if not self.allows_missing:
+                raise DomainError(
+                    "Column {column} is missing in {count} rows, first in row {row}, and its"
+                    " domain has no missing value.",
+                    "Let missing be a value of its own, or mend these rows in the source table.",
+                    column=name,
+                    count=int(missing.sum()),
+                    row=int(missing.argmax()) + 1,
+                )
+            # Position -1 is the last entry of the lookup.
+            lookup[-1] = self.values.index(None)
+        if (lookup[:-1] < 0).any():
+            _refuse_outside(lookup[positions] < 0, name)
+        codes: Codes = lookup.astype(smallest_unsigned(self.size))[positions]
+        return codes
+
+    def decode(self, codes: Codes, name: str) -> pd.Series:
+        """Turn codes back into values, as a categorical series called `name`."""
+        kept = [value for value in self.values if value is not None]
+        positions = np.full(self.size, -1, dtype=np.int32)
+        positions[[i for i, value in enumerate(self.values) if value is not None]] = range(
+            len(kept)
+        )
+        dtype = pd.CategoricalDtype(pd.Index(kept))
+        return pd.Series(pd.Categorical.from_codes(positions[codes], dtype=dtype), name=name)
+
+    @classmethod
+    def of_column(
+        cls,
+        column: pd.Series,
+        missing: MissingRule = MissingRule.VALUE,
+        labels: Mapping[Value, str] | None = None,
+    ) -> Domain:
+        """Propose the values that occur, sorted, with those that have a label."""
+        occurring = [plain(value) for value in pd.Series(column.unique()).dropna()]
+        known = dict(labels or {})
+        values: list[Value] = sorted({*occurring, *known}, key=sort_key)
+        if missing is MissingRule.VALUE and bool(column.isna().any()):
+            values.append(None)
+        return cls(tuple(values), known)
+
+
+def _refuse_outside(outside: npt.NDArray[np.bool_], name: str) -> None:
+    """Name the first row with a value outside the domain, where there is one."""
+    if outside.any():
+        raise DomainError(
+            "Column {column} has values outside its domain in {count} rows, first in row {row}.",
+            "Add the values to the domain, or mend these rows in the source table.",
+            column=name,
+            count=int(outside.sum()),
+            row=int(outside.argmax()) + 1,
+        )
+
+
+@dataclass(frozen=True)
+class Binning:
+    """Half-open intervals that turn a numeric column into categories.
+
+    Parameters
+    ----------
+    edges
+        At least three increasing edges. A value v falls into bin i when
+        ``edges[i] <= v < edges[i + 1]``; the last bin includes its upper edge.
+    labels
+        The categories' names, one fewer than the edges; made from the edges when empty.
+
+    Raises
+    ------
+    DomainError
+        If the edges do not increase, or the labels do not fit them.
+    """
+
+    edges: tuple[float, ...]
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 3:
+            raise DomainError("A binning needs at least two bins.", "Give three edges or more.")
+        if not np.all(np.isfinite(self.edges)):
+            raise DomainError("An edge of the binning is not a number.", "Give finite edges.")
+        if not all(low < high for low, high in itertools.pairwise(self.edges)):
+            raise DomainError("The edges of the binning don't increase.", "Sort the edges.")
+        if self.labels and len(self.labels) != len(self.edges) - 1:
+            raise DomainError(
+                "The binning has {bins} bins but {labels} labels.",
+                "Give one label for each bin.",
+                bins=len(self.edges) - 1,
+                labels=len(self.labels),
+            )
+        if len(set(self.names)) != len(self.names):
+            raise DomainError("Two bins have the same label.", "Give each bin a label of its own.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The bins' names."""
+        if self.labels:
+            return self.labels
+        pairs = list(itertools.pairwise(self.edges))
+        return tuple(
+            f"[{number_text(low)}, {number_text(high)}{']' if i == len(pairs) - 1 else ')'}"
+            for i, (low, high) in enumerate(pairs)
+        )
+
+    def apply(self, column: pd.Series) -> pd.Series:
+        """Return the column as ordered categories.
+
+        Raises
+        ------
+        DomainError
+            If the column is not numeric, or a value lies outside the outermost edges.
+        """
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            raise DomainError(
+                "Column {column} is not numeric, so it can't be binned.",
+                "Choose the kind 'categorical' without bins.",
+                column=column.name,
+            )
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        missing = np.isnan(numbers)
+        codes = np.searchsorted(self.edges, numbers, side="right") - 1
+        codes[numbers == self.edges[-1]] = len(self.edges) - 2
+        outside = ~missing & ((codes < 0) | (codes > len(self.edges) - 2))
+        if outside.any():
+            raise DomainError(
+                "Column {column} has numbers outside the bins in {count} rows, first in row {row}.",
+                "Widen the first or the last bin.",
+                column=column.name,
+                count=int(outside.sum()),
+                row=int(outside.argmax()) + 1,
+            )
+        codes[missing] = -1
+        dtype = pd.CategoricalDtype(list(self.names), ordered=True)
+        return pd.Series(
+            pd.Categorical.from_codes(codes, dtype=dtype), name=column.name, index=column.index
+        )
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """What the custodian has said about one column.
+
+    Parameters
+    ----------
+    name
+        The column's name in the table.
+    role, kind
+        See `Role` and `Kind`.
+    domain
+        The values it can take, for a categorical sensitive attribute.
+    binning
+        Bins for a numeric column that is treated as categorical.
+    missing
+        Whether missing is a value of its own or refused.
+    from_rows
+        Whether the domain or the bins were proposed from the rows and nobody has confirmed them:
+        then somebody has each value, and recipients can tell.
+    """
+
+    name: str
+    role: Role = Role.INSENSITIVE
+    kind: Kind = Kind.CATEGORICAL
+    domain: Domain | None = None
+    binning: Binning | None = None
+    missing: MissingRule = MissingRule.VALUE
+    from_rows: bool = False
+
+    @property
+    def tells_rows(self) -> bool:
+        """Whether the list of values or the bins that recipients are told follow from the rows."""
+        return self.from_rows and (self.domain is not None or self.binning is not None)
+
+
+def find_column(columns: Sequence[ColumnSpec], name: str) -> ColumnSpec:
+    """Return the column called `name`; raise `KeyError` where there is none."""
+    for column in columns:
+        if column.name == name:
+            return column
+    raise KeyError(name)
+
+
+def names_of(columns: Iterable[ColumnSpec], role: Role) -> tuple[str, ...]:
+    """Return the names of the columns with `role`, in the table's order."""
+    return tuple(column.name for column in columns if column.role is role)

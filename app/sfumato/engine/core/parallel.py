@@ -1,0 +1,75 @@
+"""Work on a long table, stretch by stretch, on as many threads as there are workers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from sfumato.engine.core.progress import Context
+
+Worker = Callable[[slice], None]
+"""Does one stretch of rows. Each thread has a worker of its own, with its own buffers."""
+
+
+def in_stretches(
+    rows: int, stretch: int, workers: Sequence[Worker], context: Context, text: str
+) -> None:
+    """Let the workers do all stretches of a table; whichever is free takes the next.
+
+    Parameters
+    ----------
+    rows
+        The number of rows, n.
+    stretch
+        How many rows a worker takes at a time.
+    workers
+        One for each thread. The first one works in the calling thread, which reports.
+    context
+        Told of the progress; may stop the work.
+    text
+        What is reported.
+    """
+    _Turns(rows, stretch).run(workers, context, text)
+
+
+class _Turns:
+    """The stretches that nobody has taken yet."""
+
+    def __init__(self, rows: int, stretch: int) -> None:
+        self._starts: Iterator[int] = iter(range(0, rows, stretch))
+        self._stretch = stretch
+        self._count = -(-rows // stretch)
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def run(self, workers: Sequence[Worker], context: Context, text: str) -> None:
+        if self._count <= 1 or len(workers) == 1:
+            self._take(workers[0], context, text)
+        else:
+            with ThreadPoolExecutor(len(workers) - 1, "stretches") as pool:
+                helpers = [pool.submit(self._take, worker, None, text) for worker in workers[1:]]
+                try:
+                    self._take(workers[0], context, text)
+                finally:
+                    self._stop()
+                for helper in helpers:
+                    helper.result()
+        context.report(1.0, text)
+
+    def _take(self, worker: Worker, context: Context | None, text: str) -> None:
+        while (start := self._next()) is not None:
+            worker(slice(start, start + self._stretch))
+            with self._lock:
+                self._done += 1
+            if context is not None:
+                context.report(self._done / self._count, text)
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return next(self._starts, None)
+
+    def _stop(self) -> None:
+        """Let no further stretch begin."""
+        with self._lock:
+            self._starts = iter(())

@@ -1,0 +1,313 @@
+"""For every record, how likely a coalition restores its true value: three ways of releasing.
+
+* **independent**: every release has noise of its own at its level; the likelihoods multiply
+  (Xiao, Tao and Chen, VLDB 2009, appendix 2),
+* **on the ladder**: each release is made from the next more trusted one by a channel, so the
+  joint law is that of a Markov chain (the same paper, Lemma 1),
+* **alone**: the most trusted member has nobody else's release.
+
+The last two coincide. They are computed by different ways here, and the largest difference is
+told: on the ladder, Bayes' rule is applied release by release, the least trusted first, with
+every member's own matrix and the channels between them.
+
+Any mechanism with matrices will do. Every outcome is gone through where there are few enough;
+beyond, outcomes are drawn for each true value, and the error is told.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.beliefs import beliefs_about, is_sparse
+from sfumato.engine.disclosure.record_risk import RecordRisk, Tally
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.randomness.simulation_rng import Places, draw_released, uniforms
+
+MOST_ENTRIES = 20_000_000
+"""Outcomes times values gone through; beyond, outcomes are drawn."""
+
+MOST_DRAWS = 40_000
+FEWEST_DRAWS = 500
+FEWEST_FOR_A_VALUE = 8
+WORK = 100_000_000
+"""Likelihoods computed at most when outcomes are drawn, but for the fewest draws."""
+
+SAME = 1e-9
+"""Beliefs that differ by no more are the same, but for rounding."""
+
+BLOCK = 1_000_000
+"""Likelihoods held in memory at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class CoalitionRisk:
+    """The three risks side by side.
+
+    Parameters
+    ----------
+    independent, on_ladder, alone
+        The risks.
+    largest_difference
+        The largest difference, over all outcomes gone through or drawn and over all values,
+        between what is believed on the ladder and what the most trusted member believes alone.
+    without
+        The average probability that the frequencies alone give to the true value.
+    """
+
+    independent: RecordRisk
+    on_ladder: RecordRisk
+    alone: RecordRisk
+    largest_difference: float
+    without: float
+
+
+def coalition_risk(
+    matrices: Sequence[PerturbationMatrix], frequencies: Vector, context: Context
+) -> CoalitionRisk:
+    """Weigh a coalition.
+
+    Parameters
+    ----------
+    matrices
+        The members' releases, the most trusted first; at least one, over one domain.
+    frequencies
+        The share of each value, shape (m,), summing to 1.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    LadderError
+        If a release can't be made from the one before: then they are on no ladder.
+    """
+    shares = np.asarray(frequencies, dtype=np.float64)
+    alone = risk_of_independent(matrices[:1], shares, Part(context, 0.0, 0.2))
+    if len(matrices) == 1:
+        return CoalitionRisk(alone, alone, alone, 0.0, float(shares @ shares))
+    on_ladder, difference = risk_on_ladder(matrices, shares, alone, Part(context, 0.2, 0.6))
+    independent = risk_of_independent(matrices, shares, Part(context, 0.6, 1.0))
+    return CoalitionRisk(independent, on_ladder, alone, difference, float(shares @ shares))
+
+
+def risk_of_independent(
+    matrices: Sequence[PerturbationMatrix], frequencies: Vector, context: Context
+) -> RecordRisk:
+    """Return the risk if each release had noise of its own; with one release, its own risk.
+
+    Parameters
+    ----------
+    matrices, frequencies, context
+        As for `coalition_risk`; the order of the releases is of no account.
+    """
+    tally = Tally(frequencies)
+    if can_enumerate(len(frequencies), len(matrices)):
+        for outcomes in outcomes_of(len(frequencies), len(matrices), context):
+            joint = frequencies
+            for matrix, seen in zip(matrices, outcomes.T, strict=True):
+                joint = joint * rows_of(matrix, seen)
+            tally.add_outcomes(joint)
+        return tally.result()
+    counts = counts_of_draws(frequencies, matrices)
+    for true, each, numbers in draws_for(frequencies, counts, len(matrices), context):
+        beliefs = beliefs_about(true, frequencies, matrices)
+        for matrix, draws in zip(matrices, numbers, strict=True):
+            beliefs.see(matrix, draw_released(matrix, true, draws))
+        tally.add_draws(true, each, beliefs.of_true(), beliefs.of_best())
+    return tally.result()
+
+
+def risk_on_ladder(
+    matrices: Sequence[PerturbationMatrix],
+    frequencies: Vector,
+    alone: RecordRisk,
+    context: Context,
+) -> tuple[RecordRisk, float]:
+    """Return the risk if the releases sit on one ladder, and how far it is from its best's.
+
+    Parameters
+    ----------
+    matrices, frequencies, context
+        As for `coalition_risk`.
+    alone
+        The risk of the first release alone.
+
+    Returns
+    -------
+    RecordRisk, float
+        The second is the largest difference to the first release alone, of any belief in any
+        value.
+
+    Raises
+    ------
+    LadderError
+        If a release can't be made from the one before.
+    """
+    channels = [upper.garbling_to(lower) for upper, lower in itertools.pairwise(matrices)]
+    tally, largest = Tally(frequencies), 0.0
+    if can_enumerate(len(frequencies), len(matrices)):
+        for outcomes in outcomes_of(len(frequencies), len(matrices), context):
+            chance = np.ones(len(outcomes))
+            for place, channel in enumerate(channels):
+                chance = chance * entries_of(channel, outcomes[:, place + 1], outcomes[:, place])
+            belief, first = chain_beliefs(matrices, channels, frequencies, outcomes)
+            weight = (rows_of(matrices[0], outcomes[:, 0]) @ frequencies) * chance
+            possible = weight > 0.0
+            tally.add_outcomes(belief[possible] * weight[possible, None])
+            largest = max(largest, _difference(belief[possible], first[possible]))
+        return tally.result(), largest
+    counts = np.ceil(frequencies * most_whole_draws(len(frequencies), len(matrices)))
+    for true, each, numbers in draws_for(
+        frequencies, counts.astype(np.int64), len(matrices), context
+    ):
+        columns = [draw_released(matrices[0], true, numbers[0])]
+        for channel, draws in zip(channels, numbers[1:], strict=True):
+            columns.append(draw_released(channel, columns[-1], draws))
+        belief, first = chain_beliefs(matrices, channels, frequencies, np.stack(columns, axis=1))
+        own = belief[np.arange(len(true)), true]
+        tally.add_draws(true, each, own, belief.max(axis=1))
+        largest = max(largest, _difference(belief, first))
+    # Where no draw tells the two apart, what is known of the first alone says more than draws.
+    return (alone if largest <= SAME else tally.result()), largest
+
+
+def chain_beliefs(
+    matrices: Sequence[PerturbationMatrix],
+    channels: Sequence[PerturbationMatrix],
+    frequencies: Vector,
+    outcomes: Places,
+) -> tuple[Square, Square]:
+    """Return the beliefs of a coalition on a ladder, and of its most trusted member alone.
+
+    The least trusted release is seen first. What the next one adds is
+    Pr[Y_k | X, Y_k+1] = Pr[Y_k | X]·Pr[Y_k+1 | Y_k] / Pr[Y_k+1 | X], and so on to the top.
+
+    Parameters
+    ----------
+    matrices
+        The members' releases, the most trusted first.
+    channels
+        What turns each release into the next one.
+    frequencies
+        The share of each value, shape (m,).
+    outcomes
+        What was released, shape (outcomes, members).
+
+    Returns
+    -------
+    numpy.ndarray, numpy.ndarray
+        Pr[original | all releases] and Pr[original | the first], shape (outcomes, m) each.
+    """
+    below = rows_of(matrices[-1], outcomes[:, -1])
+    belief = _normal(frequencies * below)
+    for place in range(len(matrices) - 2, -1, -1):
+        own = rows_of(matrices[place], outcomes[:, place])
+        step = entries_of(channels[place], outcomes[:, place + 1], outcomes[:, place])
+        added = np.divide(own * step[:, None], below, out=np.zeros_like(own), where=below > 0.0)
+        belief = _normal(belief * added)
+        below = own
+    return belief, _normal(frequencies * below)
+
+
+def _normal(weights: Square) -> Square:
+    total = weights.sum(axis=1, keepdims=True)
+    normal: Square = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
+    return normal
+
+
+def _difference(belief: Square, other: Square) -> float:
+    return float(np.max(np.abs(belief - other), initial=0.0))
+
+
+def can_enumerate(size: int, members: int, most: int | None = None) -> bool:
+    """Return whether every outcome of so many releases can be gone through.
+
+    Parameters
+    ----------
+    size, members
+        Values and releases.
+    most
+        The most entries gone through, outcomes times values; `MOST_ENTRIES` where it is None.
+    """
+    entries = float(size) ** (members + 1)
+    return entries <= (MOST_ENTRIES if most is None else most)
+
+
+def outcomes_of(size: int, members: int, context: Context) -> Iterator[Places]:
+    """Yield all joint outcomes in blocks of shape (outcomes, members)."""
+    total = size**members
+    step = max(BLOCK // size, 1)
+    for start in range(0, total, step):
+        context.report(start / total, "Going through joint outcomes")
+        numbers = np.arange(start, min(start + step, total))
+        columns = np.unravel_index(numbers, (size,) * members)
+        yield np.stack(columns, axis=1).astype(np.int64)
+
+
+def draws_for(
+    frequencies: Vector, counts: npt.NDArray[np.int64], members: int, context: Context
+) -> Iterator[tuple[Places, Vector, list[Vector]]]:
+    """Yield blocks of draws of bounded size.
+
+    Yields
+    ------
+    tuple
+        The true values, the share of the records that each draw stands for, and for each
+        release numbers from [0, 1) to draw it with; all of shape (draws,).
+    """
+    true = np.repeat(np.arange(len(frequencies)), counts)
+    numbers = [uniforms(len(true), 1 + member) for member in range(members)]
+    shares = frequencies / np.maximum(counts, 1)
+    step = max(BLOCK // (len(frequencies) + members), 1)
+    for start in range(0, len(true), step):
+        context.report(start / len(true), "Drawing joint outcomes")
+        part = slice(start, start + step)
+        yield true[part], shares[true[part]], [each[part] for each in numbers]
+
+
+def counts_of_draws(
+    frequencies: Vector, matrices: Sequence[PerturbationMatrix]
+) -> npt.NDArray[np.int64]:
+    """Return how many outcomes are drawn for each true value, shape (m,).
+
+    A value of many records gets more draws, and every value that occurs gets some.
+    """
+    wanted = MOST_DRAWS
+    if not is_sparse(frequencies, matrices):
+        wanted = most_whole_draws(len(frequencies), len(matrices))
+    counts = np.maximum(np.ceil(frequencies * wanted), FEWEST_FOR_A_VALUE)
+    drawn: npt.NDArray[np.int64] = np.where(frequencies > 0.0, counts, 0).astype(np.int64)
+    return drawn
+
+
+def most_whole_draws(size: int, members: int) -> int:
+    """Return how many draws can carry the weights of all values."""
+    return min(max(WORK // (size * members), FEWEST_DRAWS), MOST_DRAWS)
+
+
+def rows_of(matrix: PerturbationMatrix, seen: Places) -> Square:
+    """Return Pr[released = seen | original] for each of some values, shape (outcomes, m)."""
+    if isinstance(matrix, RetentionMatrix):
+        return matrix.block(seen, np.arange(matrix.size))
+    kinds, which = np.unique(seen, return_inverse=True)
+    rows: Square = matrix.block(kinds, np.arange(matrix.size))[which]
+    return rows
+
+
+def entries_of(matrix: PerturbationMatrix, released: Places, original: Places) -> Vector:
+    """Return single entries Pr[released | original], shape (outcomes,)."""
+    if isinstance(matrix, RetentionMatrix):
+        other = (1.0 - matrix.retention[original]) / matrix.size
+        kept = np.where(released == original, matrix.retention[original], 0.0)
+        entries: Vector = other + kept
+        return entries
+    kinds, which = np.unique(released, return_inverse=True)
+    columns, at = np.unique(original, return_inverse=True)
+    found: Vector = matrix.block(kinds, columns)[which, at]
+    return found

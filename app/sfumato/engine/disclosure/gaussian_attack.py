@@ -1,0 +1,305 @@
+"""What a coalition estimates from noisy copies by the best linear estimate (LLSE).
+
+Li, Chen, Li and Zhang, "Enabling Multilevel Trust in Privacy Preserving Data Mining", TKDE 2012,
+equations (6) to (8). The attacker holds M copies Y_i = X + Z_i and knows, or has estimated, the
+mean and the covariance of X, and how the noises of the copies hang together:
+
+* as on a ladder, Cov[Z_i, Z_j] = min(σ²_i, σ²_j)·K: nothing is gained over the best copy;
+* independently: errors average out (their Theorem 3);
+* linearly dependent, Z_i = (σ_i/σ_j)·Z_j: two copies give X away (their section 4.2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.mechanisms.gaussian.noise_level import check_noise_level
+from sfumato.engine.mechanisms.gaussian.published_algorithms import corner_wave
+from sfumato.engine.table.covariance import Moments
+
+Floats = npt.NDArray[np.float64]
+
+_SINGULAR: Final = 1e-13
+"""Directions of a covariance with a smaller share of its size count as certain."""
+
+
+class Dependence(StrEnum):
+    """How the noises of several copies hang together."""
+
+    LADDER = "ladder"
+    INDEPENDENT = "independent"
+    LINEAR = "linear"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """What is left open by an estimate.
+
+    Parameters
+    ----------
+    covariance
+        The covariance of X̂ - X, shape (N, N).
+    normalized
+        The share of each attribute's variance, shape (N,).
+    overall
+        The trace of the error's covariance over that of K_X: "normalized estimation error".
+    """
+
+    covariance: Floats
+    normalized: Floats
+    overall: float
+
+
+def between_copies(levels: Sequence[float], dependence: Dependence) -> Floats:
+    """Return Σ: the covariance between the noises of copies, K left out, shape (M, M).
+
+    Raises
+    ------
+    LevelError
+        If a level is not positive.
+    """
+    known = [check_noise_level(level) for level in levels]
+    if dependence is Dependence.LADDER:
+        return corner_wave(known)
+    if dependence is Dependence.INDEPENDENT:
+        return np.diag(known)
+    spreads = np.sqrt(known)
+    return np.outer(spreads, spreads)
+
+
+def expected_errors(
+    levels: Sequence[float], dependence: Dependence, covariance: Floats, noise: Floats
+) -> Errors:
+    """Return what the joint estimate from some copies leaves open, exactly: equation (7).
+
+    Parameters
+    ----------
+    levels
+        σ² of each copy that the coalition holds, at least one.
+    dependence
+        How their noises hang together.
+    covariance
+        K_X, shape (N, N).
+    noise
+        The covariance of a copy's noise at σ² = 1: K_X where it is proportional.
+    """
+    weights = joint_weights(levels, dependence, covariance, noise)
+    size = len(covariance)
+    told = sum(weights[copy] for copy in range(len(levels)))
+    left = covariance - told @ covariance
+    left = (left + left.T) / 2.0
+    normalized = np.clip(np.diagonal(left) / np.diagonal(covariance), 0.0, 1.0)
+    overall = float(np.clip(np.trace(left) / np.trace(covariance), 0.0, 1.0))
+    return Errors(left.reshape(size, size), normalized, overall)
+
+
+def errors_by_copies(
+    levels: Sequence[float], covariance: Floats, noise: Floats
+) -> dict[Dependence, Floats]:
+    """Return what is left open of the best-told attribute as copies are pooled one by one.
+
+    Parameters
+    ----------
+    levels
+        The copies' σ², in the order in which they are pooled, shape (M,).
+    covariance, noise
+        As for `expected_errors`.
+
+    Returns
+    -------
+    dict
+        For each way in which noises hang together, the smallest normalized error among the
+        attributes once so many copies are pooled, shape (M,).
+    """
+    return {
+        dependence: np.array(
+            [
+                expected_errors(levels[: count + 1], dependence, covariance, noise).normalized.min()
+                for count in range(len(levels))
+            ]
+        )
+        for dependence in Dependence
+    }
+
+
+def joint_weights(
+    levels: Sequence[float], dependence: Dependence, covariance: Floats, noise: Floats
+) -> Floats:
+    """Return what the joint estimate weighs each copy with: K_X·Hᵀ·K_Y⁻¹ of equation (6).
+
+    Where the noise is proportional to K_X the weights are numbers times the identity, found
+    from a matrix with a row for each copy (the paper's Kronecker structure).
+
+    Parameters
+    ----------
+    levels, dependence, covariance, noise
+        As for `expected_errors`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One matrix for each copy, shape (M, N, N).
+    """
+    between = between_copies(levels, dependence)
+    copies, size = len(levels), len(covariance)
+    if not copies:
+        raise EstimationError("There is no copy to estimate from.", "Choose at least one.")
+    if np.array_equal(covariance, noise):
+        shares = _inverse(np.ones((copies, copies)) + between) @ np.ones(copies)
+        return shares[:, np.newaxis, np.newaxis] * np.eye(size)
+    # On the scale of correlations, so that no column's unit outweighs another's.
+    spreads = np.sqrt(np.diagonal(covariance))
+    scale = np.outer(spreads, spreads)
+    signal = covariance / scale
+    shown = np.kron(np.ones((copies, copies)), signal) + np.kron(between, noise / scale)
+    across = np.kron(np.ones((1, copies)), signal)
+    weights = across @ _inverse(shown)
+    scaled = weights.reshape(size, copies, size).transpose(1, 0, 2)
+    unscaled: Floats = scaled * np.outer(spreads, 1.0 / spreads)
+    return unscaled
+
+
+def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
+    """Return the joint estimate of every record: equation (6).
+
+    Parameters
+    ----------
+    copies
+        The copies' numbers, shape (M, N, n). A record with something missing is estimated as
+        missing.
+    weights
+        What `joint_weights` returned, shape (M, N, N).
+    mean
+        The attacker's μ_X, shape (N,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (N, n).
+    """
+    centred = copies - mean[:, np.newaxis]
+    guess: Floats = mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
+    return guess
+
+
+def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> Moments:
+    """Return what an attacker without knowledge of X learns of it from a sample of a copy.
+
+    The mean of a copy is μ_X, and its covariance (1 + σ²)·K_X where the noise is proportional;
+    where each attribute has noise of its own, only the variances are that much too large.
+
+    Parameters
+    ----------
+    copy
+        A copy's numbers, shape (N, n).
+    level
+        Its σ².
+    samples
+        How many records, evenly spaced, are looked at. The paper takes 100·N², 200·N², 300·N².
+    noise
+        The covariance of the noise at σ² = 1, shape (N, N): the attacker is told whether the
+        attributes' noises go together, and not how large it is.
+
+    Raises
+    ------
+    EstimationError
+        If there are fewer complete records than attributes.
+    """
+    chosen = sampled(copy, samples)
+    shown: Floats = np.array(np.cov(chosen), dtype=np.float64, ndmin=2)
+    covariance: Floats = shown / (1.0 + check_noise_level(level))
+    own = np.eye(len(shown), dtype=np.bool_)
+    if not noise[~own].any():
+        covariance = np.where(own, covariance, shown)
+    return Moments(chosen.mean(axis=1), covariance)
+
+
+def learned_weights(copies: Floats, levels: Sequence[float], samples: int) -> tuple[Floats, Floats]:
+    """Return the weights and the mean of an attacker who learns all covariances from a sample.
+
+    The covariance of all copies is that of the sample, and that of X with a copy the copy's own
+    divided by 1 + σ². Unlike somebody who puts `learned_moments` into equation (6), this
+    attacker does not use what is known of the noise, and pays for every further copy with
+    further entries to learn: the curves that flatten and rise in the paper's Fig. 2.
+
+    Parameters
+    ----------
+    copies
+        The copies' numbers, shape (M, N, n).
+    levels
+        Their σ².
+    samples
+        How many records, evenly spaced, are looked at.
+
+    Returns
+    -------
+    tuple
+        The weights, shape (M, N, N), and the mean, shape (N,).
+
+    Raises
+    ------
+    EstimationError
+        If there are not more complete records than numbers in a record.
+    """
+    count, size, _ = copies.shape
+    sample = sampled(copies.reshape(count * size, -1), samples)
+    shown: Floats = np.array(np.cov(sample), dtype=np.float64, ndmin=2)
+    own = [
+        shown[start : start + size, start : start + size] / (1.0 + check_noise_level(level))
+        for start, level in zip(range(0, count * size, size), levels, strict=True)
+    ]
+    weights = np.hstack(own) @ _inverse(shown)
+    best = int(np.argmin(levels))
+    mean = sample.mean(axis=1).reshape(count, size)[best]
+    return weights.reshape(size, count, size).transpose(1, 0, 2), mean
+
+
+def sampled(numbers: Floats, samples: int) -> Floats:
+    """Return complete records of a copy, evenly spaced.
+
+    Parameters
+    ----------
+    numbers
+        NaN where missing, shape (N, n).
+    samples
+        At most how many.
+
+    Raises
+    ------
+    EstimationError
+        If there are not more of them than numbers in a record.
+    """
+    complete = np.flatnonzero(~np.isnan(numbers).any(axis=0))
+    places = np.linspace(0, len(complete) - 1, min(samples, len(complete))).astype(np.intp)
+    if len(places) <= len(numbers):
+        raise EstimationError(
+            "{rows} complete records are too few to learn how {count} numbers vary.",
+            "Take a larger sample.",
+            rows=len(places),
+            count=len(numbers),
+        )
+    return numbers[:, complete[places]]
+
+
+def found_errors(true: Floats, estimated: Floats) -> Floats:
+    """Return the normalized error of estimates that were made, by attribute, shape (N,).
+
+    Parameters
+    ----------
+    true, estimated
+        Shape (N, n), NaN where missing.
+    """
+    left = np.nanmean(np.square(estimated - true), axis=1)
+    return np.asarray(left / np.nanvar(true, axis=1), dtype=np.float64)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Return the inverse of a covariance; where it has none, that of what it covers."""
+    return np.array(np.linalg.pinv(matrix, rcond=_SINGULAR, hermitian=True), dtype=np.float64)

@@ -1,0 +1,192 @@
+"""The probability with which each record's true value is restored, over a table's records.
+
+The *reconstruction probability* of a record is the probability that Bayes' rule gives to its
+true value, once all that a coalition holds is seen (Xiao, Tao and Chen, VLDB 2009, section 7
+and appendix 2). Records with the same true value and the same outcome share it, so nothing
+here has a row for each record: shares of records are added up by true value and by outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.matrices.matrix import Square, Vector
+from sfumato.engine.randomness.simulation_rng import Places
+
+BINS = 200
+"""Steps of the distribution over records: half a percentage point each."""
+
+CERTAIN = 0.9
+"""From this probability on, a record counts as almost certainly restored."""
+
+LIKELY = 0.5
+"""From this probability on, a record's true value is as likely as all others together."""
+
+NORMAL_95 = 1.959963984540054
+"""Half the width of a 95 % interval in standard errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordRisk:
+    """How likely the records' true values are restored.
+
+    Parameters
+    ----------
+    average
+        The mean reconstruction probability over all records.
+    guessed
+        The expected share of records whose true value is the likeliest one; never below
+        `average`.
+    by_value
+        The mean reconstruction probability of the records with each true value, shape (m,);
+        not a number where a value does not occur.
+    certain_by_value
+        The share of each value's records with a probability of at least `CERTAIN`, shape (m,).
+    histogram
+        The share of records by their probability, in `BINS` equal steps from 0 to 1.
+    draws
+        How many outcomes were drawn; 0 where every outcome was gone through.
+    average_error, guessed_error
+        Half the width of the 95 % interval; 0 where exact.
+    error_by_value
+        The same for each value, shape (m,).
+    """
+
+    average: float
+    guessed: float
+    by_value: Vector
+    certain_by_value: Vector
+    histogram: Vector
+    draws: int
+    average_error: float
+    guessed_error: float
+    error_by_value: Vector
+
+    @property
+    def exact(self) -> bool:
+        """Whether every outcome was gone through."""
+        return self.draws == 0
+
+    @property
+    def likely(self) -> float:
+        """The share of records whose probability is at least `LIKELY`."""
+        return float(self.histogram[round(LIKELY * BINS) :].sum())
+
+    @property
+    def certain(self) -> float:
+        """The share of records whose probability is at least `CERTAIN`."""
+        return float(self.histogram[round(CERTAIN * BINS) :].sum())
+
+    def quantile(self, share: float) -> float:
+        """Return the probability that `share` of the records stay below, to half a point."""
+        at = int(np.searchsorted(np.cumsum(self.histogram), share - 1e-12))
+        return min(at + 1, BINS) / BINS
+
+
+class Tally:
+    """Adds outcomes up to a `RecordRisk`.
+
+    Parameters
+    ----------
+    frequencies
+        The share of each value, shape (m,), summing to 1.
+    """
+
+    def __init__(self, frequencies: Vector) -> None:
+        self._shares = frequencies
+        size = len(frequencies)
+        self._sums = np.zeros(size)
+        self._squares = np.zeros(size)
+        self._certain = np.zeros(size)
+        self._histogram = np.zeros(BINS)
+        self._guessed = 0.0
+        self._best = np.zeros(size)
+        self._best_squares = np.zeros(size)
+        self._drawn: Places = np.zeros(size, dtype=np.int64)
+
+    def add_outcomes(self, joint: Square) -> None:
+        """Add some outcomes with their probabilities.
+
+        Parameters
+        ----------
+        joint
+            Pr[outcome and original = x], shape (outcomes, m).
+        """
+        weight = joint.sum(axis=1, keepdims=True)
+        belief = np.divide(joint, weight, out=np.zeros_like(joint), where=weight > 0.0)
+        self._sums += np.einsum("ox,ox->x", joint, belief)
+        self._certain += np.where(belief >= CERTAIN, joint, 0.0).sum(axis=0)
+        self._histogram += np.bincount(
+            steps_of(belief).ravel(), weights=joint.ravel(), minlength=BINS
+        )
+        self._guessed += float(joint.max(axis=1).sum())
+
+    def add_draws(self, true: Places, each: Vector, belief: Vector, best: Vector) -> None:
+        """Add outcomes that were drawn for records whose true values are known.
+
+        Parameters
+        ----------
+        true
+            The true values, shape (draws,).
+        each
+            The share of the records that a draw stands for, shape (draws,).
+        belief
+            The probability given to the true value, shape (draws,).
+        best
+            The probability given to the likeliest value, shape (draws,).
+        """
+
+        def summed(weights: Vector) -> Vector:
+            total = np.bincount(true, weights=weights, minlength=len(self._sums))
+            return np.asarray(total, dtype=np.float64)
+
+        self._drawn += np.bincount(true, minlength=len(self._sums))
+        self._sums += summed(each * belief)
+        self._squares += summed(belief * belief)
+        self._certain += summed(np.where(belief >= CERTAIN, each, 0.0))
+        self._best += summed(best)
+        self._best_squares += summed(best * best)
+        self._histogram += np.bincount(steps_of(belief), weights=each, minlength=BINS)
+        self._guessed += float(each @ best)
+
+    def result(self) -> RecordRisk:
+        """Return what was added up."""
+        occurs = self._shares > 0.0
+        nothing = np.full(len(self._shares), np.nan)
+        by_value = np.divide(self._sums, self._shares, out=nothing.copy(), where=occurs)
+        certain = np.divide(self._certain, self._shares, out=nothing.copy(), where=occurs)
+        error = self._standard_error(np.nan_to_num(by_value), self._squares)
+        best = self._best / np.maximum(self._drawn, 1)
+        best_error = self._standard_error(best, self._best_squares)
+        return RecordRisk(
+            average=float(self._sums.sum()),
+            guessed=float(self._guessed),
+            by_value=np.minimum(by_value, 1.0),
+            certain_by_value=np.minimum(certain, 1.0),
+            histogram=self._histogram,
+            draws=int(self._drawn.sum()),
+            average_error=NORMAL_95 * float(np.sqrt(((self._shares * error) ** 2).sum())),
+            guessed_error=NORMAL_95 * float(np.sqrt(((self._shares * best_error) ** 2).sum())),
+            error_by_value=NORMAL_95 * error,
+        )
+
+    def _standard_error(self, means: Vector, squares: Vector) -> Vector:
+        """Return the standard error of each value's mean; 0 where nothing was drawn."""
+        counts: Vector = np.maximum(self._drawn, 2).astype(np.float64)
+        spread = np.maximum(squares / counts - means**2, 0.0)
+        error: Vector = np.where(self._drawn > 0, np.sqrt(spread / (counts - 1)), 0.0)
+        return error
+
+
+def steps_of(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+    """Return the step of the distribution that each probability lies in.
+
+    A probability on the edge of two steps belongs to the upper one, also where rounding left
+    it a hair below.
+    """
+    found = (belief * BINS + 1e-9).astype(np.intp)
+    steps: npt.NDArray[np.intp] = np.minimum(found, BINS - 1)
+    return steps

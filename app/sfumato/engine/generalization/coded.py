@@ -1,0 +1,217 @@
+"""The table as the search sees it: whole numbers, and what each level makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.generalization.lattice import Lattice, Node
+
+IntArray = npt.NDArray[np.intp]
+
+LARGEST_LATTICE: Final = 20_000_000
+"""More nodes than this are not searched: their verdicts alone would fill the memory."""
+
+_LARGEST_KEY: Final = 1 << 62
+
+
+@dataclass(frozen=True)
+class QuasiIdentifier:
+    """One quasi-identifier: its rows, and its levels.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    codes
+        Each row's ground code, shape (n,).
+    levels
+        For each level, from 0 on, the generalized code of every ground code, each of shape
+        (number of ground codes,). Codes of a level are 0, 1, … without gaps.
+    labels
+        For each level, the text of every generalized code; needed only to publish.
+
+    Raises
+    ------
+    DiversityError
+        If there is no level, a code has no generalization, or two values that share a group
+        are apart again at a higher level.
+    """
+
+    name: str
+    codes: npt.NDArray[np.integer] = field(repr=False)
+    levels: tuple[IntArray, ...] = field(repr=False)
+    labels: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", tuple(np.asarray(each, np.intp) for each in self.levels))
+        if not self.levels:
+            raise DiversityError(
+                "Quasi-identifier {column} has no levels.",
+                "Give it a hierarchy under Attributes.",
+                column=self.name,
+            )
+        if len(self.codes) and int(self.codes.max()) >= len(self.levels[0]):
+            raise DiversityError(
+                "The hierarchy of {column} does not cover the value in row {row}.",
+                "Add the value to the hierarchy.",
+                column=self.name,
+                row=int(np.argmax(np.asarray(self.codes) >= len(self.levels[0]))) + 1,
+            )
+        for level in range(1, len(self.levels)):
+            self._check_nested(level)
+
+    def _check_nested(self, level: int) -> None:
+        """Refuse a level that parts what the level below it has joined."""
+        joined, general = self.levels[level - 1], self.levels[level]
+        first = np.zeros(int(joined.max()) + 1, dtype=np.intp)
+        first[joined] = general
+        if not np.array_equal(first[joined], general):
+            raise DiversityError(
+                "In the hierarchy of {column} level {level} parts values that level {below} joins.",
+                "Correct the hierarchy: values that share a group share all groups above it.",
+                column=self.name,
+                level=level,
+                below=level - 1,
+            )
+
+    @property
+    def height(self) -> int:
+        """The highest level."""
+        return len(self.levels) - 1
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each level has."""
+        return tuple(int(level.max()) + 1 for level in self.levels)
+
+    def with_one_group_on_top(self) -> QuasiIdentifier:
+        """Return the quasi-identifier with a highest level at which all values are alike.
+
+        This is the quasi-identifier being dropped. It has no labels: it is searched, not published.
+        """
+        if self.sizes[-1] == 1:
+            return self
+        everything = np.zeros(len(self.levels[0]), dtype=np.intp)
+        return replace(self, levels=(*self.levels, everything), labels=())
+
+
+@dataclass(frozen=True)
+class CodedTable:
+    """Quasi-identifiers and the sensitive attribute of n records, as codes.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        At least one.
+    sensitive
+        Each row's sensitive code, shape (n,).
+    values
+        What each sensitive code stands for, in the domain's order; m of them.
+    sensitive_name
+        The sensitive column's name.
+
+    Raises
+    ------
+    DiversityError
+        If there is no quasi-identifier or no row, columns differ in length, or there are more
+        nodes than can be searched.
+    """
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: npt.NDArray[np.integer] = field(repr=False)
+    values: tuple[str, ...] = field(repr=False)
+    sensitive_name: str = "sensitive"
+
+    def __post_init__(self) -> None:
+        if not self.quasi_identifiers:
+            raise DiversityError(
+                "The table has no quasi-identifier.",
+                "Mark at least one column as quasi-identifier under Attributes.",
+            )
+        if not len(self.sensitive):
+            raise DiversityError("The table has no rows.", "Choose a file with records.")
+        for quasi in self.quasi_identifiers:
+            if len(quasi.codes) != len(self.sensitive):
+                raise DiversityError(
+                    "Column {column} has {rows} rows, and the sensitive attribute {others}.",
+                    "Read both from the same table.",
+                    column=quasi.name,
+                    rows=len(quasi.codes),
+                    others=len(self.sensitive),
+                )
+        if self.lattice.size > LARGEST_LATTICE:
+            raise DiversityError(
+                "There are {nodes:,} combinations of levels, more than {limit:,}.",
+                "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
+                nodes=self.lattice.size,
+                limit=LARGEST_LATTICE,
+            )
+
+    @property
+    def rows(self) -> int:
+        """The number of records, n."""
+        return len(self.sensitive)
+
+    @property
+    def size(self) -> int:
+        """The number of values in the sensitive attribute's domain, m."""
+        return len(self.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers' names."""
+        return tuple(quasi.name for quasi in self.quasi_identifiers)
+
+    @property
+    def lattice(self) -> Lattice:
+        """Every choice of levels."""
+        return Lattice(tuple(quasi.height for quasi in self.quasi_identifiers))
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each sensitive value occurs, shape (m,)."""
+        return np.bincount(self.sensitive, minlength=self.size)
+
+    def only(self, names: Sequence[str]) -> CodedTable:
+        """Return the table with some of its quasi-identifiers, in the order of `names`."""
+        by_name = {quasi.name: quasi for quasi in self.quasi_identifiers}
+        return replace(self, quasi_identifiers=tuple(by_name[name] for name in names))
+
+    def class_codes(self, node: Node) -> tuple[IntArray, int]:
+        """Return each row's equivalence class at a node, and how many there are.
+
+        Classes are numbered by their first row.
+        """
+        columns = [
+            quasi.levels[level][quasi.codes]
+            for quasi, level in zip(self.quasi_identifiers, node, strict=True)
+        ]
+        sizes = [q.sizes[level] for q, level in zip(self.quasi_identifiers, node, strict=True)]
+        key, _ = mixed_radix(columns, sizes)
+        codes, found = pd.factorize(key)
+        return codes, len(found)
+
+
+def mixed_radix(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:
+    """Return one whole number for each distinct row of `columns`, and a bound they stay below.
+
+    Numbers that would overflow are numbered afresh on the way.
+    """
+    key = np.zeros(len(columns[0]), dtype=np.intp)
+    radix = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if radix > _LARGEST_KEY // size:
+            key, found = pd.factorize(key)
+            radix = len(found)
+        key = key * size
+        key += column
+        radix *= size
+    return key, radix

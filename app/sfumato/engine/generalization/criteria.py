@@ -1,0 +1,354 @@
+"""What a published table may be required to keep to, class by class.
+
+Every criterion here passes from a table to each of its generalizations, and to what is left when
+a quasi-identifier is dropped: joining classes that satisfy it gives one that does. For k-anonymity
+and for distinct l-diversity, alone or beside other holders' tables, more is true: a class that
+satisfies it does so still when *any* records join it. Only these stay monotone when outlying
+records may be left out, since there a good class can be joined with one that was left out.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.generalization.bitsets import (
+    SetArray,
+    cardinality,
+    from_flags,
+    smallest_intersections,
+)
+from sfumato.engine.generalization.classes import Classes, Need
+
+TOLERANCE: Final = 1e-9
+"""How far rounding may carry an entropy or a distance past its limit."""
+
+_TIE: Final = 1e-12
+"""A product that exceeds a whole number by no more than this share of it is that number."""
+
+
+@dataclass(frozen=True)
+class Criterion(ABC):
+    """A requirement on every equivalence class of a published table."""
+
+    needs: ClassVar[Need]
+    """What it has to know about a class."""
+    survives_growth: ClassVar[bool]
+    """Whether a class that satisfies it still does when any records join it."""
+    title: ClassVar[str]
+    """What the criterion is called."""
+
+    @abstractmethod
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes satisfy it, shape (C,).
+
+        Parameters
+        ----------
+        classes
+            The classes, with what `needs` names.
+        """
+
+    @abstractmethod
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+        """Refuse a parameter that no generalization of the table can satisfy.
+
+        Parameters
+        ----------
+        reference
+            How often each sensitive value occurs in the table, shape (m,).
+        allowed
+            How many records may be left out. What remains may be more mixed than the whole table,
+            so that the whole table's own mixture rules nothing out then.
+
+        Raises
+        ------
+        DiversityError
+            Saying which parameter, and what would help.
+        """
+
+    @property
+    @abstractmethod
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+
+
+@dataclass(frozen=True)
+class KAnonymity(Criterion):
+    """Every class has at least k records (Sweeney 2002)."""
+
+    k: int
+    needs: ClassVar[Need] = Need.SIZES
+    survives_growth: ClassVar[bool] = True
+    title: ClassVar[str] = "k-anonymity"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes have k records."""
+        return classes.known_sizes() >= self.k
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+        """Refuse a k below 1 or above the number of records."""
+        rows = int(reference.sum())
+        if not 1 <= self.k <= rows:
+            raise DiversityError(
+                "k is {k}, and the table has {rows} records.",
+                "Choose a k from 1 to the number of records.",
+                k=self.k,
+                rows=rows,
+            )
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "Everybody shares their published values with at least {k} others.", k=self.k - 1
+        )
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(Criterion):
+    """Every class has at least l distinct sensitive values (Machanavajjhala et al. 2006)."""
+
+    l: int  # noqa: E741 - the field's own name for it
+    needs: ClassVar[Need] = Need.SETS
+    survives_growth: ClassVar[bool] = True
+    title: ClassVar[str] = "distinct l-diversity"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes have l values."""
+        return cardinality(classes.known_sets()) >= self.l
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+        """Refuse an l below 1 or above the number of values that occur."""
+        _check_l(self.l, reference)
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence("Nobody's value can be narrowed to fewer than {l} values.", l=self.l)
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(Criterion):
+    """The entropy of every class is at least log l (Machanavajjhala et al. 2006)."""
+
+    l: float  # noqa: E741
+    needs: ClassVar[Need] = Need.COUNTS
+    survives_growth: ClassVar[bool] = False
+    title: ClassVar[str] = "entropy l-diversity"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes have an entropy of log l."""
+        return entropies(classes.known_counts()) >= math.log(self.l) - TOLERANCE
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+        """Refuse an l that the whole table, or whatever remains of it, can't reach."""
+        if allowed:
+            _check_l(self.l, reference)
+            return
+        reached = math.exp(entropies(reference[None])[0])
+        if not 1 <= self.l <= reached + TOLERANCE:
+            raise DiversityError(
+                "l is {l:g}, and the whole table as one class reaches an entropy of log {reached}.",
+                "Choose an l from 1 to {reached}.",
+                l=self.l,
+                # Rounded down, so that the value named is one that can be reached.
+                reached=f"{math.floor(reached * 1000) / 1000:.3f}",
+            )
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "In every class the values are as mixed as {l:g} equally frequent ones.", l=self.l
+        )
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity(Criterion):
+    """Recursive (c,l)-diversity: r1 < c·(rl + … + rm) in every class, r1 ≥ r2 ≥ … its counts."""
+
+    c: float
+    l: int  # noqa: E741
+    needs: ClassVar[Need] = Need.COUNTS
+    survives_growth: ClassVar[bool] = False
+    title: ClassVar[str] = "recursive (c,l)-diversity"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes have no value that is too frequent."""
+        ordered = np.sort(classes.known_counts(), axis=1)[:, ::-1]
+        rest = ordered[:, self.l - 1 :].sum(axis=1)
+        # 5.9·170 is a little above 1003 in floating point; a tie is no less for that.
+        kept: npt.NDArray[np.bool_] = ordered[:, 0] < self.c * rest * (1 - _TIE)
+        return kept
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+        """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
+        if self.c <= 0 or not math.isfinite(self.c):
+            raise DiversityError("c is {c:g}.", "Choose a c above 0.", c=self.c)
+        _check_l(self.l, reference)
+        if not allowed and not self.satisfied(Classes(counts=reference[None]))[0]:
+            ordered = np.sort(reference)[::-1]
+            raise DiversityError(
+                "Even the whole table as one class is not ({c:g},{l})-diverse.",
+                "Choose a c above {enough:.4g}, or a smaller l.",
+                c=self.c,
+                l=self.l,
+                enough=ordered[0] / ordered[self.l - 1 :].sum(),
+            )
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "In every class the most frequent value stays below {c:g} times all values "
+            "from the {l}. most frequent on.",
+            c=self.c,
+            l=self.l,
+        )
+
+
+@dataclass(frozen=True)
+class Closeness(Criterion):
+    """t-closeness: every class is distributed like the whole table, up to t (Li et al. 2007).
+
+    The earth mover's distance is taken with the equal ground distance, or, for an attribute whose
+    values have an order, with the ordered one. Values that occur nowhere in the table are no part
+    of either, so that the distance can be checked from what is published.
+    """
+
+    t: float
+    ordered: bool = False
+    needs: ClassVar[Need] = Need.COUNTS
+    survives_growth: ClassVar[bool] = False
+    title: ClassVar[str] = "t-closeness"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes are close enough."""
+        return self.distances(classes.known_counts(), classes.known_whole()) <= self.t + TOLERANCE
+
+    def distances(
+        self, counts: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """Return the distance of each class from the whole, shape (C,), between 0 and 1."""
+        occurring = whole > 0
+        shares = counts[:, occurring] / counts.sum(axis=1, keepdims=True)
+        apart = shares - whole[occurring] / whole.sum()
+        if self.ordered:
+            steps = max(int(occurring.sum()) - 1, 1)
+            carried: npt.NDArray[np.float64] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
+            return carried
+        moved: npt.NDArray[np.float64] = np.abs(apart).sum(axis=1) / 2
+        return moved
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+        """Refuse a t outside 0 to 1."""
+        if not 0 <= self.t <= 1:
+            raise DiversityError("t is {t:g}.", "Choose a t from 0 to 1.", t=self.t)
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "In every class the values are spread as in the whole table, up to {t:g}.", t=self.t
+        )
+
+
+@dataclass(frozen=True)
+class NonCentralizedDiversity(Criterion):
+    """Every class keeps l values beside other holders' tables (Cheong et al. 2012, definition 4).
+
+    A class is safe if its set of sensitive values has at least l values in common with every
+    intersection of one set from each of the others' tables. Joining classes, and dropping a
+    quasi-identifier, which joins classes too, makes sets larger and so keeps this: the
+    generalization and the subset property (theorems 3 and 4). No probabilistic table is built.
+
+    Parameters
+    ----------
+    l
+        The values that must remain.
+    others
+        The inclusion-minimal intersections of the others' sets, shape (r, words).
+    """
+
+    l: int  # noqa: E741
+    others: SetArray = field(repr=False, compare=False)
+    needs: ClassVar[Need] = Need.SETS
+    survives_growth: ClassVar[bool] = True
+    title: ClassVar[str] = "non-centralized distinct l-diversity"
+
+    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return which classes keep l values in every combination."""
+        return smallest_intersections(classes.known_sets(), self.others) >= self.l
+
+    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+        """Refuse an l that the others' tables have made impossible already."""
+        _check_l(self.l, reference)
+        weakest = self.weakest
+        if weakest < self.l:
+            raise DiversityError(
+                "The other holders' tables together narrow somebody's value to {weakest} values"
+                " already, whatever is published beside them.",
+                "Choose an l of at most {weakest}, or leave out the table that is the cause.",
+                weakest=weakest,
+            )
+        own = from_flags(reference[None] > 0)
+        reached = int(smallest_intersections(own, self.others)[0])
+        if reached < self.l:
+            raise DiversityError(
+                "Some values in the other holders' tables occur nowhere in this one: beside them"
+                " even the whole table as one class leaves only {reached} values.",
+                "Choose an l of at most {reached}, or check that the tables are about the same"
+                " people and that their values are spelled the same.",
+                reached=reached,
+            )
+
+    @cached_property
+    def weakest(self) -> int:
+        """The fewest values that the others' tables leave without this one."""
+        return int(cardinality(self.others).min())
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "Nobody's value can be narrowed to fewer than {l} values, even by somebody "
+            "who holds the other holders' tables as well.",
+            l=self.l,
+        )
+
+
+def needs_of(criteria: Sequence[Criterion]) -> Need:
+    """Return all that the criteria have to know."""
+    needs = Need.NOTHING
+    for criterion in criteria:
+        needs |= criterion.needs
+    return needs
+
+
+def entropies(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the entropy of each row of counts in natural units, shape (C,)."""
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    entropy: npt.NDArray[np.float64] = -(shares * logs).sum(axis=1)
+    return entropy
+
+
+def _check_l(l: float, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741
+    """Refuse an l below 1 or above the number of values that occur."""
+    occurring = int(np.count_nonzero(reference))
+    if not 1 <= l <= occurring:
+        raise DiversityError(
+            "l is {l:g}, and {occurring} different sensitive values occur in the table.",
+            "Choose an l from 1 to {occurring}.",
+            l=l,
+            occurring=occurring,
+        )

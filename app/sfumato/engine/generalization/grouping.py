@@ -1,0 +1,255 @@
+"""Distinct tuples of quasi-identifier values: grouped once, then rolled up.
+
+The rows are read once. A node's tuples are made from those of any more specific node that was
+computed before, by joining its tuples: never from the rows again. A tuple carries what the
+criteria need: how many records it stands for, the set of their sensitive values as bits, or, where
+a criterion needs frequencies, one tuple for each sensitive value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from sfumato.engine.generalization.bitsets import SetArray, from_flags, singletons, words_for
+from sfumato.engine.generalization.classes import Classes, Need
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.frequencies import frequencies
+from sfumato.engine.generalization.lattice import Node
+
+_DENSE_CELLS: Final = 1 << 16
+"""Up to this many cells are counted in place, however few tuples there are."""
+
+_DENSE_FACTOR: Final = 4
+"""Beyond that, up to this many cells a tuple."""
+
+_PROMISING_FACTOR: Final = 16
+"""With more cells a tuple than this, hardly two tuples are expected to join."""
+
+_MOST_WORDS: Final = 8
+"""Sets of more words than this are not kept with the tuples."""
+
+_CHUNK_CELLS: Final = 1 << 22
+"""Frequencies that are spread out at once."""
+
+
+class Tuples:
+    """The distinct tuples of a node.
+
+    Parameters
+    ----------
+    node
+        The levels they have.
+    sizes
+        The records each tuple stands for, shape (T,).
+    sets
+        The sensitive values of these records, shape (T, words), where values are not told apart.
+    values
+        The sensitive value of each tuple, shape (T,), where values are told apart.
+    read_column
+        Reads one quasi-identifier for the tuples with the numbers given: the ground code of one of
+        the records each stands for, from which every level at or above the node's follows. Most
+        nodes are only judged, and never asked.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        sizes: npt.NDArray[np.int64],
+        sets: SetArray | None,
+        values: IntArray | None,
+        read_column: Callable[[int, IntArray | slice], IntArray],
+    ) -> None:
+        self.node = node
+        self.sizes = sizes
+        self.sets = sets
+        self.values = values
+        self.read_column = read_column
+        self._columns: dict[int, IntArray] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of tuples, T."""
+        return len(self.sizes)
+
+    def column(self, axis: int) -> IntArray:
+        """Return one quasi-identifier's ground code of one record of each tuple, shape (T,)."""
+        if axis not in self._columns:
+            self._columns[axis] = self.read_column(axis, slice(None))
+        return self._columns[axis]
+
+    def records(self, chosen: IntArray) -> tuple[IntArray, ...]:
+        """Return the ground codes of one record of each chosen tuple, by quasi-identifier."""
+        return tuple(self.read_column(axis, chosen) for axis in range(len(self.node)))
+
+
+class Grouping:
+    """The tuples of a table, for criteria with the same needs.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        With as many levels as are searched.
+    whole
+        How often each sensitive value occurs in the table, shape (m,).
+    needs
+        What the criteria have to know; frequencies make tuples tell sensitive values apart.
+    """
+
+    def __init__(
+        self,
+        quasi_identifiers: Sequence[QuasiIdentifier],
+        whole: npt.NDArray[np.int64],
+        needs: Need,
+    ) -> None:
+        self._quasi = tuple(quasi_identifiers)
+        self._whole = whole
+        self._size = len(whole)
+        # The sets of a large domain take more memory than the values in them.
+        large = words_for(self._size) > _MOST_WORDS
+        self._by_value = Need.COUNTS in needs or (Need.SETS in needs and large)
+        self._needs_sets = Need.SETS in needs and not self._by_value
+
+    @classmethod
+    def of_table(cls, table: CodedTable, needs: Need) -> Grouping:
+        """Return the grouping of a table with its own levels."""
+        return cls(table.quasi_identifiers, table.counts, needs)
+
+    def rows(self, sensitive: npt.NDArray[np.integer]) -> Tuples:
+        """Return every record as a tuple of its own: what the base is made from."""
+        values = np.asarray(sensitive, dtype=np.intp)
+        codes = tuple(np.asarray(quasi.codes, dtype=np.intp) for quasi in self._quasi)
+        return Tuples(
+            (0,) * len(self._quasi),
+            np.ones(len(values), dtype=np.int64),
+            singletons(values, self._size) if self._needs_sets else None,
+            values if self._by_value else None,
+            lambda axis, chosen: codes[axis][chosen],
+        )
+
+    def cells(self, node: Node) -> int:
+        """Return how many tuples a node could have."""
+        sizes = (quasi.sizes[level] for quasi, level in zip(self._quasi, node, strict=True))
+        return math.prod(sizes) * (self._size if self._by_value else 1)
+
+    def may_join(self, source: Tuples, node: Node) -> bool:
+        """Return whether a node is likely to have noticeably fewer tuples than `source`."""
+        return self.cells(node) < _PROMISING_FACTOR * source.count
+
+    def roll_up(self, source: Tuples, node: Node) -> Tuples:
+        """Return the tuples of a node from those of one of its specializations."""
+        key, cells = self._keys(source, node)
+        if cells <= max(_DENSE_CELLS, _DENSE_FACTOR * source.count):
+            place, present = key, cells
+            found = np.zeros(cells, dtype=np.bool_)
+            found[key] = True
+            kept: IntArray | slice = np.flatnonzero(found)
+        else:
+            place, uniques = pd.factorize(key)
+            present, kept = len(uniques), slice(None)
+        example = np.empty(present, dtype=np.intp)
+        # The first of each: numbers that rise are quicker to read by.
+        example[place[::-1]] = np.arange(source.count - 1, -1, -1)
+        example = example[kept]
+        sets = None
+        if source.sets is not None:
+            sets = _joined(source.sets, place, present)[kept]
+        sizes = np.bincount(place, weights=source.sizes, minlength=present)[kept]
+        return Tuples(
+            node,
+            sizes.astype(np.int64),
+            sets,
+            None if source.values is None else source.values[example],
+            lambda axis, chosen: source.column(axis).take(example[chosen]),
+        )
+
+    def _keys(self, source: Tuples, node: Node) -> tuple[IntArray, int]:
+        """Return a number for each tuple that tells apart what the node tells apart."""
+        cells = self.cells(node)
+        if cells > np.iinfo(np.intp).max:
+            columns = [
+                quasi.levels[level].take(source.column(axis))
+                for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True))
+            ]
+            sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, node, strict=True)]
+            if source.values is not None:
+                columns, sizes = [*columns, source.values], [*sizes, self._size]
+            return mixed_radix(columns, sizes)
+        stride = cells
+        key = np.zeros(source.count, dtype=np.intp)
+        for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True)):
+            stride //= quasi.sizes[level]
+            if quasi.sizes[level] > 1:
+                # The small table is scaled, not the long column.
+                key += (quasi.levels[level] * stride).take(source.column(axis))
+        if source.values is not None:
+            key += source.values
+        return key, cells
+
+    def classes(self, tuples: Tuples) -> Iterator[tuple[Classes, IntArray]]:
+        """Return a node's equivalence classes, and for each the number of one of its tuples.
+
+        They come in parts, since spreading out all frequencies at once may take too much memory.
+        """
+        if tuples.values is None:
+            yield Classes(tuples.sizes, tuples.sets, whole=self._whole), np.arange(tuples.count)
+            return
+        of_class, examples = self._class_of(tuples)
+        order = np.argsort(of_class, kind="stable")
+        starts = np.searchsorted(of_class[order], np.arange(len(examples) + 1))
+        step = max(1, _CHUNK_CELLS // self._size)
+        for first in range(0, len(examples), step):
+            last = min(first + step, len(examples))
+            part = order[starts[first] : starts[last]]
+            counts = np.zeros((last - first, self._size), dtype=np.int64)
+            counts[of_class[part] - first, tuples.values[part]] = tuples.sizes[part]
+            yield classes_of_counts(counts, self._whole), examples[first:last]
+
+    def frequencies(self, tuples: Tuples) -> sparse.csr_array:
+        """Return the frequencies of each class of tuples that tell values apart, shape (C, m)."""
+        if tuples.values is None:
+            raise TypeError("the tuples were grouped without their frequencies")
+        of_class, examples = self._class_of(tuples)
+        return frequencies(of_class, tuples.values, tuples.sizes, (len(examples), self._size))
+
+    def _class_of(self, tuples: Tuples) -> tuple[IntArray, IntArray]:
+        """Return the class of each tuple that tells a value apart, and one tuple of each class."""
+        columns = [
+            quasi.levels[level].take(tuples.column(axis))
+            for axis, (quasi, level) in enumerate(zip(self._quasi, tuples.node, strict=True))
+        ]
+        sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, tuples.node, strict=True)]
+        key, _ = mixed_radix(columns, sizes)
+        of_class, uniques = pd.factorize(key)
+        examples = np.empty(len(uniques), dtype=np.intp)
+        examples[of_class] = np.arange(tuples.count)
+        return of_class, examples
+
+
+def classes_of_counts(counts: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> Classes:
+    """Return classes with all that can be known of them.
+
+    Parameters
+    ----------
+    counts
+        Frequencies of the sensitive values in each class, shape (C, m).
+    whole
+        Frequencies in the whole table, shape (m,).
+    """
+    return Classes(counts.sum(axis=1), from_flags(counts > 0), counts, whole)
+
+
+def _joined(sets: SetArray, place: IntArray, present: int) -> SetArray:
+    """Return the unions of the sets that share a place, shape (present, words)."""
+    joined = np.zeros((present, sets.shape[1]), dtype=np.uint64)
+    for word in range(sets.shape[1]):
+        column = np.zeros(present, dtype=np.uint64)
+        np.bitwise_or.at(column, place, sets[:, word])
+        joined[:, word] = column
+    return joined

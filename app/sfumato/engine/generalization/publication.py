@@ -1,0 +1,237 @@
+"""Make the table that is published: generalized values, outlying records left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.generalization.coded import CodedTable, IntArray
+from sfumato.engine.generalization.criteria import Criterion
+from sfumato.engine.generalization.frequencies import frequencies, sizes, totals
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.search import allowed_records, check_criteria
+from sfumato.engine.generalization.verdict import good_classes, kept_classes
+
+SUPPRESSED: Final = "*"
+"""What stands for a public value that is not shown."""
+
+
+class Suppressed(StrEnum):
+    """What becomes of the records that stand out."""
+
+    DROPPED = "dropped"
+    """They are left out of the published table."""
+    STARRED = "starred"
+    """They stay with "*" for every quasi-identifier, as one more class."""
+
+
+@dataclass(frozen=True)
+class EquivalenceClasses:
+    """The classes of a node, outlying ones included.
+
+    Parameters
+    ----------
+    of_row
+        Each record's class, shape (n,), numbered by first record.
+    counts
+        Frequencies of the sensitive values in each class, shape (C, m), sparse.
+    kept
+        Whether a class is published as it is, shape (C,).
+    """
+
+    of_row: IntArray = field(repr=False)
+    counts: sparse.csr_array = field(repr=False)
+    kept: npt.NDArray[np.bool_] = field(repr=False)
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of records in each class, shape (C,)."""
+        return sizes(self.counts)
+
+    @property
+    def kept_rows(self) -> npt.NDArray[np.bool_]:
+        """Whether each record is published with its class, shape (n,)."""
+        return self.kept[self.of_row]
+
+    @property
+    def suppressed(self) -> int:
+        """The number of records that stand out."""
+        return int(self.sizes[~self.kept].sum())
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A published table.
+
+    Parameters
+    ----------
+    frame
+        The rows in the table's order.
+    node
+        The level of each quasi-identifier.
+    classes
+        The classes it was made from.
+    suppressed
+        What became of the records that stand out.
+    """
+
+    frame: pd.DataFrame = field(repr=False)
+    node: Node
+    classes: EquivalenceClasses = field(repr=False)
+    suppressed: Suppressed
+
+    @property
+    def rows(self) -> IntArray:
+        """The source table's row that each row of the frame shows, shape (len(frame),)."""
+        if self.suppressed is Suppressed.DROPPED:
+            return np.flatnonzero(self.classes.kept_rows)
+        return np.arange(len(self.frame))
+
+
+def equivalence_classes(
+    table: CodedTable, node: Node, criteria: Sequence[Criterion] = ()
+) -> EquivalenceClasses:
+    """Return the classes of a node, and which of them the criteria keep.
+
+    Parameters
+    ----------
+    table
+        The table.
+    node
+        The level of each quasi-identifier.
+    criteria
+        What a class must satisfy; with none, all are kept.
+
+    Raises
+    ------
+    DiversityError
+        If the table's lattice has no such node.
+    """
+    if node not in table.lattice:
+        raise DiversityError(
+            "The table's hierarchies have no levels {node}.",
+            "Choose a node of the lattice: at most {top}.",
+            node=node,
+            top=table.lattice.top,
+        )
+    of_row, number = table.class_codes(node)
+    ones = np.ones(table.rows, dtype=np.int64)
+    counts = frequencies(of_row, table.sensitive, ones, (number, table.size))
+    kept = np.ones(number, dtype=np.bool_)
+    if criteria:
+        kept = kept_classes(criteria, counts, table.counts)
+    return EquivalenceClasses(of_row, counts, kept)
+
+
+def publish(
+    table: CodedTable,
+    frame: pd.DataFrame,
+    node: Node,
+    criteria: Sequence[Criterion],
+    suppression: float = 0.0,
+    suppressed: Suppressed = Suppressed.DROPPED,
+) -> Publication:
+    """Make the published table of a node.
+
+    Parameters
+    ----------
+    table
+        The table, with the labels of its levels.
+    frame
+        The columns that are released, shape (n, columns): the quasi-identifiers, whose values are
+        replaced, the sensitive attribute, and any others, which stay as they are.
+    node
+        The level of each quasi-identifier.
+    criteria
+        What it has to satisfy.
+    suppression
+        The share of the records that may be left out.
+    suppressed
+        What becomes of them.
+
+    Returns
+    -------
+    Publication
+        Check it with `verify_publication` before it leaves.
+
+    Raises
+    ------
+    DiversityError
+        If the node does not satisfy the criteria, or the starred records by themselves do not.
+    """
+    allowed = allowed_records(table, suppression)
+    check_criteria(table, criteria, allowed)
+    if len(frame) != table.rows:
+        raise DiversityError(
+            "The frame has {rows} rows, and the table {others}.",
+            "Publish the table that was searched.",
+            rows=len(frame),
+            others=table.rows,
+        )
+    classes = equivalence_classes(table, node, criteria)
+    if classes.suppressed > allowed or not classes.kept.any():
+        raise DiversityError(
+            "At this node {rows} records stand out, and {allowed} may be left out.",
+            "Choose a safe node, or let more records be left out.",
+            rows=classes.suppressed,
+            allowed=allowed,
+        )
+    if suppressed is Suppressed.STARRED and classes.suppressed:
+        _check_starred(classes, criteria, table.counts)
+    published = _generalized(table, frame, node, classes.kept_rows)
+    if suppressed is Suppressed.DROPPED:
+        published = published[classes.kept_rows]
+    return Publication(published, node, classes, suppressed)
+
+
+def _generalized(
+    table: CodedTable, frame: pd.DataFrame, node: Node, kept: npt.NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Return the frame with each quasi-identifier's label at its level, "*" where not kept."""
+    published = frame.copy(deep=False)
+    for quasi, level in zip(table.quasi_identifiers, node, strict=True):
+        codes = quasi.levels[level][quasi.codes]
+        labels = [*quasi.labels[level], SUPPRESSED]
+        codes = np.where(kept, codes, len(labels) - 1)
+        published[quasi.name] = _labelled(codes, labels, frame.index)
+    return published
+
+
+def _labelled(codes: IntArray, labels: list[str], index: pd.Index) -> pd.Series:
+    """Return labels by code as a categorical column; labels that are alike become one."""
+    present = np.unique(codes)
+    shown = [labels[code] for code in present]
+    names = {label: number for number, label in enumerate(dict.fromkeys(shown))}
+    positions = np.zeros(len(labels), dtype=np.intp)
+    positions[present] = [names[label] for label in shown]
+    dtype = pd.CategoricalDtype(list(names))
+    categories = pd.Categorical.from_codes(positions[codes], dtype=dtype)
+    return pd.Series(categories, index=index)
+
+
+def _check_starred(
+    classes: EquivalenceClasses,
+    criteria: Sequence[Criterion],
+    whole: npt.NDArray[np.int64],
+) -> None:
+    """Refuse starred records that, as a class of their own, do not satisfy the criteria."""
+    starred = totals(classes.counts[~classes.kept])
+    joined = sparse.vstack([classes.counts[classes.kept], sparse.csr_array(starred[None])])
+    for criterion in criteria:
+        if not good_classes([criterion], sparse.csr_array(joined), whole).all():
+            raise DiversityError(
+                "With the {rows} starred records as a class of their own the table does not keep"
+                " {criterion}.",
+                "Leave these records out instead of starring them.",
+                rows=classes.suppressed,
+                criterion=criterion.title,
+            )

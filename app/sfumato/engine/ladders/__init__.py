@@ -1,0 +1,1 @@
+"""The uniform and the Brownian ladder, and multi-pert."""

@@ -1,0 +1,1 @@
+"""Perturbation matrices: what they promise, estimates from them, goodness of fit."""

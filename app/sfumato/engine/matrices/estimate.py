@@ -1,0 +1,389 @@
+"""Estimating the true frequencies of a perturbed attribute, and how well that can be done.
+
+The observed frequencies O of a release have the expectation P·F, so F' = P⁻¹·O estimates the
+true frequencies F without bias (Chaytor et al. 2010, section III; Wang, Han and Fu 2012,
+section 3.1). Its covariance is P⁻¹·Cov(O)·P⁻ᵀ; what Cov(O) is depends on whose frequencies
+are meant, see `Target`. Intervals are those of `sfumato.engine.intervals`. All of it costs O(m) for
+matrices that keep or replace. To answer a count query with conditions on other columns, estimate
+in the records that match them and multiply by their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import EstimationError, LevelError
+from sfumato.engine.intervals import Quadratic, VarianceLaw, score_interval
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
+
+Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
+"""How often each value of the domain was released, shape (m,)."""
+
+
+class Target(StrEnum):
+    """Whose frequencies are estimated: this decides how large the error is."""
+
+    TABLE = "table"
+    """Of the table's own records: only the perturbation is random. Without perturbation the
+    error is 0."""
+    POPULATION = "population"
+    """Of a population that the records are a sample of: released counts are multinomial, and
+    the error of sampling comes on top."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimated frequencies of the original values, with their errors.
+
+    Parameters
+    ----------
+    frequencies
+        F' = P⁻¹·O, shape (m,). They sum to 1; single ones may be negative or above 1.
+    standard_errors
+        Their standard errors, shape (m,).
+    low, high
+        The confidence intervals, shape (m,), clipped to [0, 1].
+    confidence
+        The intervals' level, each on its own.
+    records
+        The number of records, n.
+    target
+        What the errors refer to.
+    """
+
+    frequencies: Vector
+    standard_errors: Vector
+    low: Vector
+    high: Vector
+    confidence: float
+    records: int
+    target: Target
+
+    @property
+    def counts(self) -> Vector:
+        """The estimated number of records with each value, shape (m,)."""
+        return self.frequencies * self.records
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """Frequencies reconstructed by the iterative Bayesian method.
+
+    Parameters
+    ----------
+    frequencies
+        The frequencies, shape (m,): not negative, summing to 1.
+    steps
+        How many steps were needed.
+    gap
+        How far the mean log-likelihood of a record is at most below the best possible one.
+    converged
+        Whether `gap` got below the tolerance.
+    """
+
+    frequencies: Vector
+    steps: int
+    gap: float
+    converged: bool
+
+
+def estimate_frequencies(
+    counts: Counts,
+    matrix: PerturbationMatrix,
+    confidence: float = 0.95,
+    target: Target = Target.TABLE,
+    law: VarianceLaw | None = None,
+) -> Estimate:
+    """Estimate the original frequencies by inverting the matrix.
+
+    Parameters
+    ----------
+    counts
+        How often each value was released, shape (m,).
+    matrix
+        The release's perturbation matrix.
+    confidence
+        The level of the intervals, between 0 and 1 (`sfumato.engine.intervals`).
+    target
+        Whether the errors refer to the population or to the table's own records.
+    law
+        The variances of the estimates where records were not perturbed independently; None
+        where they were.
+
+    Returns
+    -------
+    Estimate
+        Unbiased frequencies with errors and intervals.
+
+    Raises
+    ------
+    EstimationError
+        If the counts don't fit the matrix, there are no records, or the matrix is singular.
+    LevelError
+        If the confidence is not between 0 and 1.
+    """
+    observed, records = _shares(counts, matrix)
+    factor = _normal_factor(confidence)
+    frequencies = matrix.solve(observed)
+    errors = np.sqrt(_variances(observed, frequencies, matrix, target) / records)
+    variances = _variances_by_share(frequencies, records, matrix, target)
+    correction = matrix.inverse_ranges() / (2.0 * records)
+    if law is not None:
+        errors = np.sqrt(law(np.clip(frequencies, 0.0, 1.0)))
+        alone, half = variances, np.full(matrix.size, 0.5)
+        variances = Quadratic.through(law, matrix.size)
+        # One draw counts as often as it is copied.
+        correction *= np.maximum(variances.at(half) / np.maximum(alone.at(half), 1e-300), 1.0)
+    low, high = score_interval(frequencies, variances, correction, factor)
+    return Estimate(
+        frequencies=frequencies,
+        standard_errors=errors,
+        low=low,
+        high=high,
+        confidence=confidence,
+        records=records,
+        target=target,
+    )
+
+
+def estimate_covariance(
+    counts: Counts, matrix: PerturbationMatrix, target: Target = Target.TABLE
+) -> Square:
+    """Return the covariance of the estimated frequencies, shape (m, m).
+
+    For small domains, and for the error of a sum of values: the sum of a block of it.
+
+    Raises
+    ------
+    EstimationError
+        As `estimate_frequencies` does.
+    PolicyError
+        If the domain is too large for a whole matrix.
+    """
+    observed, records = _shares(counts, matrix)
+    frequencies = matrix.solve(observed)
+    matrix.dense()  # refuses a domain that is too large before anything is built
+    inverse = np.column_stack([matrix.solve(unit) for unit in np.eye(matrix.size)])
+    spread = (inverse * observed) @ inverse.T
+    if target is Target.POPULATION:
+        spread -= np.outer(frequencies, frequencies)
+    else:
+        spread -= np.diag(frequencies)
+    return np.asarray(spread / records, dtype=np.float64)
+
+
+def expected_standard_errors(
+    frequencies: Vector,
+    matrix: PerturbationMatrix,
+    records: int,
+    target: Target = Target.TABLE,
+) -> Vector:
+    """Return the standard errors to expect of a release that is not made yet, shape (m,).
+
+    Parameters
+    ----------
+    frequencies
+        The true frequencies, shape (m,), summing to 1.
+    matrix
+        The planned perturbation matrix.
+    records
+        The number of records, n.
+    target
+        Whether the errors refer to the population or to the table's own records.
+
+    Raises
+    ------
+    EstimationError
+        If the frequencies don't fit the matrix, there are no records, or it is singular.
+    """
+    true, _ = _shares(frequencies, matrix)
+    if records < 1:
+        raise EstimationError("There are no records to estimate from.", "Give at least one.")
+    variances = _variances(matrix.apply(true), true, matrix, target)
+    return np.sqrt(variances / records)
+
+
+def reconstruct(
+    counts: Counts,
+    matrix: PerturbationMatrix,
+    tolerance: float = 1e-9,
+    most_steps: int = 20_000,
+) -> Reconstruction:
+    """Reconstruct the frequencies by the iterative Bayesian method (EM).
+
+    A step replaces f by f·Pᵀ(O/(P·f)), the mean posterior of the released values (Agrawal,
+    Srikant and Thomas 2005). It climbs to the most likely frequencies, never leaves the simplex,
+    and works where P is singular. Two steps show where a slow climb leads; a jump there is taken
+    when it is at least as likely (Varadhan and Roland 2008), which spares most of the steps.
+
+    Parameters
+    ----------
+    counts
+        How often each value was released, shape (m,).
+    matrix
+        The release's perturbation matrix.
+    tolerance
+        Stop when the mean log-likelihood of a record can grow by no more than this.
+    most_steps
+        Stop after as many steps.
+
+    Raises
+    ------
+    EstimationError
+        If the counts don't fit the matrix, there are no records, or a value was released that
+        the matrix never releases.
+    """
+    observed, _ = _shares(counts, matrix)
+    frequencies = _start(observed, matrix)
+    steps = 0
+    while True:
+        first, gap = _step(observed, frequencies, matrix)
+        steps += 1
+        if gap <= tolerance or steps >= most_steps:
+            return Reconstruction(frequencies, steps, gap, gap <= tolerance)
+        second, _ = _step(observed, first, matrix)
+        steps += 1
+        jump = _jump(frequencies, first, second)
+        better = _likelihood(observed, jump, matrix) >= _likelihood(observed, second, matrix)
+        frequencies = jump if better else second
+
+
+def record_utility(frequencies: Vector, matrix: PerturbationMatrix) -> float:
+    """Return Σ f_i·P_ii, the expected share of records whose value is released unchanged.
+
+    Chaytor et al. 2010, definition 3.
+    """
+    true, _ = _shares(frequencies, matrix)
+    return float(true @ matrix.diagonal)
+
+
+def aggregate_utility(frequencies: Vector, estimated: Vector) -> float:
+    """Return 1 − (1/m)·Σ|f_i − f'_i| (Chaytor et al. 2010, definition 2).
+
+    Raises
+    ------
+    EstimationError
+        If there are not as many estimates as frequencies.
+    """
+    true, guess = np.asarray(frequencies), np.asarray(estimated)
+    if true.shape != guess.shape or true.ndim != 1 or true.size == 0:
+        raise EstimationError(
+            "{true} frequencies can't be compared with {guess} estimates.",
+            "Give one of each for every value of the domain.",
+            true=true.size,
+            guess=guess.size,
+        )
+    return 1.0 - float(np.abs(true - guess).mean())
+
+
+def _shares(counts: Counts, matrix: PerturbationMatrix) -> tuple[Vector, int]:
+    given = np.asarray(counts, dtype=np.float64)
+    if given.shape != (matrix.size,):
+        raise EstimationError(
+            "There are counts for {given} values, and the matrix has {size}.",
+            "Give a count for each value of the domain.",
+            given=given.size,
+            size=matrix.size,
+        )
+    if not np.isfinite(given).all() or (given < 0.0).any():
+        raise EstimationError("A count is not a number of at least 0.", "Count the records.")
+    total = float(given.sum())
+    if total <= 0.0:
+        raise EstimationError(
+            "There are no records to estimate from.", "Choose conditions that some records meet."
+        )
+    return given / total, round(total)
+
+
+def _variances(
+    observed: Vector, frequencies: Vector, matrix: PerturbationMatrix, target: Target
+) -> Vector:
+    """Return the variances for one record, shape (m,)."""
+    second_moments = matrix.apply_squared_inverse(observed)
+    lost = frequencies**2 if target is Target.POPULATION else frequencies
+    return np.maximum(second_moments - lost, 0.0)
+
+
+def _variances_by_share(
+    frequencies: Vector, records: int, matrix: PerturbationMatrix, target: Target
+) -> Quadratic:
+    """Return the variance of each value's estimate as a function of its true share.
+
+    The other values are taken to share the rest as they are estimated to, one further record
+    spread evenly. Where all have the same retention, that makes no difference.
+    """
+    shares = np.maximum(frequencies, 0.0)
+    shares = (records * shares / shares.sum() + 1.0 / matrix.size) / (records + 1.0)
+    of_own = matrix.own_second_moments()
+    of_all = matrix.apply_squared_inverse(matrix.apply(shares))
+    of_others = (of_all - shares * of_own) / (1.0 - shares)
+    slope = of_own - of_others - (1.0 if target is Target.TABLE else 0.0)
+    square = np.full(matrix.size, 0.0 if target is Target.TABLE else -1.0)
+    return Quadratic(of_others / records, slope / records, square / records)
+
+
+def _normal_factor(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        raise LevelError(
+            "A confidence of {value} is not between 0 and 1.",
+            "Give a level such as 0.95.",
+            value=confidence,
+        )
+    return NormalDist().inv_cdf(0.5 + confidence / 2.0)
+
+
+def _start(observed: Vector, matrix: PerturbationMatrix) -> Vector:
+    even = np.full(matrix.size, 1.0 / matrix.size)
+    try:
+        guess = np.maximum(matrix.solve(observed), 0.0)
+    except EstimationError:
+        return even
+    # Where a frequency starts at 0 it stays there.
+    inside: Vector = 0.99 * guess / guess.sum() + 0.01 * even
+    return inside
+
+
+def _step(
+    observed: Vector, frequencies: Vector, matrix: PerturbationMatrix
+) -> tuple[Vector, float]:
+    """Return the next frequencies, and how much likelier any could be than these.
+
+    The likelihood is concave, so the mean log-likelihood of a record can't grow by more than
+    the logarithm of the largest factor.
+    """
+    expected = matrix.apply(frequencies)
+    seen = observed > 0.0
+    if (expected[seen] <= 0.0).any():
+        raise EstimationError(
+            "A value was released that the perturbation matrix never releases.",
+            "Check that the file and the matrix belong together.",
+        )
+    weights = np.divide(observed, expected, out=np.zeros_like(observed), where=seen)
+    factors = matrix.apply_transposed(weights)
+    following = frequencies * factors
+    return following / following.sum(), max(0.0, float(np.log(factors.max())))
+
+
+def _jump(start: Vector, first: Vector, second: Vector) -> Vector:
+    """Return where the steps from `start` to `first` to `second` lead, inside the simplex."""
+    velocity = first - start
+    bend = second - first - velocity
+    length = float(np.linalg.norm(bend))
+    if length == 0.0:
+        return second
+    stretch = max(1.0, float(np.linalg.norm(velocity)) / length)
+    landing = start + 2.0 * stretch * velocity + stretch * stretch * bend
+    inside: Vector = np.where(landing > 0.0, landing, 0.1 * second)
+    inside /= inside.sum()
+    return inside
+
+
+def _likelihood(observed: Vector, frequencies: Vector, matrix: PerturbationMatrix) -> float:
+    """Return the mean log-likelihood of a record."""
+    seen = observed > 0.0
+    return float(observed[seen] @ np.log(matrix.apply(frequencies)[seen]))

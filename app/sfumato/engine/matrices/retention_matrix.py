@@ -1,0 +1,328 @@
+"""Matrices that keep a value with its own probability and otherwise replace it uniformly.
+
+P = diag(p) + (1/m)·1·(1 − p)ᵀ: the uniform ladder has one retention probability p for all
+values (Xiao, Tao and Chen, VLDB 2009, equation 1), fine-grain perturbation one for each
+(Chaytor, Wang and Brantingham, 2010, equation 1). A diagonal plus rank one, so a domain of
+20,000 values costs 20,000 numbers and never m × m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.matrix import (
+    MOST_FORBIDDING,
+    ForbiddingEntry,
+    GarblingTest,
+    OddsRatios,
+    PerturbationMatrix,
+    Square,
+    Vector,
+)
+
+_ROUNDING = 1e-12
+"""Entries of a candidate channel down to minus this are rounding dust."""
+
+_SMALLEST = 1e-30
+"""Smaller retention probabilities are taken for 0: they change no digit of any entry, and their
+inverse squares have no place among the numbers."""
+
+
+def uniform_matrix(retention: float, size: int) -> RetentionMatrix:
+    """Return the matrix of the uniform ladder at a level.
+
+    Raises
+    ------
+    LevelError
+        If the retention probability is not in [0, 1].
+    PolicyError
+        If the domain has fewer than two values.
+    """
+    return RetentionMatrix(np.full(size, retention))
+
+
+class RetentionMatrix(PerturbationMatrix):
+    """Value i is kept with probability p_i and otherwise replaced by any of the m values.
+
+    Parameters
+    ----------
+    retention
+        The retention probabilities p, shape (m,), m >= 2.
+
+    Raises
+    ------
+    LevelError
+        If a probability is not in [0, 1].
+    PolicyError
+        If there are fewer than two values.
+    """
+
+    def __init__(self, retention: Vector) -> None:
+        kept = np.array(retention, dtype=np.float64)
+        if kept.ndim != 1 or kept.size < 2:
+            raise PolicyError(
+                "A perturbation matrix needs a domain of at least two values.",
+                "Add the values that could occur to the domain.",
+            )
+        outside = ~((kept >= 0.0) & (kept <= 1.0))
+        if outside.any():
+            raise LevelError(
+                "The retention probability of value {entry} is not between 0 and 1.",
+                "Give a number from 0 (nothing is kept) to 1 (everything is kept).",
+                entry=int(outside.argmax()) + 1,
+            )
+        kept[kept < _SMALLEST] = 0.0
+        kept.flags.writeable = False
+        self._retention: Vector = kept
+        self._other: Vector = (1.0 - kept) / kept.size
+        self._self: Vector = kept + self._other
+
+    def __repr__(self) -> str:
+        low, high = float(self._retention.min()), float(self._retention.max())
+        return f"RetentionMatrix(m={self.size}, p={low:g}..{high:g})"
+
+    @property
+    def size(self) -> int:
+        """The number of values, m."""
+        return int(self._retention.size)
+
+    @property
+    def retention(self) -> Vector:
+        """The retention probabilities p, shape (m,), read-only."""
+        return self._retention
+
+    @property
+    def diagonal(self) -> Vector:
+        """The chance that each value is released as itself: p + (1 − p)/m, shape (m,)."""
+        return self._self.copy()
+
+    def row(self, released: int) -> Vector:
+        """Return Pr[released | original] for every original value, shape (m,)."""
+        row = self._other.copy()
+        row[released] = self._self[released]
+        return row
+
+    def column(self, original: int) -> Vector:
+        """Return Pr[released | original] for every released value, shape (m,)."""
+        column = np.full(self.size, self._other[original])
+        column[original] = self._self[original]
+        return column
+
+    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+        """Return the entries of some rows and columns, shape (rows, columns)."""
+        same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
+        return np.where(same, self._self[original], self._other[original])
+
+    def apply(self, frequencies: Vector) -> Vector:
+        """Return P·f, shape (m,)."""
+        shares = np.asarray(frequencies, dtype=np.float64)
+        expected: Vector = self._retention * shares + float(self._other @ shares)
+        return expected
+
+    def apply_transposed(self, weights: Vector) -> Vector:
+        """Return Pᵀ·w, shape (m,)."""
+        given = np.asarray(weights, dtype=np.float64)
+        answer: Vector = self._retention * given + self._other * float(given.sum())
+        return answer
+
+    def solve(self, observed: Vector) -> Vector:
+        """Return P⁻¹·o in O(m) by Sherman and Morrison; one p_i may be 0, not two."""
+        seen = np.asarray(observed, dtype=np.float64)
+        never = self._never_kept()
+        if never is None:
+            replaced = self._replaced_shares()
+            answer: Vector = (seen - float(replaced @ seen)) / self._retention
+            return answer
+        # What is released of a value that is never kept is exactly the replaced share.
+        others = self._retention > 0.0
+        answer = np.zeros(self.size)
+        answer[others] = (seen[others] - seen[never]) / self._retention[others]
+        answer[never] = seen.sum() - answer.sum()
+        return answer
+
+    def apply_squared_inverse(self, weights: Vector) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·w_j in O(m), shape (m,)."""
+        given = np.asarray(weights, dtype=np.float64)
+        never = self._never_kept()
+        if never is None:
+            # (P⁻¹)_ij = (δ_ij − v_j)/p_i with v the replaced shares.
+            v = self._replaced_shares()
+            spread = given - 2.0 * v * given + float((v * v) @ given)
+            answer: Vector = spread / self._retention**2
+            return answer
+        others = self._retention > 0.0
+        inverse = 1.0 / self._retention[others]
+        answer = np.zeros(self.size)
+        answer[others] = (given[others] + given[never]) * inverse**2
+        answer[never] = float((1.0 - inverse) ** 2 @ given[others])
+        answer[never] += (1.0 + inverse.sum()) ** 2 * given[never]
+        return answer
+
+    def own_second_moments(self) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·P_ji in O(m), shape (m,)."""
+        never = self._never_kept()
+        if never is None:
+            v = self._replaced_shares()
+            others = float(v @ v) - v * v
+            answer: Vector = (1.0 - v) ** 2 * self._self + others * self._other
+            return answer / self._retention**2
+        kept = self._retention > 0.0
+        inverse = 1.0 / self._retention[kept]
+        answer = np.zeros(self.size)
+        answer[kept] = (self._self[kept] + self._other[kept]) * inverse**2
+        answer[never] = float(((1.0 - inverse) ** 2).sum() + (1.0 + inverse.sum()) ** 2)
+        answer[never] /= self.size
+        return answer
+
+    def inverse_ranges(self) -> Vector:
+        """Return max_j − min_j of (P⁻¹)_ij in O(m), shape (m,)."""
+        never = self._never_kept()
+        if never is None:
+            v = self._replaced_shares()
+            ranges: Vector = (1.0 - v + _extreme_of_others(v)) / self._retention
+            return ranges
+        kept = self._retention > 0.0
+        inverse = 1.0 / self._retention[kept]
+        ranges = np.zeros(self.size)
+        ranges[kept] = 2.0 * inverse
+        ranges[never] = float(inverse.sum() + inverse.max())
+        return ranges
+
+    def worst_odds_ratios(self) -> OddsRatios:
+        """Return how far the release can move the odds on each value, from the entries.
+
+        A value's odds rise most when it is released itself and the alternative believed in is
+        the value that is least often replaced; they fall most when another value is released
+        that shows itself most often.
+        """
+        least_other = _extreme_of_others(-self._other)
+        most_self = _extreme_of_others(self._self)
+        with np.errstate(divide="ignore"):
+            up = self._self / -least_other
+        return OddsRatios(up=up, down=self._other / most_self)
+
+    def test_garbling_of(self, upper: PerturbationMatrix) -> GarblingTest:
+        """Examine whether this release can be made from `upper`'s alone, in O(m)."""
+        self._check_same_size(upper)
+        if not isinstance(upper, RetentionMatrix):
+            return DenseMatrix(self.dense()).test_garbling_of(upper)
+        channel = _candidate_channel(upper.retention, self.retention)
+        return GarblingTest(holds=False) if channel is None else channel.test()
+
+    def _channel_to(self, lower: PerturbationMatrix) -> PerturbationMatrix:
+        if not isinstance(lower, RetentionMatrix):
+            return DenseMatrix(self.dense()).garbling_to(lower)
+        if self._retention.min() > 0.0:
+            ratios = np.minimum(lower.retention / self._retention, 1.0)
+            if ratios.max() - ratios.min() <= _ROUNDING:
+                return RetentionMatrix(ratios)
+        elif self._retention.max() == 0.0:
+            return RetentionMatrix(np.zeros(self.size))
+        channel = _candidate_channel(self.retention, lower.retention)
+        if channel is None:
+            raise AssertionError("the channel was tested before")
+        columns = np.column_stack([channel.column(place) for place in range(self.size)])
+        return DenseMatrix(np.maximum(columns, 0.0) / np.maximum(columns, 0.0).sum(axis=0))
+
+    def _replaced_shares(self) -> Vector:
+        """Return v with v·o = the mean of (1 − p)·f over the domain, for every o = P·f."""
+        odds = (1.0 - self._retention) / self._retention
+        shares: Vector = odds / (self.size + odds.sum())
+        return shares
+
+    def _never_kept(self) -> int | None:
+        """Return the one value with p_i = 0, or None; two make P singular."""
+        never = np.flatnonzero(self._retention == 0.0)
+        if len(never) > 1:
+            listed = ", ".join(str(place + 1) for place in never[:5])
+            raise EstimationError(
+                "The release can't tell {count} values of the domain apart ({entries}): they are"
+                " always replaced at random.",
+                "Choose a retention probability above 0 for all of them but one.",
+                count=len(never),
+                entries=f"{listed}, …" if len(never) > 5 else listed,
+            )
+        return int(never[0]) if len(never) else None
+
+
+def _extreme_of_others(numbers: Vector) -> Vector:
+    """Return, for each place, the largest number at the other places, shape (m,)."""
+    first = int(numbers.argmax())
+    second = float(np.delete(numbers, first).max())
+    others = np.full(numbers.size, numbers[first])
+    others[first] = second
+    return others
+
+
+@dataclass(frozen=True)
+class _CandidateChannel:
+    """The only G with P_lower = G·P_upper, up to what P_upper can't tell apart.
+
+    With u the uniform distribution and g = G·u, column j of G is
+    ratio_j·e_j + shift_j·1 − pull_j·g where p_upper,j > 0. Where it is 0 the upper release
+    shows only u, so those columns are free but for their sum; they share the rest m·g equally.
+    """
+
+    ratio: Vector
+    shift: Vector
+    pull: Vector
+    uniform: Vector
+    never: npt.NDArray[np.intp]
+
+    def column(self, place: int) -> Vector:
+        """Return one column, shape (m,)."""
+        if self.ratio[place] < 0.0:
+            return self._rest()
+        column: Vector = self.shift[place] - self.pull[place] * self.uniform
+        column[place] += self.ratio[place]
+        return column
+
+    def test(self) -> GarblingTest:
+        """Find the smallest entries; each column's are on its diagonal and at the largest g."""
+        kept = np.flatnonzero(self.ratio >= 0.0)
+        diagonal = self.ratio + self.shift - self.pull * self.uniform
+        by_size = np.argsort(-self.uniform, kind="stable")
+        row = np.where(kept == by_size[0], by_size[1], by_size[0])
+        beside = self.shift[kept] - self.pull[kept] * self.uniform[row]
+        found = [
+            *zip(row, kept, beside, strict=True),
+            *zip(kept, kept, diagonal[kept], strict=True),
+        ]
+        if len(self.never):
+            rest = self._rest()
+            found.extend((i, self.never[0], value) for i, value in enumerate(rest))
+        bad = sorted((entry for entry in found if entry[2] < -_ROUNDING), key=lambda e: e[2])
+        forbidding = tuple(
+            ForbiddingEntry(int(i), int(j), float(value)) for i, j, value in bad[:MOST_FORBIDDING]
+        )
+        return GarblingTest(not forbidding, forbidding)
+
+    def _rest(self) -> Vector:
+        kept = self.ratio >= 0.0
+        used = np.where(kept, self.ratio, 0.0) + self.shift[kept].sum()
+        used = used - self.pull[kept].sum() * self.uniform
+        rest: Vector = (self.uniform * self.uniform.size - used) / len(self.never)
+        return rest
+
+
+def _candidate_channel(upper: Vector, lower: Vector) -> _CandidateChannel | None:
+    """Return the candidate channel between two retention vectors; None where there is none."""
+    size = upper.size
+    never = np.flatnonzero(upper == 0.0)
+    if len(never) > 1 and lower[never].any():
+        return None
+    kept = np.where(upper > 0.0, upper, 1.0)
+    ratio = np.where(upper > 0.0, lower / kept, -1.0)
+    shift = (1.0 - lower) / (size * kept)
+    pull = (1.0 - upper) / kept
+    if len(never):
+        uniform = np.full(size, (1.0 - lower[never[0]]) / size)
+        uniform[never[0]] += lower[never[0]]
+    else:
+        uniform = (ratio / size + shift.mean()) / (1.0 + pull.mean())
+    return _CandidateChannel(ratio, shift, pull, uniform, never)

@@ -1,0 +1,47 @@
+"""The mechanisms: one module each, found by being here.
+
+A module of this package that defines ``MECHANISM`` (a `Mechanism`) is a mechanism of the
+product. Nothing else lists them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.mechanisms.base import Mechanism
+
+
+@cache
+def all_mechanisms() -> dict[str, Mechanism]:
+    """Return every mechanism by its name, in the order in which they are offered."""
+    found = []
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(
+            f"{__name__}.{info.name}{'.mechanism' if info.ispkg else ''}"
+        )
+        mechanism = getattr(module, "MECHANISM", None)
+        if isinstance(mechanism, Mechanism):
+            found.append(mechanism)
+    return {mechanism.name: mechanism for mechanism in sorted(found, key=lambda m: m.order)}
+
+
+def mechanism_called(name: str) -> Mechanism:
+    """Return the mechanism called `name`.
+
+    Raises
+    ------
+    PolicyError
+        If this version has no such mechanism.
+    """
+    try:
+        return all_mechanisms()[name]
+    except KeyError:
+        raise PolicyError(
+            "This version of Sfumato has no mechanism called {name}.",
+            "Known are: {known}. Open the project with a newer version, or choose one of these.",
+            name=name,
+            known=", ".join(all_mechanisms()),
+        ) from None

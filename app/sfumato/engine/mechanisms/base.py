@@ -1,0 +1,489 @@
+"""What every mechanism offers to the project, the window and the command line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Codes, Kind
+from sfumato.engine.matrices.privacy import whole_odds
+from sfumato.engine.table.table import Attribute, EncodedColumn, Rows
+
+if TYPE_CHECKING:
+    from sfumato.engine.core.progress import Context
+    from sfumato.engine.intervals import VarianceLaw
+    from sfumato.engine.matrices.matrix import PerturbationMatrix
+    from sfumato.engine.mechanisms.reconstruction.law import Resampling
+    from sfumato.engine.randomness.keys import KeyRing
+    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+
+Settings = Mapping[str, Any]
+"""What a custodian has set for a mechanism beside the levels; plain JSON values."""
+
+Statement = Mapping[str, float]
+"""A trust level as the custodian states it, e.g. ``{"epsilon": 2.0}`` or
+``{"rho1": 0.1, "rho2": 0.5}``; its keys are the fields of one `LevelTerm`."""
+
+
+@dataclass(frozen=True)
+class LevelField:
+    """One number by which a level is stated, with its range (both ends allowed or not)."""
+
+    name: str
+    title: str
+    minimum: float
+    maximum: float
+    decimals: int = 3
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class LevelTerm:
+    """One way to state a trust level: by p, by ε, by (ρ1, ρ2), or by σ².
+
+    Parameters
+    ----------
+    name
+        Its identifier in files.
+    title
+        Its name in the window.
+    explanation
+        One sentence in plain words.
+    fields
+        The numbers it consists of.
+    """
+
+    name: str
+    title: str
+    explanation: str
+    fields: tuple[LevelField, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number behind a promise, for those who know it by name."""
+
+    symbol: str
+    title: str
+    value: float
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What one release promises, in words and in figures, computed from what is released.
+
+    Parameters
+    ----------
+    sentence
+        The promise in plain words ("Whatever anyone believed about …").
+    facts
+        The figures behind it.
+    limits
+        What is not promised, in plain words.
+    """
+
+    sentence: str
+    facts: tuple[Fact, ...]
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One examined promise: what was checked, whether it holds, and what was found."""
+
+    title: str
+    holds: bool
+    finding: str
+
+
+class Origin(StrEnum):
+    """How something in a bundle that follows from the true table was made."""
+
+    EXACT = "exact"
+    """From the table as it is: it can tell about single records, and no promise counts it."""
+    NOISY = "noisy"
+    """From statistics with noise, whose ε0 the promise counts."""
+
+
+@dataclass(frozen=True)
+class Byproduct:
+    """Something beside the released values that recipients are told and that follows from them.
+
+    Parameters
+    ----------
+    name
+        What it is, in plain words, for a list ("the retention probabilities of diagnosis").
+    origin
+        How it was made.
+    sentence
+        What that means for a person in the table, in one sentence.
+    """
+
+    name: str
+    origin: Origin
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """An earlier release that was made elsewhere, its rows matched to the table's.
+
+    Parameters
+    ----------
+    level
+        Its trust level, in the mechanism's own unit.
+    values
+        For each attribute of the policy entry, codes of its domain or numbers, shape (n,).
+    covered
+        Which records it has, shape (n,); None for all. The values of others mean nothing.
+    origin
+        The digest of the file that it was read from; empty where it is no file.
+    """
+
+    level: float
+    values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
+    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    origin: str = ""
+
+    def at(self, rows: Rows) -> Adopted:
+        """Return it for some of the rows."""
+        known = None if self.covered is None else self.covered[rows]
+        return replace(self, values={k: v[rows] for k, v in self.values.items()}, covered=known)
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """All that a release is a function of.
+
+    Parameters
+    ----------
+    columns
+        The policy entry's attributes with their rows, in the entry's order.
+    settings
+        The mechanism's settings.
+    level
+        The trust level, in the mechanism's own unit.
+    record_ids
+        64-bit record identifiers, shape (n,).
+    keys
+        The source of keyed randomness.
+    adopted
+        Earlier releases that were made elsewhere and share the ladder; empty for most.
+    """
+
+    columns: tuple[EncodedColumn, ...]
+    settings: Settings
+    level: float
+    record_ids: npt.NDArray[np.uint64]
+    keys: KeyRing
+    adopted: tuple[Adopted, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes without their rows."""
+        return tuple(column.attribute for column in self.columns)
+
+    def only(self, record: int) -> ReleaseRequest:
+        """Return the request for one record, by its position; see `at`."""
+        return self.at(slice(record, record + 1))
+
+    def at(self, rows: Rows) -> ReleaseRequest:
+        """Return it for some records, or all in another order.
+
+        Where groups are needed, only all records have them: their releases hang together.
+        """
+        return replace(
+            self,
+            columns=tuple(column.at(rows) for column in self.columns),
+            record_ids=self.record_ids[rows],
+            adopted=tuple(one.at(rows) for one in self.adopted),
+        )
+
+
+@dataclass(frozen=True)
+class Released:
+    """A policy entry's columns as they were released, with the level of the release."""
+
+    level: float
+    columns: Mapping[str, pd.Series]
+
+
+@dataclass(frozen=True)
+class PublishedFacts:
+    """What a recipient is told about an attribute; nothing in it is secret.
+
+    Parameters
+    ----------
+    parameters
+        JSON values for the data package (for the uniform ladder, p and m).
+    guide
+        The name of the text in ``app/sfumato/resources/recipient`` that explains how to estimate.
+    """
+
+    parameters: Mapping[str, Any]
+    guide: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Texts that the guide's placeholders stand for."""
+
+
+class Mechanism(ABC):
+    """A way to release one or several sensitive attributes at any trust level.
+
+    Levels are floats in the mechanism's own unit; `trust` maps them to one scale on which
+    higher is more trusted. Releases of one ladder must be garblings of one another.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    order: ClassVar[int]
+    kinds: ClassVar[frozenset[Kind]]
+    terms: ClassVar[tuple[LevelTerm, ...]]
+    completes_settings: ClassVar[bool] = False
+    """Whether `complete_settings` adds anything."""
+    adopts: ClassVar[bool] = False
+    """Whether `release` inserts levels between `ReleaseRequest.adopted` releases."""
+    needs_groups: ClassVar[bool] = False
+    """Whether attributes and columns come with the groups of records alike in public."""
+
+    @abstractmethod
+    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
+        """Raise `PolicyError` where the mechanism can't serve these attributes."""
+
+    @abstractmethod
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return what a new policy chooses; `first_settings` completes it from the table."""
+
+    def first_settings(self, attributes: Sequence[Attribute], noise: KeyedNoise) -> Settings:
+        """Return the settings a new policy starts with, complete."""
+        return self.complete_settings(attributes, self.default_settings(attributes), noise)
+
+    def complete_settings(
+        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+    ) -> Settings:
+        """Return the settings with what the table itself decides, once and for all.
+
+        Called where settings are stated, for instance in a rules file, and never again: what
+        it adds belongs to the ladder. Most mechanisms have nothing to add. What recipients can
+        see of it, directly or in what follows from it, is made with noise, kept, and counted by
+        `byproduct_epsilon`.
+
+        Parameters
+        ----------
+        noise
+            Draws noise for statistics of the table.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the settings can't be met for these attributes.
+        """
+        del attributes, noise
+        return settings
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0: what recipients learn of any record beside its released values.
+
+        The by-products of the true table that recipients are told multiply nobody's odds by more
+        than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
+        """
+        del settings
+        return 0.0
+
+    def byproducts(
+        self, attributes: Sequence[Attribute], settings: Settings
+    ) -> tuple[Byproduct, ...]:
+        """Return what recipients are told that follows from the true table, and how it was made."""
+        del attributes, settings
+        return ()
+
+    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+        """Return the settings of an entry that covers other attributes from now on.
+
+        What the custodian chose stays where it fits any attributes; what the table decides is
+        left out, for `complete_settings` to decide anew. Settings that belong to particular
+        attributes begin afresh.
+        """
+        del settings
+        return self.default_settings(attributes)
+
+    @abstractmethod
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` where the settings are not valid for these attributes."""
+
+    @abstractmethod
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels for `count` recipients, most trusted first."""
+
+    @abstractmethod
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the level that a statement means.
+
+        Raises
+        ------
+        LevelError
+            If the statement is incomplete, out of range or can't be met.
+        """
+
+    @abstractmethod
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each of the mechanism's terms, by the term's name."""
+
+    @abstractmethod
+    def trust(self, level: float) -> float:
+        """Return the level on a scale from 0 (nothing) to 1 (the original)."""
+
+    def level_at(self, trust: float) -> float:
+        """Return the level of a place on the scale of `trust`, above 0."""
+        return trust
+
+    def lowered(self, level: float, share: float) -> float:
+        """Return a level on the same ladder that is trusted less by a share of itself.
+
+        Parameters
+        ----------
+        level
+            A level, in the mechanism's own unit.
+        share
+            At least 0 and below 1; at 0 the level stays.
+        """
+        return level * (1.0 - share)
+
+    @abstractmethod
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest that two releases share exactly when they sit on one ladder."""
+
+    @abstractmethod
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released columns by name: a pure function of the request."""
+
+    @abstractmethod
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PerturbationMatrix | None:
+        """Return the perturbation matrix, or None where the mechanism has none."""
+
+    def odds_factor(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> float | None:
+        """Return γ: by how much all that a release tells multiplies anyone's odds at most.
+
+        None where the mechanism has no matrix.
+        """
+        matrix = self.matrix(level, attributes, settings)
+        if matrix is None or matrix.gamma == 1.0:
+            return None if matrix is None else 1.0
+        return whole_odds(matrix.gamma, self.byproduct_epsilon(settings))
+
+    def public_columns(self, settings: Settings) -> Sequence[str] | None:
+        """Return the columns by which records are grouped; None for all that are released.
+
+        Asked only where the mechanism needs groups.
+        """
+        del settings
+        return None
+
+    def group_limits(self, settings: Settings) -> tuple[float, float, str] | None:
+        """Return the ε, the δ and the test that every group is held to; None where none is.
+
+        A mechanism that needs groups keeps them in its settings under these names.
+        """
+        if not self.needs_groups:
+            return None
+        return settings["epsilon"], settings["delta"], settings["rule"]
+
+    def estimate_law(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> VarianceLaw | None:
+        """Return the variances of the whole table's estimated shares, by the true shares.
+
+        None where rows are perturbed independently, as the matrix says.
+        """
+        del level, attributes, settings
+        return None
+
+    def resampling(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Resampling | None:
+        """Return how a release draws and repeats the records of the attribute's groups.
+
+        None where every record is perturbed by itself, as most mechanisms do.
+        """
+        del level, attributes, settings
+        return None
+
+    def noise_covariance(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> npt.NDArray[np.float64] | None:
+        """Return the covariance of the noise a level adds to numbers, in the entry's order.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (N, N) in the attributes' squared units; None where no noise is added.
+        """
+        del level, attributes, settings
+        return None
+
+    @abstractmethod
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises."""
+
+    def lost_by_changing(
+        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+    ) -> str:
+        """Say what a record loses at worst whose value was another in each edition.
+
+        Parameters
+        ----------
+        levels
+            The most trusted level at which each edition is released, at least two.
+
+        Returns
+        -------
+        str
+            Empty where no figure bounds the loss.
+        """
+        del levels, attributes, settings
+        return ""
+
+    def in_table(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return what somebody can tell of the table in hand at a level; empty for nothing to add.
+
+        It is computed from the exact rows and is for the custodian alone: unlike `promise`, it
+        goes into no bundle and no report for outsiders.
+        """
+        del level, attributes, settings
+        return ""
+
+    @abstractmethod
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return what the recipient is told."""
+
+    @abstractmethod
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released file against the true table, independently of the keys."""
+
+    @abstractmethod
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Sequence[Attribute],
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is a garbling of the other."""

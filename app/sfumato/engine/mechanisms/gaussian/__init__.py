@@ -1,0 +1,1 @@
+"""Gaussian noise for numbers (Li, Chen, Li and Zhang, 2012)."""

@@ -1,0 +1,232 @@
+"""Releases of numeric attributes: Y = X + L·W(σ²), with L·Lᵀ the covariance of the noise.
+
+Li, Chen, Li and Zhang, "Enabling Multilevel Trust in Privacy Preserving Data Mining", TKDE 2012.
+
+Every released number is a multiple of a power of two that is a billionth of the column's spread.
+The bits below would be those of one particular sum of floats, and could tell which true value
+it was made from, whatever the noise (Mironov, CCS 2012).
+
+Where noisy copies were released elsewhere at levels a < b, the noise at a level between them
+has to be drawn given theirs: algorithm 3 of the paper. For Brownian motion its conditional mean
+(17) and covariance (18) are those of a bridge between the two neighbours. The keyed motion of
+the ladder, pinned to what the neighbours show, is such a bridge:
+
+    Z(v) = L·W(v) + (b−v)/(b−a)·(Z_a − L·W(a)) + (v−a)/(b−a)·(Z_b − L·W(b)).
+
+It is again a pure function of key, record and level, so that all further levels, in whatever
+order they are asked for, have the joint law that the adopted copies leave them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.parallel import Worker, in_stretches
+from sfumato.engine.core.progress import Context
+from sfumato.engine.ladders.brownian import STRETCH, THREADS, check_shapes, stretch_for
+from sfumato.engine.ladders.brownian_kernel import BrownianKernel
+from sfumato.engine.ladders.brownian_tree import Plan, plan_for
+from sfumato.engine.mechanisms.gaussian.settings import NumberForm
+from sfumato.engine.randomness.keys import AttributeKey
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.uint64]
+
+_FINE_BITS: Final = 30
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """A copy with noise on the same ladder.
+
+    Parameters
+    ----------
+    level
+        σ².
+    numbers
+        What it shows, NaN where missing, shape (N, n).
+    """
+
+    level: float
+    numbers: Floats
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How numbers are released, whatever the level.
+
+    Parameters
+    ----------
+    factor
+        L, lower triangular, shape (N, N).
+    forms
+        What released numbers may look like, one for each attribute.
+    """
+
+    factor: Floats
+    forms: tuple[NumberForm, ...]
+
+    @property
+    def units(self) -> Floats:
+        """The power of two that each attribute's released numbers are multiples of."""
+        spreads = [math.sqrt(sum(entry * entry for entry in row)) for row in self.factor.tolist()]
+        return np.array([math.ldexp(1.0, math.frexp(s)[1] - 1 - _FINE_BITS) for s in spreads])
+
+
+def release_numbers(
+    values: Floats,
+    recipe: Recipe,
+    levels: Sequence[float],
+    record_ids: Ids,
+    key: AttributeKey,
+    context: Context,
+    adopted: Sequence[Noisy] = (),
+    threads: int = THREADS,
+    stretch: int = STRETCH,
+) -> Floats:
+    """Return numeric attributes as they are released at some levels.
+
+    Parameters
+    ----------
+    values
+        The true values, NaN where missing, shape (N, n).
+    recipe
+        The noise's factor, and the numbers' form.
+    levels
+        σ² of each release. What is released at one does not depend on the others.
+    record_ids
+        The records' identifiers, shape (n,).
+    key
+        The key of the ladder.
+    context
+        Told of the progress; may stop the work.
+    adopted
+        Copies that were released elsewhere and share the ladder, each level once.
+    threads, stretch
+        How the work is divided. The releases do not depend on it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The released numbers, NaN where missing, shape (levels, N, n).
+    """
+    check_shapes(values, record_ids)
+    size, rows = values.shape
+    ladder = _Ladder(recipe, tuple(levels), sorted(adopted, key=lambda copy: copy.level))
+    released = np.empty((len(levels), size, rows))
+    stretch = stretch_for(rows, stretch, threads)
+
+    def worker() -> Worker:
+        kernel = BrownianKernel(key.cipher(), size, stretch)
+        motion = np.empty((len(ladder.plan.times), size, stretch))
+
+        def work(part: slice) -> None:
+            true = values[:, part]
+            moved = motion[:, :, : true.shape[1]]
+            kernel.walk(true, record_ids[part], ladder.plan, moved)
+            ladder.release(true, moved, part, released[:, :, part])
+
+        return work
+
+    workers = [worker() for _ in range(max(1, min(threads, -(-rows // stretch))))]
+    in_stretches(rows, stretch, workers, context, "Adding the noise")
+    return released
+
+
+class _Ladder:
+    """What the stretches of one release have in common."""
+
+    def __init__(self, recipe: Recipe, levels: tuple[float, ...], adopted: list[Noisy]) -> None:
+        self._factor = recipe.factor.tolist()
+        self._forms = recipe.forms
+        self._units = recipe.units.tolist()
+        self._levels = levels
+        self._adopted = adopted
+        known = [copy.level for copy in adopted]
+        self.plan: Plan = plan_for((*levels, *known))
+
+    def release(self, true: Floats, motion: Floats, part: slice, out: Floats) -> None:
+        """Release a stretch at all levels.
+
+        Parameters
+        ----------
+        true
+            The true values, shape (N, k).
+        motion
+            W at the plan's times, shape (times, N, k). It is overwritten.
+        part
+            Where the stretch lies in the table.
+        out
+            Room for what is released, shape (levels, N, k).
+        """
+        for moved in motion:
+            self._correlate(moved)
+        fresh, known = motion[: len(self._levels)], motion[len(self._levels) :]
+        for copy, moved in zip(self._adopted, known, strict=True):
+            np.subtract(copy.numbers[:, part] - true, moved, out=moved)
+        for level, noise, released in zip(self._levels, fresh, out, strict=True):
+            self._pin(level, noise, known)
+            np.add(true, noise, out=released)
+            for numbers, unit, form in zip(released, self._units, self._forms, strict=True):
+                _coarsened(numbers, unit)
+                if form.changes:
+                    numbers[...] = form.apply(numbers)
+
+    def _correlate(self, moved: Floats) -> None:
+        """Turn W into L·W in place: the last row first, which needs all rows above it."""
+        for row in range(len(self._factor) - 1, -1, -1):
+            noise = moved[row]
+            noise *= self._factor[row][row]
+            for column in range(row):
+                if self._factor[row][column] != 0.0:
+                    noise += moved[column] * self._factor[row][column]
+
+    def _pin(self, level: float, noise: Floats, differences: Floats) -> None:
+        """Move the noise to where its adopted neighbours leave it.
+
+        `differences` holds Z − L·W of the adopted copies, by increasing level.
+        """
+        weights = bridge_weights(level, [copy.level for copy in self._adopted])
+        for weight, difference in zip(weights, differences, strict=True):
+            if weight != 0.0:
+                noise += weight * difference
+
+
+def bridge_weights(level: float, known: Sequence[float]) -> list[float]:
+    """Return the weight of each known level in the conditional mean at another one.
+
+    That is K_Z''Z'·K_Z'⁻¹ of equation (17): only the two neighbours count, below the lowest
+    there is W(0) = 0, and above the highest only that one counts.
+
+    Parameters
+    ----------
+    level
+        σ² of the new copy.
+    known
+        σ² of the known copies, increasing.
+    """
+    weights = [0.0] * len(known)
+    above = next((place for place, one in enumerate(known) if one >= level), len(known))
+    low = known[above - 1] if above else 0.0
+    if above == len(known):
+        if known:
+            weights[-1] = 1.0
+        return weights
+    share = (level - low) / (known[above] - low)
+    weights[above] = share
+    if above:
+        weights[above - 1] = 1.0 - share
+    return weights
+
+
+def _coarsened(numbers: Floats, unit: float) -> None:
+    """Round numbers to multiples of a power of two, in place."""
+    numbers /= unit
+    np.rint(numbers, out=numbers)
+    numbers *= unit

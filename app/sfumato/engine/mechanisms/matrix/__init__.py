@@ -1,0 +1,1 @@
+"""Any transition matrix (PRAM)."""

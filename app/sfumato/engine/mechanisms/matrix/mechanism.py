@@ -1,0 +1,252 @@
+"""Any matrix: post-randomisation (PRAM) by a transition matrix that the custodian gives.
+
+The matrix is the top rung of a ladder of its own: a recipient who is trusted less gets what it
+shows, kept with probability s and otherwise replaced uniformly. The level is s, from 0 (noise)
+to 1 (the matrix itself).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
+from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.privacy import check_retention
+from sfumato.engine.matrices.transition_matrix import TransitionMatrix
+from sfumato.engine.mechanisms.base import (
+    Check,
+    LevelField,
+    LevelTerm,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+)
+from sfumato.engine.mechanisms.categorical import (
+    BELIEF_TERM,
+    LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
+    CategoricalMechanism,
+    at_most,
+    codes_of,
+    numbers_of,
+    stated_gamma,
+    unknown_statement,
+)
+from sfumato.engine.mechanisms.retention_checks import check_against_matrix
+from sfumato.engine.table.table import Attribute
+
+_TERMS = (
+    LevelTerm(
+        "trust_factor",
+        "Trust factor",
+        "The share of records that show what the matrix shows; the others are replaced evenly.",
+        (LevelField("trust_factor", "s", 0.0, 1.0),),
+    ),
+    ODDS_TERM,
+    LOSS_TERM,
+    BELIEF_TERM,
+)
+
+_FIRST_RETENTION = 0.5
+"""The retention probability of the uniform matrix that a new policy starts with."""
+
+
+LARGEST_DOMAIN = 1_000
+"""A matrix is stored entry by entry; of more values, it would be no matrix that a person gives."""
+
+
+class AnyMatrix(CategoricalMechanism):
+    """Release by a transition matrix, and down the uniform ladder from it."""
+
+    name = "matrix"
+    title = "Any matrix (PRAM)"
+    summary = (
+        "You give the chance with which each value is released as each other one, by hand or"
+        " from a file."
+    )
+    order = 30
+    terms = _TERMS
+
+    def domain_of(self, attributes: Sequence[Attribute]) -> Domain:
+        """Return the attribute's domain; raise `PolicyError` where it is too large for a matrix."""
+        domain = super().domain_of(attributes)
+        if domain.size > LARGEST_DOMAIN:
+            raise PolicyError(
+                "The {size} values of {column} are too many for a matrix of their own: it takes"
+                " at most {most}.",
+                "Choose per-value limits or uniform retention, or sort the values into groups.",
+                size=domain.size,
+                column=attributes[0].name,
+                most=LARGEST_DOMAIN,
+            )
+        return domain
+
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return the matrix that keeps half of the values and replaces the others evenly."""
+        size = self.domain_of(attributes).size
+        entries = np.full((size, size), (1 - _FIRST_RETENTION) / size)
+        entries[np.diag_indices(size)] += _FIRST_RETENTION
+        return {"entries": entries.tolist()}
+
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` where the settings hold no matrix for the domain."""
+        self.top(attributes, settings)
+
+    def top(self, attributes: Sequence[Attribute], settings: Settings) -> DenseMatrix:
+        """Return the matrix itself.
+
+        Raises
+        ------
+        PolicyError
+            If it does not fit the domain, or a column (an original value) is no distribution.
+        """
+        domain = self.domain_of(attributes)
+        matrix = TransitionMatrix.from_lists(domain.names, settings.get("entries", ()))
+        problems = matrix.problems()
+        if problems:
+            raise PolicyError(problems[0].what, problems[0].remedy)
+        return DenseMatrix(matrix.entries)
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose trust factors that fall by halves from 1."""
+        return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
+
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the trust factor that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        numbers = numbers_of(statement)
+        if numbers.keys() == {"trust_factor"}:
+            return check_retention(numbers["trust_factor"])
+        gamma = stated_gamma(numbers)
+        if gamma is None:
+            raise unknown_statement(self, statement)
+        return self._largest_level(gamma, attributes, settings)
+
+    def _largest_level(
+        self, gamma: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the largest level that moves no odds by more than γ.
+
+        Two entries a ≥ b of a row become s·a + (1 − s)/m and s·b + (1 − s)/m; their ratio
+        reaches γ at (1 − s)·(γ − 1)/m = s·(a − γ·b), and the worst pair is the row's extremes.
+        """
+        entries = self.top(attributes, settings).dense()
+        size = len(entries)
+        excess = float((entries.max(axis=1) - gamma * entries.min(axis=1)).max())
+        if excess <= 0:
+            return 1.0
+        level = (gamma - 1) / (gamma - 1 + size * excess)
+        while level > 0 and self.matrix(level, attributes, settings).gamma > gamma:
+            level = float(np.nextafter(level, 0.0))
+        return level
+
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term, ρ2 for a ρ1 of 0.1."""
+        terms = self.matrix_terms(self.matrix(level, attributes, settings))
+        return {"trust_factor": {"trust_factor": level}, **terms}
+
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest of the attribute's name, its domain and the matrix."""
+        domain = self.domain_of(attributes)
+        entries = self.top(attributes, settings).dense()
+        shape = hashlib.sha256(np.ascontiguousarray(entries, dtype="<f8").tobytes()).hexdigest()
+        parts = ["matrix ladder", 1, attributes[0].name, domain.fingerprint, shape]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request."""
+        domain = self.domain_of(request.attributes)
+        name = request.attributes[0].name
+        entries = self.top(request.attributes, request.settings).dense()
+        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
+        codes = release_below(
+            MatrixTop(entries), request.level, codes_of(request), request.record_ids, key, context
+        )
+        return {name: domain.decode(codes, name)}
+
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> DenseMatrix:
+        """Return the matrix of a level: s·P + (1 − s)/m."""
+        entries = self.top(attributes, settings).dense()
+        return DenseMatrix(check_retention(level) * entries + (1 - level) / len(entries))
+
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        matrix = self.matrix(level, attributes, settings)
+        name = attributes[0].name
+        odds = matrix.worst_odds_ratios()
+        exposed = [
+            self.domain_of(attributes).names[place] for place in np.flatnonzero(np.isinf(odds.up))
+        ]
+        if level == 0.0:
+            sentence = Sentence(
+                "This release says nothing about anyone's {name}: all of it is random.", name=name
+            )
+        elif exposed:
+            shown = listed(exposed[:3] + [Sentence("others")] * (len(exposed) > 3))
+            sentence = Sentence(
+                "This release can rule out everything but one value of somebody's {name}: "
+                "it promises nothing for {shown}, because zeros of the matrix leave no "
+                "doubt.",
+                name=name,
+                shown=shown,
+            )
+        else:
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies "
+                "the odds on any value by at most {gamma}.",
+                name=name,
+                gamma=at_most(matrix.gamma),
+            )
+        return Promise(sentence, self.matrix_facts(matrix), LIMITS)
+
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return the matrix and the domain, with the guide that estimates from them."""
+        domain = self.domain_of(attributes)
+        matrix = self.matrix(level, attributes, settings)
+        return PublishedFacts(
+            parameters={
+                "matrix": matrix.dense().tolist(),
+                "domain_size": domain.size,
+                "domain": list(domain.values),
+                "odds_factor": matrix.gamma if math.isfinite(matrix.gamma) else None,
+            },
+            guide="matrix-singular" if matrix.is_singular else "matrix",
+            values={"domain_size": f"{domain.size:,}"},
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, domain, zeros, spread."""
+        domain = self.domain_of(request.attributes)
+        column = released.columns[request.attributes[0].name]
+        matrix = self.matrix(released.level, request.attributes, request.settings)
+        return check_against_matrix(domain, codes_of(request), column, matrix)
+
+
+MECHANISM = AnyMatrix()

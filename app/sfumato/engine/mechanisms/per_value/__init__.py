@@ -1,0 +1,1 @@
+"""Limits for each value (Chaytor, Wang and Brantingham, 2010)."""

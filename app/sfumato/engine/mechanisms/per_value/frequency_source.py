@@ -1,0 +1,192 @@
+"""Where the frequencies come from that per-value limits are solved for.
+
+The profile of retention probabilities is published, and limits by the tolerance rule follow from
+the frequencies too. Solved from the exact counts, it tells whoever knows all records but one about
+that one. So the counts get keyed noise first, at a privacy loss ε0 that the promise counts, or
+they are not asked at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.randomness.noisy_statistics import (
+    SENSITIVITY_OF_COUNTS,
+    KeyedNoise,
+    check_epsilon,
+    shares_of,
+)
+from sfumato.engine.table.table import Attribute
+
+Floats = npt.NDArray[np.float64]
+
+USUAL_EPSILON: Final = 0.1
+"""The most that a new policy spends on the frequencies."""
+_LEAST_EPSILON: Final = 0.01
+_USUAL_ERROR: Final = 0.01
+"""The standard error of a share that is good enough for a profile."""
+
+
+class FrequencySource(StrEnum):
+    """Where frequencies come from."""
+
+    NOISY = "noisy"
+    """Counts of the table with noise."""
+    EQUAL = "equal"
+    """Every value counts the same; the table is not asked."""
+    STATED = "stated"
+    """The custodian states shares that are known without the table."""
+    EXACT = "exact"
+    """The exact counts: settings of versions that knew nothing else, never chosen anew."""
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Where frequencies come from, and what was drawn or stated.
+
+    Parameters
+    ----------
+    source
+        Where they come from.
+    epsilon
+        ε0 of noisy counts.
+    counts
+        The noisy counts, once they are drawn, shape (m,).
+    shares
+        Stated shares, shape (m,).
+    """
+
+    source: FrequencySource
+    epsilon: float = USUAL_EPSILON
+    counts: tuple[int, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """ε0: by what they multiply anyone's odds at most, as a logarithm."""
+        if self.source is FrequencySource.EXACT:
+            return math.inf
+        return self.epsilon if self.source is FrequencySource.NOISY else 0.0
+
+    def drawn(self, attribute: Attribute, noise: KeyedNoise) -> Frequencies:
+        """Return them with counts drawn, where they are noisy; those that fit stay."""
+        counts, domain = attribute.counts, attribute.domain
+        if self.source is not FrequencySource.NOISY or counts is None or domain is None:
+            return self
+        if len(self.counts) == len(counts):
+            return self
+        what = f"counts of {attribute.name} over {domain.fingerprint}"
+        return replace(self, counts=noise.counts(what, counts, self.epsilon))
+
+    def of(self, attribute: Attribute) -> Floats:
+        """Return the shares that limits are solved for, shape (m,).
+
+        Raises
+        ------
+        PolicyError
+            If there are more or fewer of them than the domain has values.
+        """
+        if self.source is FrequencySource.EXACT:
+            return attribute.frequencies
+        size = 0 if attribute.domain is None else attribute.domain.size
+        if self.source is FrequencySource.EQUAL:
+            return np.full(size, 1.0 / size)
+        given = self.counts if self.source is FrequencySource.NOISY else self.shares
+        if len(given) != size:
+            raise PolicyError(
+                "The frequencies of {column} are {given} numbers for {size} values.",
+                "Give one share for each value of the domain, or solve the limits again.",
+                column=attribute.name,
+                given=len(given),
+                size=size,
+            )
+        if self.source is FrequencySource.NOISY:
+            return shares_of(self.counts)
+        shares = np.array(self.shares)
+        total: Floats = shares / shares.sum()
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as settings."""
+        if self.source is FrequencySource.EXACT:
+            return {}
+        plain: dict[str, Any] = {"frequencies": str(self.source)}
+        if self.source is FrequencySource.NOISY:
+            plain["frequencies_epsilon"] = self.epsilon
+            if self.counts:
+                plain["noisy_counts"] = list(self.counts)
+        if self.source is FrequencySource.STATED:
+            plain["shares"] = list(self.shares)
+        return plain
+
+
+def usual_frequencies(records: int) -> Frequencies:
+    """Return noisy counts with as little ε0 as leaves a share a standard error of 1 %.
+
+    At least 0.01 and at most 0.1: few records have to do with less exact shares.
+    """
+    spread = math.sqrt(2.0) * SENSITIVITY_OF_COUNTS
+    wanted = spread / (_USUAL_ERROR * max(records, 1))
+    epsilon = min(USUAL_EPSILON, max(_LEAST_EPSILON, math.ceil(wanted * 100) / 100))
+    return Frequencies(FrequencySource.NOISY, epsilon)
+
+
+def frequencies_in(settings: Mapping[str, Any], records: int = 0) -> Frequencies:
+    """Read where frequencies come from.
+
+    Settings that hold a profile and say nothing were made by a version that used the exact
+    counts. Settings that hold neither get what is usual for a number of records.
+
+    Raises
+    ------
+    PolicyError, LevelError
+        If the settings are not valid.
+    """
+    stated = settings.get("frequencies")
+    if stated is None:
+        exact = "profile" in settings
+        return Frequencies(FrequencySource.EXACT) if exact else usual_frequencies(records)
+    known = [source.value for source in FrequencySource if source is not FrequencySource.EXACT]
+    if stated not in known:
+        raise PolicyError(
+            "The setting frequencies is none of: {known}.",
+            "Choose where the frequencies come from.",
+            known=", ".join(known),
+        )
+    source = FrequencySource(stated)
+    epsilon = usual_frequencies(records).epsilon
+    if source is FrequencySource.NOISY:
+        epsilon = check_epsilon(settings.get("frequencies_epsilon", epsilon))
+    counts, shares = settings.get("noisy_counts", ()), settings.get("shares", ())
+    if source is not FrequencySource.NOISY or not _are_whole(counts):
+        counts = ()  # drawn anew, or refused where they are missing
+    if source is FrequencySource.STATED and not _are_shares(shares):
+        raise PolicyError(
+            "The stated shares are not a list of numbers from 0 on, one of them above 0.",
+            "Give one share for each value of the domain.",
+        )
+    kept = tuple(float(s) for s in shares) if source is FrequencySource.STATED else ()
+    return Frequencies(source, epsilon, tuple(counts), kept)
+
+
+def _are_whole(counts: object) -> bool:
+    return isinstance(counts, list | tuple) and all(
+        isinstance(count, int) and not isinstance(count, bool) for count in counts
+    )
+
+
+def _are_shares(shares: object) -> bool:
+    return (
+        isinstance(shares, list | tuple)
+        and all(isinstance(s, int | float) and not isinstance(s, bool) for s in shares)
+        and all(0 <= s < math.inf for s in shares)
+        and any(s > 0 for s in shares)
+    )

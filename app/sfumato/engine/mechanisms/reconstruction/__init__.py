@@ -1,0 +1,1 @@
+"""Reconstruction privacy (Wang, Han and Fu, 2012)."""

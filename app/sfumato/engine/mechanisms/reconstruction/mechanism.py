@@ -1,0 +1,405 @@
+"""Reconstruction privacy: perturb few records of each group, so that it can't be estimated well.
+
+Wang, Han and Fu, "Randomization Resilient To Sensitive Reconstruction" (2012). The most trusted
+release samples, perturbs and scales every group of records alike in public
+(`sfumato.engine.mechanisms.reconstruction.release`); less trusted ones are that release, passed
+down the uniform ladder row by row. The level is the retention probability p, at most that of the
+top.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.intervals import VarianceLaw
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.privacy import check_retention
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.mechanisms.base import (
+    Check,
+    LevelField,
+    LevelTerm,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+)
+from sfumato.engine.mechanisms.categorical import (
+    PROBABILITY,
+    CategoricalMechanism,
+    codes_of,
+    numbers_of,
+    unknown_statement,
+)
+from sfumato.engine.mechanisms.reconstruction.checks import check_groups
+from sfumato.engine.mechanisms.reconstruction.law import Resampling, row_variance
+from sfumato.engine.mechanisms.reconstruction.promise import promise_of
+from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
+from sfumato.engine.mechanisms.reconstruction.settings import (
+    KNOWN_SETTINGS,
+    USUAL_RETENTION,
+    default_limits,
+    limits_of,
+    public_of,
+)
+from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, sample_sizes
+from sfumato.engine.mechanisms.reconstruction.tails import Whole
+from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.table.micro_groups import MicroGroups
+from sfumato.engine.table.table import Attribute
+
+_LOWEST = 0.01
+"""The last level that is proposed."""
+
+_TERMS = (
+    LevelTerm(
+        "retention",
+        "Retention probability",
+        "The share of values that are kept on purpose; at most that of the most trusted release.",
+        (LevelField("retention_probability", "p", *PROBABILITY),),
+    ),
+)
+
+
+class ReconstructionPrivacy(CategoricalMechanism):
+    """Sample, perturb and scale every group, then go down the uniform ladder."""
+
+    name = "reconstruction"
+    title = "Reconstruction privacy"
+    summary = (
+        "Values are kept with a retention probability and otherwise replaced evenly; of a group of"
+        " records alike in public only some are perturbed and then copied, so that the group's"
+        " distribution can't be estimated well."
+    )
+    order = 40
+    terms = _TERMS
+    needs_groups = True
+
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return "off by more than 30 % at least one time in three", by the exact test."""
+        self.check_attributes(attributes)
+        return default_limits()
+
+    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+        """Return the settings as they are where they hold for the attributes, else new ones."""
+        try:
+            self.check_settings(attributes, settings)
+        except (PolicyError, LevelError):
+            return self.default_settings(attributes)
+        return settings
+
+    def public_columns(self, settings: Settings) -> Sequence[str] | None:
+        """Return the columns by which records are grouped; None for all that are released."""
+        return public_of(settings)
+
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` or `LevelError` where the promise can't be kept."""
+        limits = self.limits(attributes, settings)
+        groups = attributes[0].groups
+        named = public_of(settings)
+        if (groups is not None and not groups.names) or (named is not None and not named):
+            raise PolicyError(
+                "There is no public column to group records by, so the whole table would be one"
+                " group and its distribution hidden.",
+                "Release at least one more column, or choose uniform retention, whose releases"
+                " are made to estimate that distribution.",
+            )
+        # Blindly, groups are prepared for whatever they could hold.
+        known = groups is not None and limits.sampling is Sampling.PUBLISHED
+        limits.check(float(groups.largest_shares.max()) if known and groups else 1.0)
+
+    def limits(self, attributes: Sequence[Attribute], settings: Settings) -> Limits:
+        """Return what is asked of every group.
+
+        Raises
+        ------
+        PolicyError
+            If a setting is unknown, missing or of the wrong type.
+        """
+        domain = self.domain_of(attributes)
+        unknown = next((name for name in settings if name not in KNOWN_SETTINGS), None)
+        if unknown is not None:
+            raise PolicyError(
+                "Reconstruction privacy has no setting called {name}.",
+                "Known are: {known}.",
+                name=unknown,
+                known=", ".join(KNOWN_SETTINGS),
+            )
+        return limits_of(settings, domain.size)
+
+    def sample_sizes(
+        self, attributes: Sequence[Attribute], settings: Settings, context: Context
+    ) -> Whole | None:
+        """Return how many records of each group are drawn, shape (G,).
+
+        Worked out once for the same groups and limits; None where the groups are not known.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the promise can't be kept.
+        """
+        groups = attributes[0].groups
+        if groups is None:
+            return None
+        limits = self.limits(attributes, settings)
+        known = groups.kept.get(limits)
+        if known is None:
+            known = sample_sizes(limits, groups.counts, context)
+            groups.kept[limits] = known
+        sizes: Whole = known
+        return sizes
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels that fall by halves, or more slowly where there are many."""
+        if count < 1:
+            return ()
+        factor = max(0.5, (_LOWEST / USUAL_RETENTION) ** (1.0 / max(count - 1, 1)))
+        return tuple(
+            {"retention_probability": float(f"{USUAL_RETENTION * factor**place:.3g}")}
+            for place in range(count)
+        )
+
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the retention probability that a statement means.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or above the most trusted release.
+        """
+        top = self.limits(attributes, settings).retention
+        numbers = numbers_of(statement)
+        if numbers.keys() != {"retention_probability"}:
+            raise unknown_statement(self, statement)
+        level = check_retention(numbers["retention_probability"])
+        if level > top:
+            raise LevelError(
+                "The retention probability {level:g} is above {top:g}, with which the groups are"
+                " protected: of a group's records only those drawn for that release are"
+                " perturbed, and a better one would have to draw more.",
+                "Choose at most {top:g}, or raise the retention probability of the most trusted"
+                " release before anything is released.",
+                level=level,
+                top=top,
+            )
+        return level
+
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in the mechanism's one term."""
+        self.limits(attributes, settings)
+        return {"retention": {"retention_probability": check_retention(level)}}
+
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest of the domain, the promise and the groups: all decide who is drawn."""
+        domain = self.domain_of(attributes)
+        limits = self.limits(attributes, settings)
+        groups = attributes[0].groups
+        parts = [
+            "reconstruction ladder",
+            2,
+            attributes[0].name,
+            domain.fingerprint,
+            [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention],
+            groups.digest if groups is not None else None,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request, whose rows are whole groups.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the promise can't be kept.
+        """
+        self.check_settings(request.attributes, request.settings)
+        limits = self.limits(request.attributes, request.settings)
+        name, domain = request.attributes[0].name, self.domain_of(request.attributes)
+        codes, keys = codes_of(request), self._keys(request)
+        shown = resampled_codes(
+            codes,
+            *self._groups(request, Part(context, 0.0, 0.4)),
+            limits,
+            request.record_ids,
+            keys,
+            Part(context, 0.4, 0.7),
+        )
+        below = release_codes(
+            codes,
+            domain.size,
+            share_of_top(request.level, limits.retention),
+            request.record_ids,
+            keys[0],
+            Part(context, 0.7, 1.0),
+            top=shown,
+        )
+        return {name: domain.decode(below, name)}
+
+    def _keys(self, request: ReleaseRequest) -> tuple[AttributeKey, AttributeKey]:
+        """Return the key of the perturbation and the ladder, and that of the sampling."""
+        attribute, keys = request.attributes[0], request.keys
+        mark = self.domain_of(request.attributes).fingerprint
+        return (
+            keys.for_attribute(attribute.name, mark, self.name),
+            keys.for_attribute(attribute.name, mark, f"{self.name} sample"),
+        )
+
+    def _groups(self, request: ReleaseRequest, context: Context) -> tuple[MicroGroups, Whole]:
+        """Return the records' groups and how many records of each are drawn."""
+        samples = self.sample_sizes(request.attributes, request.settings, context)
+        groups = request.columns[0].groups
+        if groups is None or samples is None:
+            raise PolicyError(
+                "The groups of records alike in public are not known for {column}.",
+                "Check the public columns of its policy.",
+                column=request.attributes[0].name,
+            )
+        if groups.records != len(request.record_ids):
+            raise ValueError("the request does not hold whole groups")
+        return groups, samples
+
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> RetentionMatrix:
+        """Return the matrix of a level: what is released is expected to be P·f all the same."""
+        self.limits(attributes, settings)
+        return uniform_matrix(check_retention(level), self.domain_of(attributes).size)
+
+    def resampling(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Resampling | None:
+        """Return how groups are drawn from; None without groups, or where nothing is told."""
+        samples = self.sample_sizes(attributes, settings, Silent())
+        if samples is None or level == 0.0:
+            return None
+        limits = self.limits(attributes, settings)
+        return Resampling(
+            samples, limits.sampling.draw, limits.retention, level, limits.size_of_domain
+        )
+
+    def estimate_law(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> VarianceLaw | None:
+        """Return the variances of the whole table's estimated shares, by the true shares.
+
+        A group of n records of which s are drawn counts n²/s·w·(1 - w), with w the chance that
+        a draw shows the value, instead of what perturbing each of its records would. w is taken
+        from the whole table.
+        """
+        groups = attributes[0].groups
+        samples = self.sample_sizes(attributes, settings, Silent())
+        if groups is None or samples is None or level == 0.0:
+            return None
+        limits = self.limits(attributes, settings)
+        share = level / limits.retention
+        resampled = samples < groups.sizes
+        rows = float(groups.sizes[resampled].sum())
+        copies = float((groups.sizes[resampled].astype(np.float64) ** 2 / samples[resampled]).sum())
+        records = groups.records
+
+        def variances(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            at_top = row_variance(limits.retention, limits.size_of_domain, shares)
+            drawn = (1.0 - limits.retention) / limits.size_of_domain + limits.retention * shares
+            added = copies * drawn * (1.0 - drawn) - rows * at_top
+            alone = records * row_variance(level, limits.size_of_domain, shares)
+            total: npt.NDArray[np.float64] = alone + share**2 * added
+            return total / (records * level) ** 2
+
+        return variances
+
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises about groups and about records."""
+        self.check_settings(attributes, settings)
+        limits = self.limits(attributes, settings)
+        return promise_of(check_retention(level), attributes[0], limits)
+
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return p, m, the domain and how groups were resampled, with the guide for it.
+
+        How many records were drawn is told where it follows from a group's size alone.
+        """
+        domain = self.domain_of(attributes)
+        limits = self.limits(attributes, settings)
+        groups = attributes[0].groups
+        samples = self.sample_sizes(attributes, settings, Silent())
+        draws: dict[int, int] = {}
+        if groups is not None and samples is not None and limits.sampling is Sampling.BLIND:
+            few = samples < groups.sizes
+            draws = dict(
+                sorted(zip(groups.sizes[few].tolist(), samples[few].tolist(), strict=True))
+            )
+        return PublishedFacts(
+            parameters={
+                "retention_probability": level,
+                "top_retention_probability": limits.retention,
+                "domain_size": domain.size,
+                "domain": list(domain.values),
+                "odds_factor": uniform_matrix(limits.retention, domain.size).gamma,
+                "relative_error": limits.epsilon,
+                "error_probability": limits.delta,
+                "rule": limits.rule.value,
+                "sampling": limits.sampling.value,
+                "public_columns": list(groups.names) if groups is not None else [],
+                "draws_by_group_size": [[size, drawn] for size, drawn in draws.items()],
+            },
+            guide=_guide(level, limits.sampling),
+            values={
+                "retention": f"{level:.6g}",
+                "domain_size": f"{domain.size:,}",
+                "public": ", ".join(groups.names) if groups is not None else "the public columns",
+            },
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column: whole groups row by row, resampled ones by their totals."""
+        domain = self.domain_of(request.attributes)
+        limits = self.limits(request.attributes, request.settings)
+        samples = self.sample_sizes(request.attributes, request.settings, Silent())
+        codes: Codes = codes_of(request)
+        return check_groups(
+            domain,
+            codes,
+            request.columns[0].groups,
+            samples,
+            released.columns[request.attributes[0].name],
+            released.level,
+            limits,
+        )
+
+
+def _guide(level: float, sampling: Sampling) -> str:
+    """Return the recipient's guide; how many records were drawn is told only of blind draws."""
+    if level == 0.0:
+        return "uniform-noise"
+    return "reconstruction" if sampling is Sampling.BLIND else "reconstruction-published"
+
+
+MECHANISM = ReconstructionPrivacy()
+
+
+def share_of_top(level: float, top: float) -> float:
+    """Return the share of rows that show what the top shows, so that p is not above `level`."""
+    if level >= top:
+        return 1.0
+    share = level / top
+    while share > 0.0 and share * top > level:
+        share = float(np.nextafter(share, 0.0))
+    return share

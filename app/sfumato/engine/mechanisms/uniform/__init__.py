@@ -1,0 +1,1 @@
+"""Uniform retention (Xiao, Tao and Chen, 2009)."""

@@ -1,0 +1,288 @@
+"""The uniform ladder: keep a value with probability p, otherwise replace it by any value.
+
+Xiao, Tao and Chen, "Optimal Random Perturbation at Multiple Privacy Levels", VLDB 2009. The
+level is the retention probability p: 1 is the original, 0 is noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.columns import Codes, Domain
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.ladders.adopted_ladder import KnownRung, release_between
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.privacy import (
+    check_retention,
+    retention_for_epsilon,
+    retention_for_gamma,
+    retention_for_rho,
+)
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.mechanisms.adopted_coverage import release_by_coverage
+from sfumato.engine.mechanisms.adopted_settings import (
+    adopted_identity,
+    check_adopted_rows,
+    check_adopted_settings,
+    rungs_in,
+    without_adopted,
+)
+from sfumato.engine.mechanisms.base import (
+    Check,
+    Fact,
+    LevelField,
+    LevelTerm,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+)
+from sfumato.engine.mechanisms.categorical import (
+    BELIEF_TERM,
+    LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
+    PROBABILITY,
+    CategoricalMechanism,
+    at_most,
+    codes_of,
+    numbers_of,
+    unknown_statement,
+)
+from sfumato.engine.mechanisms.retention_checks import check_against_table
+from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting
+from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.table.table import Attribute
+
+_HIGHEST, _LOWEST = 0.6, 0.01
+"""The first and the last level that are proposed."""
+
+_TERMS = (
+    LevelTerm(
+        "retention",
+        "Retention probability",
+        "The share of values that are kept on purpose; the others are replaced at random.",
+        (LevelField("retention_probability", "p", *PROBABILITY),),
+    ),
+    LOSS_TERM,
+    BELIEF_TERM,
+    ODDS_TERM,
+)
+
+
+class UniformLadder(CategoricalMechanism, UniformAdopting):
+    """Uniform replacement at any retention probability, all levels on one ladder."""
+
+    name = "uniform"
+    title = "Uniform retention"
+    summary = (
+        "Each value is kept with a retention probability; otherwise it is replaced by one drawn"
+        " evenly from the whole domain."
+    )
+    order = 10
+    terms = _TERMS
+
+    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+        """Return no settings: the level says everything."""
+        self.check_attributes(attributes)
+        return {}
+
+    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        """Raise `PolicyError` or `LevelError` where a setting is unknown or not valid.
+
+        The only setting there is tells of adopted releases.
+        """
+        self.check_attributes(attributes)
+        for name in without_adopted(settings):
+            raise PolicyError(
+                "Uniform retention has no setting called {name}.", "Remove it.", name=name
+            )
+        check_adopted_settings(settings)
+        for rung in rungs_in(settings):
+            self.check_adopted_level(rung["level"])
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels that fall by halves, or more slowly where there are many."""
+        if count < 1:
+            return ()
+        steps = max(count - 1, 1)
+        factor = max(0.5, (_LOWEST / _HIGHEST) ** (1.0 / steps))
+        levels = (_HIGHEST * factor**place for place in range(count))
+        return tuple({"retention_probability": _rounded(level)} for level in levels)
+
+    def level(
+        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
+    ) -> float:
+        """Return the retention probability that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        size = self._domain(attributes, settings).size
+        match numbers_of(statement):
+            case {"retention_probability": retention, **rest} if not rest:
+                return check_retention(retention)
+            case {"epsilon": epsilon, **rest} if not rest:
+                return retention_for_epsilon(epsilon, size)
+            case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
+                return retention_for_rho(rho1, rho2, size)
+            case {"gamma": gamma, **rest} if not rest:
+                return retention_for_gamma(gamma, size)
+        raise unknown_statement(self, statement)
+
+    def restate(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`.
+
+        At p = 1 nothing is promised: ε and γ are infinite and ρ2 is 1.
+        """
+        matrix = self._uniform_matrix(level, attributes, settings)
+        return {"retention": {"retention_probability": level}, **self.matrix_terms(matrix)}
+
+    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+        """Return a digest of the attribute's name and domain, and of adopted rungs.
+
+        All levels share the ladder.
+        """
+        domain = self._domain(attributes, settings)
+        parts: list[object] = ["uniform ladder", 1, attributes[0].name, domain.fingerprint]
+        if adopted := adopted_identity(settings):
+            parts.append(adopted)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request.
+
+        Where earlier releases were adopted, it is fitted between them.
+        """
+        domain = self._domain(request.attributes, request.settings)
+        name = request.attributes[0].name
+        check_adopted_rows(request.settings, request.adopted)
+        if request.adopted:
+            ladder = self.ladder_identity(request.attributes, request.settings)
+            between = partial(self._between, domain, ladder)
+            return {name: domain.decode(release_by_coverage(request, between, context), name)}
+        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
+        codes = release_codes(
+            codes_of(request), domain.size, request.level, request.record_ids, key, context
+        )
+        return {name: domain.decode(codes, name)}
+
+    def _between(
+        self, domain: Domain, ladder: str, request: ReleaseRequest, context: Context
+    ) -> Codes:
+        """Return the released codes of records that all adopted rungs of a ladder have."""
+        name = request.attributes[0].name
+
+        def key_of(purpose: str) -> AttributeKey:
+            whole = json.dumps([self.name, "adopted", ladder, purpose])
+            return request.keys.for_attribute(name, domain.fingerprint, whole)
+
+        codes = codes_of(request)
+        known = [
+            KnownRung(one.level, np.asarray(one.values[name]).astype(codes.dtype, copy=False))
+            for one in request.adopted
+        ]
+        return release_between(
+            codes, domain.size, request.level, request.record_ids, key_of, known, context
+        )
+
+    def matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> RetentionMatrix:
+        """Return the perturbation matrix of a level."""
+        return self._uniform_matrix(level, attributes, settings)
+
+    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        matrix = self._uniform_matrix(level, attributes, settings)
+        name = attributes[0].name
+        if level == 1.0:
+            sentence = Sentence(
+                "This release shows everyone's true {name}: it promises nothing.", name=name
+            )
+        elif level == 0.0:
+            sentence = Sentence(
+                "This release says nothing about anyone's {name}: all of it is random.", name=name
+            )
+        else:
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies "
+                "the odds by at most {gamma}.",
+                name=name,
+                gamma=at_most(matrix.gamma),
+            )
+        return Promise(sentence, _facts(level, matrix), LIMITS)
+
+    def published(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> PublishedFacts:
+        """Return p, m and the domain, with the guide that estimates from them."""
+        domain = self._domain(attributes, settings)
+        gamma = self._uniform_matrix(level, attributes, settings).gamma
+        return PublishedFacts(
+            parameters={
+                "retention_probability": level,
+                "domain_size": domain.size,
+                "domain": list(domain.values),
+                "odds_factor": gamma if math.isfinite(gamma) else None,
+            },
+            guide="uniform" if level > 0.0 else "uniform-noise",
+            values={
+                "retention": f"{level:.6g}",
+                "domain_size": f"{domain.size:,}",
+                "own_share": f"{level + (1.0 - level) / domain.size:.4%}",
+                "other_share": f"{(1.0 - level) / domain.size:.4%}",
+            },
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, domain, retention, spread."""
+        domain = self._domain(request.attributes, request.settings)
+        column = released.columns[request.attributes[0].name]
+        retention = np.full(domain.size, check_retention(released.level))
+        return check_against_table(domain, codes_of(request), column, retention)
+
+    def _domain(self, attributes: Sequence[Attribute], settings: Settings) -> Domain:
+        self.check_settings(attributes, settings)
+        return self.domain_of(attributes)
+
+    def _uniform_matrix(
+        self, level: float, attributes: Sequence[Attribute], settings: Settings
+    ) -> RetentionMatrix:
+        return uniform_matrix(check_retention(level), self._domain(attributes, settings).size)
+
+
+MECHANISM = UniformLadder()
+
+
+def _rounded(level: float) -> float:
+    """Return a level to three significant digits."""
+    return float(f"{level:.3g}")
+
+
+def _facts(level: float, matrix: RetentionMatrix) -> tuple[Fact, ...]:
+    return (
+        Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+        *CategoricalMechanism.matrix_facts(matrix),
+        Fact(
+            "Pii",
+            "Records that show their true value",
+            float(matrix.diagonal[0]),
+            "Kept on purpose, or replaced by the same value by chance.",
+        ),
+    )

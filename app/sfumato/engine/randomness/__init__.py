@@ -1,0 +1,1 @@
+"""Keys, record identifiers, keyed draws and normal numbers."""

@@ -1,0 +1,302 @@
+"""Micro groups: the records that agree on every public attribute.
+
+Whoever knows a person's public values reads the release of that person's micro group, and of
+no other rows (Wang, Han and Fu 2012, definition 1). Rows are grouped once, by hashing whole
+numbers; whatever is asked later works on the groups' distinct tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.core.wording import Sentence
+
+_LARGEST_KEY: Final = 1 << 62
+"""Mixed-radix keys stay below this; keys that would not are numbered afresh first."""
+
+_DENSE_SHARE: Final = 4
+"""Group and value are counted in one dense pass up to this many cells a record."""
+
+
+@dataclass(frozen=True)
+class PublicAttribute:
+    """One public attribute, seen from the groups.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    values
+        Its distinct values, missing not among them.
+    codes
+        The position in `values` that each group has, shape (G,); ``len(values)`` is missing.
+    """
+
+    name: str
+    # Public to an attacker who knows a person, but still cell values: no log may show them.
+    values: pd.Index = field(repr=False)
+    codes: npt.NDArray[np.int64] = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, missing included."""
+        return len(self.values) + 1
+
+    def value(self, code: int) -> Value:
+        """Return the value that `code` stands for; None for missing."""
+        return None if code == len(self.values) else plain(self.values[code])
+
+
+@dataclass(frozen=True)
+class MicroGroups:
+    """A table's records, grouped by their public values.
+
+    Groups are numbered by their first record, so the numbering depends on the rows' order and
+    nothing else.
+
+    Parameters
+    ----------
+    codes
+        Each record's group, shape (n,).
+    sizes
+        Each group's number of records, shape (G,); every one at least 1.
+    attributes
+        The public attributes; none where the whole table is one group.
+    """
+
+    codes: npt.NDArray[np.int64] = field(repr=False)
+    sizes: npt.NDArray[np.int64] = field(repr=False)
+    attributes: tuple[PublicAttribute, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The public attributes' names."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def records(self) -> int:
+        """The number of records, n."""
+        return len(self.codes)
+
+    @property
+    def count(self) -> int:
+        """The number of groups, G."""
+        return len(self.sizes)
+
+    def attribute(self, name: str) -> PublicAttribute:
+        """Return one public attribute; raise `KeyError` where there is none of that name."""
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise KeyError(name)
+
+    def public_values(self, group: int) -> dict[str, Value]:
+        """Return the values that a group's records share, by attribute. For the custodian only."""
+        return {
+            attribute.name: attribute.value(int(attribute.codes[group]))
+            for attribute in self.attributes
+        }
+
+
+def micro_groups(frame: pd.DataFrame, names: Sequence[str], context: Context) -> MicroGroups:
+    """Group a table's records by their public values, in one pass.
+
+    Parameters
+    ----------
+    frame
+        The table, one row a record, as recipients see its public columns (bins as labels).
+    names
+        The public attributes. With none of them the whole table is one group.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    MicroGroups
+        A missing value is a value like any other.
+
+    Raises
+    ------
+    TableError
+        If the table has no such column, or no rows.
+    """
+    if len(frame) == 0:
+        raise TableError("The table has no rows.", "Choose a file with at least one record.")
+    key, radix = np.zeros(len(frame), dtype=np.int64), 1
+    columns: list[tuple[str, pd.Index, npt.NDArray[np.integer]]] = []
+    for number, name in enumerate(names):
+        context.report(0.9 * number / len(names), Sentence("Grouping records by {name}", name=name))
+        if name not in frame.columns:
+            raise TableError(
+                "The table has no column {column} to group records by.",
+                "Choose other public attributes.",
+                column=name,
+            )
+        positions, uniques = factorize(frame[name])
+        columns.append((name, uniques, positions))
+        key, radix = _extended(key, radix, positions, len(uniques) + 1)
+    codes, sizes = _numbered(key)
+    first = _first_rows(codes)
+    attributes = tuple(
+        PublicAttribute(name, uniques, _with_missing_last(positions[first], len(uniques)))
+        for name, uniques, positions in columns
+    )
+    context.report(1.0, "Records are grouped")
+    return MicroGroups(codes, sizes, attributes)
+
+
+def without(groups: MicroGroups, dropped: Sequence[str]) -> MicroGroups:
+    """Return the groups that remain when some public attributes are not known.
+
+    Works on the groups' distinct tuples; the rows are only renumbered.
+    """
+    kept = tuple(each for each in groups.attributes if each.name not in dropped)
+    return regrouped(groups, kept)
+
+
+def regrouped(groups: MicroGroups, attributes: Sequence[PublicAttribute]) -> MicroGroups:
+    """Return groups merged by other attributes, each of which has one code a present group.
+
+    Parameters
+    ----------
+    groups
+        The present groups.
+    attributes
+        What tells groups apart from now on: some of the present attributes, or coarser ones.
+    """
+    merged = merge(attributes, groups.count)
+    first = _first_rows(merged)
+    return MicroGroups(
+        merged[groups.codes],
+        np.bincount(merged, weights=groups.sizes).astype(np.int64),
+        tuple(replace(each, codes=each.codes[first]) for each in attributes),
+    )
+
+
+def merge(attributes: Sequence[PublicAttribute], count: int) -> npt.NDArray[np.int64]:
+    """Return the merged group of each of `count` groups, shape (count,), by first appearance."""
+    key, radix = np.zeros(count, dtype=np.int64), 1
+    for attribute in attributes:
+        key, radix = _extended(key, radix, attribute.codes, attribute.size)
+    return _numbered(key)[0]
+
+
+def value_counts(groups: MicroGroups, codes: Codes, size: int) -> sparse.csr_array:
+    """Count the sensitive values in each group.
+
+    Parameters
+    ----------
+    groups
+        The groups of n records.
+    codes
+        Each record's sensitive value, shape (n,).
+    size
+        The number of values in the sensitive attribute's domain, m.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Counts, shape (G, m), with an entry only where a value occurs, columns in order. There
+        are at most n entries, however many groups and values there are.
+    """
+    cells = groups.count * size
+    key = groups.codes * size + codes
+    if cells <= _DENSE_SHARE * groups.records + (1 << 16):
+        dense = np.bincount(key, minlength=cells)
+        found = np.flatnonzero(dense)
+        counts = dense[found]
+    else:
+        found, counts = np.unique(key, return_counts=True)
+    return _compressed(found, counts, groups.count, size)
+
+
+def merged_counts(
+    counts: sparse.csr_array, merged: npt.NDArray[np.int64], count: int
+) -> sparse.csr_array:
+    """Add up the rows of `counts` that merge into one group, shape (count, m).
+
+    Parameters
+    ----------
+    counts
+        As `value_counts` gives them, shape (G, m).
+    merged
+        The merged group of each row, shape (G,).
+    count
+        The number of merged groups.
+    """
+    rows = np.repeat(merged, np.diff(counts.indptr))
+    size = counts.shape[1]
+    key = rows * size + counts.indices
+    found, inverse = np.unique(key, return_inverse=True)
+    added = np.bincount(inverse, weights=counts.data).astype(np.int64)
+    return _compressed(found, added, count, size)
+
+
+def largest_counts(counts: sparse.csr_array) -> npt.NDArray[np.int64]:
+    """Return how often each group's most frequent sensitive value occurs in it, shape (G,)."""
+    largest: npt.NDArray[np.int64] = np.maximum.reduceat(counts.data, counts.indptr[:-1])
+    return largest
+
+
+def most_frequent(counts: sparse.csr_array) -> npt.NDArray[np.int64]:
+    """Return the code of each group's most frequent value, the first of equals, shape (G,)."""
+    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    tops = np.flatnonzero(counts.data == largest_counts(counts)[row])
+    _, first = np.unique(row[tops], return_index=True)
+    codes: npt.NDArray[np.int64] = counts.indices[tops[first]].astype(np.int64)
+    return codes
+
+
+def _extended(
+    key: npt.NDArray[np.int64], radix: int, positions: npt.NDArray[np.integer], size: int
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Add one more digit to the keys, which are numbered afresh where they would overflow."""
+    if radix > _LARGEST_KEY // size:
+        key, sizes = _numbered(key)
+        radix = len(sizes)
+    digits = _with_missing_last(positions, size - 1)
+    return key * size + digits, radix * size
+
+
+def _with_missing_last(positions: npt.NDArray[np.integer], missing: int) -> npt.NDArray[np.int64]:
+    """Return positions as codes, -1 replaced by `missing`."""
+    codes = positions.astype(np.int64)
+    codes[codes < 0] = missing
+    return codes
+
+
+def _numbered(
+    key: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number distinct keys by first appearance; return each one's number and the sizes."""
+    codes, _ = pd.factorize(key)
+    return codes.astype(np.int64, copy=False), np.bincount(codes).astype(np.int64, copy=False)
+
+
+def _first_rows(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where each number appears first; numbers are given by first appearance."""
+    highest = np.maximum.accumulate(codes)
+    rows: npt.NDArray[np.int64] = np.flatnonzero(np.diff(highest, prepend=-1))
+    return rows
+
+
+def _compressed(
+    found: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], groups: int, size: int
+) -> sparse.csr_array:
+    """Return sorted cells ``group * size + value`` with their counts as compressed rows."""
+    rows, columns = np.divmod(found, size)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=groups))])
+    return sparse.csr_array(
+        (counts.astype(np.int64), columns.astype(np.int64), starts), shape=(groups, size)
+    )

@@ -1,0 +1,222 @@
+"""The table about individuals, and what a mechanism is given of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
+from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.values import count_codes
+from sfumato.engine.table.group_counts import GroupCounts
+from sfumato.engine.table.micro_groups import MicroGroups
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table about individuals, as it was read.
+
+    Parameters
+    ----------
+    frame
+        One row a record, with a plain positional index. Never changed once it is here.
+    value_labels
+        For a column, the texts that a statistical file gives its codes.
+    column_labels
+        For a column, the sentence that a statistical file describes it by.
+
+    Raises
+    ------
+    TableError
+        If the table has no rows or columns, or two columns share a name.
+    """
+
+    # The values are the secret: no report or log may show them by accident.
+    frame: pd.DataFrame = field(repr=False)
+    value_labels: Mapping[str, Mapping[Value, str]] = field(default_factory=dict, repr=False)
+    column_labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.frame.shape[1] == 0:
+            raise TableError("The table has no columns.", "Check the delimiter and the header.")
+        if self.frame.shape[0] == 0:
+            raise TableError("The table has no rows.", "Choose a file with at least one record.")
+        duplicated = self.frame.columns[self.frame.columns.duplicated()]
+        if len(duplicated):
+            raise TableError(
+                "Two columns are called {column}.",
+                "Rename one of them in the source file.",
+                column=str(duplicated[0]),
+            )
+
+    @property
+    def rows(self) -> int:
+        """The number of records, n."""
+        return len(self.frame)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(map(str, self.frame.columns.tolist()))
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column.
+
+        Raises
+        ------
+        TableError
+            If the table has no such column.
+        """
+        if name not in self.frame.columns:
+            raise TableError(
+                "The table has no column {column}.",
+                "Choose a table with this column, or change the attributes.",
+                column=name,
+            )
+        return self.frame[name]
+
+
+Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
+"""Some rows of a column, or all of them in another order."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What a mechanism knows about an attribute, beside the rows.
+
+    Parameters
+    ----------
+    name, kind
+        As in the column's specification.
+    domain
+        The values of a categorical attribute; None for a numeric one.
+    counts
+        How often each value of the domain occurs, shape (m,); None for a numeric attribute.
+    numbers
+        The values of a numeric attribute in the table's order, shape (n,), not a number where
+        missing; None for a categorical one. What a table decides once and for all, such as the
+        covariance of several attributes, is computed from them.
+    """
+
+    name: str
+    kind: Kind
+    domain: Domain | None = None
+    counts: npt.NDArray[np.int64] | None = None
+    numbers: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    groups: GroupCounts | None = field(default=None, repr=False, compare=False)
+    """Its values in each group of records alike in public, where the mechanism asks for them."""
+
+    @property
+    def frequencies(self) -> npt.NDArray[np.float64]:
+        """The share of each value, shape (m,), summing to 1."""
+        if self.counts is None:
+            raise TypeError(f"{self.name} is not categorical")
+        shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
+        return shares
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """An attribute with its rows: codes for a categorical one, numbers for a numeric one."""
+
+    attribute: Attribute
+    values: Codes | npt.NDArray[np.float64]
+    groups: MicroGroups | None = field(default=None, repr=False, compare=False)
+    """The rows' groups of records alike in public, where the mechanism asks for them."""
+
+    def at(self, rows: Rows) -> EncodedColumn:
+        """Return some of the rows, or all in another order; groups go with all of them only."""
+        values, groups = self.values[rows], self.groups
+        if groups is not None:
+            whole = len(values) == len(self.values)
+            groups = replace(groups, codes=groups.codes[rows]) if whole else None
+        return EncodedColumn(self.attribute, values, groups)
+
+    def grouped(self, groups: MicroGroups) -> EncodedColumn:
+        """Return the column with its rows' groups; one of numbers stays as it is."""
+        domain = self.attribute.domain
+        if domain is None:
+            return self
+        codes = cast(Codes, self.values)
+        counts = GroupCounts.of(groups, codes, domain.size)
+        return EncodedColumn(replace(self.attribute, groups=counts), codes, groups)
+
+
+def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
+    """Encode one column by its specification.
+
+    A numeric column without bins is returned as numbers; every other column as codes of its
+    domain, which is proposed from the values that occur where the specification has none.
+
+    Raises
+    ------
+    DomainError
+        If a row does not fit the domain or the bins, or a column that is to stay numbers has
+        none or, being sensitive, holds an infinity.
+    """
+    series = table.column(spec.name)
+    if spec.kind is Kind.NUMERIC and spec.binning is None:
+        numbers = _numbers_of(series, spec)
+        return EncodedColumn(Attribute(spec.name, spec.kind, numbers=numbers), numbers)
+    if spec.binning is not None:
+        series = spec.binning.apply(series)
+    domain = spec.domain or proposed_domain(table, spec)
+    codes = domain.encode(series, spec.name)
+    counts = count_codes(codes, domain.size)
+    return EncodedColumn(Attribute(spec.name, Kind.CATEGORICAL, domain, counts), codes)
+
+
+def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
+    """Return a numeric column's values, not a number where missing."""
+    dtype = series.dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise DomainError(
+            "Column {column} does not hold numbers.",
+            "Read it as categories under Attributes, or as numbers when the file is opened.",
+            column=spec.name,
+        )
+    numbers: npt.NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if spec.role is Role.SENSITIVE:
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            raise DomainError(
+                "Column {column} holds infinite numbers in {count} rows, first in row {row}.",
+                "Mend these rows in the source table, or empty them, which makes them missing.",
+                column=spec.name,
+                count=int(infinite.sum()),
+                row=int(infinite.argmax()) + 1,
+            )
+    return numbers
+
+
+def with_proposed_domain(table: Table, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
+    """Return a column whose domain is what the rows suggest, marked as such.
+
+    A list of values that came with the file (the value labels of a statistical file) says what
+    could occur; so do stated bins, but for whether a value may be missing. `known` is what the
+    rows suggest where that was looked up already.
+    """
+    domain = known or proposed_domain(table, spec)
+    labels = table.value_labels.get(spec.name, {})
+    if spec.binning is not None:
+        from_rows = spec.from_rows or spec.missing is MissingRule.VALUE
+    else:
+        from_rows = domain.allows_missing or not set(domain.values) <= set(labels)
+    return replace(spec, domain=domain, from_rows=from_rows)
+
+
+def proposed_domain(table: Table, spec: ColumnSpec) -> Domain:
+    """Return the domain that the rows themselves suggest for a column."""
+    series = table.column(spec.name)
+    if spec.binning is not None:
+        values: tuple[Value, ...] = spec.binning.names
+        if bool(series.isna().any()) and spec.missing == "value":
+            values = (*values, None)
+        return Domain(values)
+    return Domain.of_column(series, spec.missing, table.value_labels.get(spec.name))

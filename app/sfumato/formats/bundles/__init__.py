@@ -1,0 +1,1 @@
+"""Bundles: what a recipient is given."""

@@ -1,0 +1,142 @@
+"""What a bundle is made from: released rows and all that a recipient is told about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sfumato.engine.core.columns import ColumnSpec, find_column
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Promise, PublishedFacts
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import FileError
+from sfumato.formats.formulas import needs_escape
+
+KEYED_ORDER: Final = "keyed"
+TABLE_ORDER: Final = "table"
+"""How a release's rows stand: in a random order of its own, or in the source table's."""
+
+ROWS_AS_IN_TABLE: Final = Sentence(
+    "The rows are in the source table's order: anyone with a register sorted like the table can"
+    " match it to the file row by row, and tell whose row is whose."
+)
+
+
+class BundleError(FileError):
+    """A file or folder is not a bundle, or not a whole one."""
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How some of the released columns were perturbed, and what that promises.
+
+    Parameters
+    ----------
+    attributes
+        The columns, in the order in which the mechanism takes them.
+    mechanism
+        The mechanism's identifier.
+    title, summary
+        Its name and one sentence about it, in plain words.
+    published
+        What the recipient is told; nothing in it is secret.
+    promise
+        What the release promises.
+    """
+
+    attributes: tuple[str, ...]
+    mechanism: str
+    title: str
+    summary: str
+    published: PublishedFacts
+    promise: Promise
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """How a table was generalized, and what that promises; nothing in it is secret.
+
+    Parameters
+    ----------
+    sensitive
+        The column whose true values the table shows.
+    levels
+        For each generalized column, its level and the highest level of its hierarchy.
+    promises
+        What every equivalence class satisfies, in plain words.
+    parameters
+        The same for tools, as JSON values.
+    suppression
+        What became of records that stood out; empty where none did.
+    limits
+        What is not promised.
+    hierarchies
+        For each generalized column, how its labels become coarser still: rows of labels.
+    """
+
+    sensitive: str
+    levels: Mapping[str, tuple[int, int]]
+    promises: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    suppression: str
+    limits: tuple[str, ...]
+    hierarchies: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """All that the bytes of a bundle are a function of.
+
+    Parameters
+    ----------
+    table
+        The released table. It holds nothing that is not released.
+    columns
+        The specification of every released column, in the table's order.
+    perturbations
+        One for each policy entry.
+    recipient
+        For whom the release was made.
+    title
+        The title of the custodian's project; may be empty.
+    release_id
+        The release's identifier in the ledger.
+    version
+        The version of Sfumato that made the release.
+    generalized
+        How it was generalized; None for a release that was not.
+    limits
+        What no perturbation promises, because of the columns that were not perturbed.
+    escape_formulas
+        Whether texts that a spreadsheet would run as formulas are made harmless in CSV files.
+    rows_as_in_table
+        Whether rows stand in the source table's order, and not in a random one of the release.
+    """
+
+    table: Table
+    columns: tuple[ColumnSpec, ...]
+    perturbations: tuple[Perturbation, ...]
+    recipient: str
+    title: str
+    release_id: str
+    version: str
+    generalized: Generalized | None = None
+    limits: tuple[str, ...] = ()
+    escape_formulas: bool = True
+    rows_as_in_table: bool = False
+
+    def column(self, name: str) -> ColumnSpec:
+        """Return the specification of a released column; `KeyError` where absent."""
+        return find_column(self.columns, name)
+
+    def escaped_in(self, format_name: str) -> bool:
+        """Whether texts are escaped in a data file, see `sfumato.formats.formulas`."""
+        if format_name != "csv" or not self.escape_formulas:
+            return False
+        domains = [spec.domain for spec in self.columns if spec.domain is not None]
+        return needs_escape(self.table, domains)
+
+    def perturbation_of(self, name: str) -> Perturbation | None:
+        """Return how a column was perturbed, or None where it was not."""
+        return next((p for p in self.perturbations if name in p.attributes), None)

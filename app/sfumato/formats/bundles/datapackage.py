@@ -1,0 +1,337 @@
+"""The description of a bundle: a Frictionless Data Package with a Table Schema.
+
+Follows https://datapackage.org (version 2). What is Sfumato's own is in ``sfumato`` objects,
+which other tools pass over: one for the package, one for each perturbed column.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec, Domain
+from sfumato.engine.core.values import Value, plain
+from sfumato.formats.bundles.contents import (
+    KEYED_ORDER,
+    TABLE_ORDER,
+    BundleContents,
+    Generalized,
+    Perturbation,
+)
+from sfumato.formats.formulas import ESCAPED, escaped_value
+
+DATAPACKAGE_NAME: Final = "datapackage.json"
+DATA_RESOURCE: Final = "data"
+README_RESOURCE: Final = "readme"
+
+_PACKAGE_PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
+_SCHEMA_PROFILE: Final = "https://datapackage.org/profiles/2.0/tableschema.json"
+_MEDIA_TYPES: Final = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "sav": "application/x-spss-sav",
+    "dta": "application/x-stata-dta",
+}
+_OBJECT_TYPES: Final = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "floating": "number",
+    "mixed-integer-float": "number",
+    "decimal": "number",
+    "date": "date",
+    "datetime": "datetime",
+    "datetime64": "datetime",
+    "time": "time",
+}
+_TRUE: Final = ["true", "True", "TRUE", "1"]
+_FALSE: Final = ["false", "False", "FALSE", "0"]
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What is known of a written file: its name, its size in bytes and its SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """The files that a descriptor vouches for.
+
+    Parameters
+    ----------
+    data, readme
+        In every bundle.
+    hierarchies
+        Those of a generalized table, by the columns' names.
+    """
+
+    data: FileFacts
+    readme: FileFacts
+    hierarchies: Mapping[str, FileFacts] = field(default_factory=dict)
+
+
+def describe(
+    contents: BundleContents,
+    names: Mapping[str, str],
+    format_name: str,
+    files: WrittenFiles,
+    escapes: bool = False,
+) -> dict[str, Any]:
+    """Return the data package's descriptor.
+
+    Parameters
+    ----------
+    contents
+        The bundle's contents.
+    names
+        What each column is called in the data file, by its name.
+    format_name
+        The data file's format.
+    files
+        What the descriptor vouches for.
+    escapes
+        Whether texts are escaped in the data file, see `sfumato.formats.formulas`.
+    """
+    how = (
+        "Columns were made coarser."
+        if contents.generalized is not None
+        else "Perturbed columns can't be read as they stand."
+    )
+    package: dict[str, Any] = {
+        "$schema": _PACKAGE_PROFILE,
+        "name": package_name(contents),
+        "title": contents.title or "A released table",
+        "description": f"Released to {contents.recipient}. {how} {files.readme.name} tells how to"
+        " use the table.",
+        "sfumato": {
+            "version": contents.version,
+            "release": contents.release_id,
+            "recipient": contents.recipient,
+            "rows": contents.table.rows,
+            "row_order": TABLE_ORDER if contents.rows_as_in_table else KEYED_ORDER,
+            "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
+        },
+        "resources": [
+            _data_resource(contents, names, format_name, files.data, escapes),
+            _readme_resource(files.readme),
+            *(
+                _hierarchy_resource(names[column], facts)
+                for column, facts in files.hierarchies.items()
+            ),
+        ],
+    }
+    if contents.generalized is not None:
+        package["sfumato"]["generalized"] = _generalized(contents.generalized, names)
+    return package
+
+
+def _readme_resource(facts: FileFacts) -> dict[str, Any]:
+    """Return the description of the text that tells how to use the table."""
+    return {
+        "name": README_RESOURCE,
+        "type": "file",
+        "path": facts.name,
+        "format": "md",
+        "mediatype": "text/markdown",
+        "encoding": "utf-8",
+        "bytes": facts.size,
+        "hash": f"sha256:{facts.sha256}",
+    }
+
+
+def _generalized(generalized: Generalized, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a table was generalized, for tools."""
+    return {
+        "sensitive": names[generalized.sensitive],
+        "levels": {
+            names[name]: {"level": level, "highest": highest}
+            for name, (level, highest) in generalized.levels.items()
+        },
+        "requirements": dict(generalized.parameters),
+    }
+
+
+def _hierarchy_resource(column: str, facts: FileFacts) -> dict[str, Any]:
+    return {
+        "name": facts.name.removesuffix(".csv"),
+        "type": "file",
+        "path": facts.name,
+        "title": f"How the labels of {column} become coarser still",
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "bytes": facts.size,
+        "hash": f"sha256:{facts.sha256}",
+    }
+
+
+def package_name(contents: BundleContents) -> str:
+    """Return the package's name: lower-case letters, digits, dots and hyphens."""
+    name = re.sub(r"[^a-z0-9.]+", "-", f"{contents.title} {contents.release_id}".lower())
+    return name.strip("-.") or "release"
+
+
+def encode(descriptor: Mapping[str, Any]) -> bytes:
+    """Return a descriptor as the bytes of a JSON file; the same for the same descriptor."""
+    return (json.dumps(descriptor, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _data_resource(
+    contents: BundleContents,
+    names: Mapping[str, str],
+    format_name: str,
+    data: FileFacts,
+    escapes: bool,
+) -> dict[str, Any]:
+    resource: dict[str, Any] = {
+        "name": DATA_RESOURCE,
+        # General tools read CSV by the schema; they check the other formats' digests only.
+        "type": "table" if format_name == "csv" else "file",
+        "path": data.name,
+        "format": format_name,
+        "mediatype": _MEDIA_TYPES.get(format_name, "application/octet-stream"),
+    }
+    if format_name == "csv":
+        resource["encoding"] = "utf-8"
+        resource["dialect"] = {"delimiter": ",", "quoteChar": '"', "doubleQuote": True}
+    if escapes:
+        resource["sfumato"] = {"escaped": ESCAPED}
+    return {
+        **resource,
+        "bytes": data.size,
+        "hash": f"sha256:{data.sha256}",
+        "schema": {
+            "$schema": _SCHEMA_PROFILE,
+            "fields": [_field(contents, name, names, escapes) for name in contents.table.columns],
+            "missingValues": [""],
+        },
+    }
+
+
+def _field(
+    contents: BundleContents, name: str, names: Mapping[str, str], escapes: bool
+) -> dict[str, Any]:
+    """Return the schema of one column.
+
+    What the schema says of values holds for the file as it stands, escapes included; what is
+    Sfumato's own speaks of them as they are.
+    """
+    spec = contents.column(name)
+    series = contents.table.frame[name]
+    perturbation = contents.perturbation_of(name)
+    domain = _known_domain(spec, perturbation)
+    described: dict[str, Any] = {"name": names[name], "type": schema_type(series)}
+    if name in contents.table.column_labels:
+        described["title"] = contents.table.column_labels[name]
+    if described["type"] == "boolean":
+        described |= {"trueValues": _TRUE, "falseValues": _FALSE}
+    in_file = escaped_value if escapes else _as_it_is
+    if domain is not None:
+        listed = [in_file(value) for value in domain.values if value is not None]
+        described["constraints"] = {"enum": listed}
+        if not domain.allows_missing and not bool(series.isna().any()):
+            described["constraints"]["required"] = True
+    categories, partial = _labels(
+        described["type"], series, domain, contents.table.value_labels.get(name, {})
+    )
+    if categories:
+        described["categories"] = [{**item, "value": in_file(item["value"])} for item in categories]
+    if spec.binning is not None:
+        described["categoriesOrdered"] = True
+    own: dict[str, Any] = {"labels": partial} if partial else {}
+    if names[name] != name:
+        own["column"] = name
+    if perturbation is not None:
+        own |= _extension(perturbation, names, domain)
+    if own:
+        described["sfumato"] = own
+    return described
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+def _known_domain(spec: ColumnSpec, perturbation: Perturbation | None) -> Domain | None:
+    """Return the values a released column can have, where they are fixed beforehand."""
+    if perturbation is not None:
+        return spec.domain
+    return Domain((*spec.binning.names, None)) if spec.binning is not None else None
+
+
+def _labels(
+    field_type: str, series: pd.Series, domain: Domain | None, labels: Mapping[Value, str]
+) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
+    """Return a column's value labels as the schema's ``categories``, or else as our own.
+
+    The ``categories`` list every value a column can have and exist for text and whole numbers
+    only; labels of other columns, or of some values only, are Sfumato's own.
+    """
+    texts = {_of_type(value, field_type): text for value, text in labels.items()}
+    values = texts if domain is None else (v for v in domain.values if v is not None)
+    listed: list[dict[str, Value]] = [
+        {"value": value, "label": texts[value]} if value in texts else {"value": value}
+        for value in (_of_type(value, field_type) for value in values)
+    ]
+    whole = domain is not None or (bool(texts) and _all_in(series, field_type, set(texts)))
+    if whole and field_type in ("string", "integer"):
+        return listed, []
+    return [], [item for item in listed if "label" in item]
+
+
+def _of_type(value: Value, field_type: str) -> Value:
+    """Return a whole number that a statistical file stores as a fraction as what it is."""
+    if field_type == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _all_in(series: pd.Series, field_type: str, known: set[Value]) -> bool:
+    occurring = series.cat.categories if hasattr(series, "cat") else series.dropna().unique()
+    return all(_of_type(plain(value), field_type) in known for value in occurring)
+
+
+def _extension(
+    perturbation: Perturbation, names: Mapping[str, str], domain: Domain | None
+) -> dict[str, Any]:
+    """Return what is told about a perturbed column; nothing in it is secret."""
+    extension: dict[str, Any] = {
+        "mechanism": perturbation.mechanism,
+        "attributes": [names[name] for name in perturbation.attributes],
+        "parameters": dict(perturbation.published.parameters),
+    }
+    if domain is not None:
+        extension["domain"] = list(domain.values)
+    return extension
+
+
+def schema_type(series: pd.Series) -> str:
+    """Return a column's type in the Table Schema's terms, from how it is stored.
+
+    Text that looks like a number stays text: a postcode keeps its zeros.
+    """
+    values = (
+        pd.Series(series.cat.categories)
+        if isinstance(series.dtype, pd.CategoricalDtype)
+        else series
+    )
+    dtype = values.dtype
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_integer_dtype(dtype):
+        return "integer"
+    if pd.api.types.is_numeric_dtype(dtype):
+        return "number"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        known = values.dropna()
+        whole_days = known.dt.tz is None and bool((known == known.dt.normalize()).all())
+        return "date" if whole_days else "datetime"
+    return _OBJECT_TYPES.get(pd.api.types.infer_dtype(values, skipna=True), "string")

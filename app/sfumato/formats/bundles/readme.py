@@ -1,0 +1,220 @@
+"""The README of a bundle: what a recipient needs to know to use a release.
+
+The frame is ``app/sfumato/resources/recipient/README.md``; how to estimate from a mechanism's
+releases is in one guide per mechanism, ``app/sfumato/resources/recipient/<guide>.md``, and how to
+read the data in one text per format, ``app/sfumato/resources/recipient/data-<format>.md``. All are
+`string.Template` texts: a literal dollar sign is written ``$$``. A guide can use, beside the
+mechanism's own `PublishedFacts.values`, these placeholders:
+
+``$attribute``
+    the first perturbed column's name, for a sentence;
+``$attributes``
+    all of them, for a sentence;
+``$attribute_code``
+    the first one's name as a quoted string, valid in Python and R;
+``$rows``
+    the number of records.
+
+A guide's code runs after the code that reads the data: in Python and R, ``data`` is the table
+and ``fields`` maps a column's name to its description in ``datapackage.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from string import Template
+
+from sfumato.engine.mechanisms.base import Fact
+from sfumato.formats.bundles.contents import (
+    ROWS_AS_IN_TABLE,
+    BundleContents,
+    Generalized,
+    Perturbation,
+)
+from sfumato.formats.tables import format_called
+from sfumato.resources import resource_path
+
+README_NAME = "README.md"
+
+_NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
+
+
+_IN_RANDOM_ORDER = (
+    "The rows are in a random order of this release's own. A row's position says nothing about"
+    " whose it is, and the row at the same position in another release belongs to another"
+    " record."
+)
+
+
+def readme_of(
+    contents: BundleContents, names: Mapping[str, str], format_name: str, escapes: bool = False
+) -> str:
+    """Return the README's text, in Markdown.
+
+    Parameters
+    ----------
+    contents
+        The bundle's contents.
+    names
+        What each column is called in the data file, by its name.
+    format_name
+        The format of the data file: ``csv``, ``parquet``, ``sav`` or ``dta``.
+    escapes
+        Whether texts are escaped in the data file, see `sfumato.formats.formulas`.
+    """
+    reading = _template(f"data-{format_name}").substitute().strip()
+    if escapes:
+        undoing = _template(f"data-{format_name}-escaped").substitute()
+        reading = f"{reading}\n\n{undoing.strip()}"
+    if contents.generalized is not None:
+        return _generalized(contents, contents.generalized, names, format_name, reading)
+    return _template("README").substitute(
+        heading=_plain(contents.title) or "A released table",
+        recipient=_plain(contents.recipient),
+        release_id=contents.release_id,
+        version=contents.version,
+        rows=f"{contents.table.rows:,}",
+        data_file=f"data.{format_name}",
+        data_format=format_called(format_name).title,
+        columns=_columns(contents, names),
+        row_order=_row_order(contents),
+        promises=_promises(contents.perturbations, contents.limits) or _NOTHING_PERTURBED,
+        reading=reading,
+        guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
+        or _NOTHING_PERTURBED,
+    )
+
+
+def _generalized(
+    contents: BundleContents,
+    generalized: Generalized,
+    names: Mapping[str, str],
+    format_name: str,
+    reading: str,
+) -> str:
+    """Return the README of a generalized table."""
+    promises = [f"- {_plain(promise, cell=False)}" for promise in generalized.promises]
+    if generalized.suppression:
+        promises.append(f"- {_plain(generalized.suppression, cell=False)}")
+    return _template("README-generalized").substitute(
+        heading=_plain(contents.title) or "A generalized table",
+        recipient=_plain(contents.recipient),
+        release_id=contents.release_id,
+        version=contents.version,
+        rows=f"{contents.table.rows:,}",
+        data_file=f"data.{format_name}",
+        data_format=format_called(format_name).title,
+        columns=_columns(contents, names),
+        row_order=_row_order(contents),
+        promises="\n".join(promises),
+        limits="\n".join(f"- {_plain(limit, cell=False)}" for limit in generalized.limits),
+        reading=reading,
+        sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
+    )
+
+
+def _template(name: str) -> Template:
+    return Template(resource_path("recipient", f"{name}.md").read_text(encoding="utf-8"))
+
+
+def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
+    """Return a Markdown table of the columns and what was done to each."""
+    lines = ["| column | what it is | what was done |", "|---|---|---|"]
+    for spec in contents.columns:
+        perturbation = contents.perturbation_of(spec.name)
+        done = []
+        if spec.binning is not None:
+            done.append("grouped into bins")
+        if perturbation is not None:
+            done.append(f"**perturbed**: {_plain(perturbation.title)}")
+        if contents.generalized is not None and spec.name in contents.generalized.levels:
+            level, highest = contents.generalized.levels[spec.name]
+            done = [f"**generalized** to level {level} of {highest}"] if level else []
+        meaning = [] if names[spec.name] == spec.name else [spec.name]
+        meaning += filter(None, [contents.table.column_labels.get(spec.name)])
+        lines.append(
+            f"| {_plain(names[spec.name])} | {'; '.join(map(_plain, meaning))}"
+            f" | {', '.join(done) or 'as in the source'} |"
+        )
+    return "\n".join(lines)
+
+
+def _row_order(contents: BundleContents) -> str:
+    """Say how rows stand, and what that tells."""
+    return f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
+
+
+def _promises(perturbations: Sequence[Perturbation], others: Sequence[str]) -> str:
+    """Return every perturbation's promise, and what none of them covers."""
+    parts: list[str] = []
+    for perturbation in perturbations:
+        promise = perturbation.promise
+        parts += [
+            f"### {_listed(perturbation.attributes)}",
+            _plain(perturbation.summary, cell=False),
+            _plain(promise.sentence, cell=False),
+        ]
+        if promise.facts:
+            parts.append(_facts(promise.facts))
+    limits = dict.fromkeys((*others, *(one for p in perturbations for one in p.promise.limits)))
+    if limits:
+        parts.append("### What this does not promise")
+        parts.append("\n".join(f"- {_plain(limit, cell=False)}" for limit in limits))
+    return "\n\n".join(parts)
+
+
+def _facts(facts: Iterable[Fact]) -> str:
+    lines = ["| figure | | value |", "|---|---|---|"]
+    for fact in facts:
+        value = f"{fact.value:.6g}" if math.isfinite(fact.value) else "∞"
+        lines.append(f"| {_plain(fact.symbol)} | {_plain(fact.title)} | {value} |")
+    return "\n".join(lines)
+
+
+def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Perturbation) -> str:
+    """Return one mechanism's guide, filled in for one perturbation."""
+    columns = [names[name] for name in perturbation.attributes]
+    values = {
+        "attribute": _plain(columns[0]),
+        "attributes": _listed(columns),
+        "attribute_code": json.dumps(columns[0], ensure_ascii=False),
+        "rows": f"{contents.table.rows:,}",
+        **perturbation.published.values,
+    }
+    text = _template(perturbation.published.guide).substitute(values).strip()
+    return f"### {_listed(columns)}\n\n{_below(text, level=4)}"
+
+
+def _below(markdown: str, level: int) -> str:
+    """Move a text's headings down so that its highest one is at `level`."""
+    lines = markdown.splitlines()
+    in_code = False
+    headings: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code and (found := re.match(r"(#+) ", line)):
+            headings[number] = len(found[1])
+    shift = level - min(headings.values(), default=level)
+    for number, depth in headings.items():
+        lines[number] = "#" * min(6, depth + shift) + lines[number][depth:]
+    return "\n".join(lines)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names for a sentence: "a", "a and b", "a, b and c"."""
+    *others, last = map(_plain, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _plain(text: str, cell: bool = True) -> str:
+    """Return a text on one line, in which Markdown sees no markup that would hide it.
+
+    With `cell`, every character that starts markup is escaped; without, only what would begin
+    an HTML tag.
+    """
+    line = " ".join(text.split())
+    return re.sub(r"([\\`*_|<>\[\]#])" if cell else r"([<])", r"\\\1", line)

@@ -1,0 +1,200 @@
+"""Bundles: what a recipient is given, as a folder or as a zip file.
+
+A bundle holds the data, ``datapackage.json`` and ``README.md``, and the hierarchies of a
+generalized table. Its bytes are a pure function
+of its contents: no clock, no chance, no name of a machine or a folder. Nobody but the custodian
+can read its files, until they are shared. A folder and a zip of
+the same contents have the same digest, so a bundle can be unpacked and still be known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.bundles.contents import BundleContents, Perturbation
+from sfumato.formats.bundles.datapackage import (
+    DATAPACKAGE_NAME,
+    FileFacts,
+    WrittenFiles,
+    describe,
+    encode,
+)
+from sfumato.formats.bundles.readme import README_NAME, readme_of
+from sfumato.formats.files import new_private, write_private
+from sfumato.formats.formulas import escaped, with_escapes
+from sfumato.formats.hierarchies import hierarchy_text
+from sfumato.formats.writing import names_in_file, write_table
+
+__all__ = [
+    "BundleContents",
+    "BundleFiles",
+    "Perturbation",
+    "digest_of_files",
+    "write_bundle",
+    "write_bundle_zip",
+]
+
+_CHUNK: Final = 1 << 20
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
+"""The earliest time a zip file can state: it says nothing about when the bundle was made."""
+
+
+@dataclass(frozen=True)
+class BundleFiles:
+    """The files of a written bundle.
+
+    Parameters
+    ----------
+    files
+        Each file's SHA-256 in hexadecimal, by its name, in the order of the names.
+    """
+
+    files: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files' names, sorted."""
+        return tuple(self.files)
+
+    @property
+    def digest(self) -> str:
+        """One digest for the whole bundle, see `digest_of_files`."""
+        return digest_of_files(self.files)
+
+
+def digest_of_files(files: Mapping[str, str]) -> str:
+    """Return the digest of a bundle from its files' digests.
+
+    It is the SHA-256 of what ``LC_ALL=C sha256sum *`` prints in the bundle's folder, so that
+    it can be computed without Sfumato.
+    """
+    listing = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def write_bundle(
+    contents: BundleContents, folder: Path, format_name: str, context: Context
+) -> BundleFiles:
+    """Write a bundle's files into an existing, empty folder.
+
+    Parameters
+    ----------
+    contents
+        What the bundle is made from.
+    folder
+        Where the files go; the caller moves it to its final name.
+    format_name
+        The data file's format: ``csv``, ``parquet``, ``sav`` or ``dta``.
+    context
+        Progress and cancelling. After cancelling, the folder holds some of the files.
+
+    Returns
+    -------
+    BundleFiles
+        The names and digests of the files.
+
+    Raises
+    ------
+    OSError
+        If the folder does not take the files.
+    SfumatoError
+        If the format can't hold the table, see `write_table`.
+    """
+    data_name = f"data.{format_name}"
+    names = names_in_file(contents.table.columns, format_name)
+    table = contents.table
+    escapes = contents.escaped_in(format_name)
+    if escapes:
+        names = {name: escaped(in_file) for name, in_file in names.items()}
+        table = with_escapes(table)
+    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8))
+    data = _facts(folder / data_name, Part(context, 0.8, 1.0))
+    done = Part(context, 1.0, 1.0)
+    write_private(folder / README_NAME, readme_of(contents, names, format_name, escapes).encode())
+    readme = _facts(folder / README_NAME, done)
+    hierarchies = _write_hierarchies(contents, folder, escapes, done)
+    files = WrittenFiles(data, readme, hierarchies)
+    descriptor = encode(describe(contents, names, format_name, files, escapes))
+    write_private(folder / DATAPACKAGE_NAME, descriptor)
+    digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
+    digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()
+    return BundleFiles({name: digests[name] for name in sorted(digests)})
+
+
+def _write_hierarchies(
+    contents: BundleContents, folder: Path, escapes: bool, context: Context
+) -> dict[str, FileFacts]:
+    """Write the hierarchies of a generalized table; return the files by the columns' names."""
+    written: dict[str, FileFacts] = {}
+    hierarchies = contents.generalized.hierarchies if contents.generalized is not None else {}
+    for number, (column, rows) in enumerate(hierarchies.items(), start=1):
+        path = folder / f"hierarchy-{number}.csv"
+        labels = [tuple(map(escaped, row)) for row in rows] if escapes else rows
+        write_private(path, hierarchy_text(labels).encode())
+        written[column] = _facts(path, context)
+    return written
+
+
+def write_bundle_zip(
+    contents: BundleContents, path: Path, format_name: str, context: Context
+) -> BundleFiles:
+    """Write a bundle as one zip file.
+
+    The files are made in a folder beside `path`, which is gone when the call returns or
+    raises; after a crash it may be left, so `path` should stand in a folder for unfinished work.
+
+    Parameters and errors are those of `write_bundle`, with `path` the zip file.
+    """
+    with tempfile.TemporaryDirectory(prefix="bundle-", dir=path.parent) as staged:
+        folder = Path(staged)
+        written = write_bundle(contents, folder, format_name, Part(context, 0.0, 0.8))
+        part = Part(context, 0.8, 1.0)
+        with (
+            os.fdopen(new_private(path), "w+b") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
+            for position, name in enumerate(written.names):
+                start = position / len(written.names)
+                step = Part(part, start, start + 1 / len(written.names))
+                _add(archive, folder / name, step)
+    return written
+
+
+def _add(archive: zipfile.ZipFile, source: Path, context: Context) -> None:
+    """Add a file to a zip, without its time, owner or permissions."""
+    entry = zipfile.ZipInfo(source.name, _EARLIEST)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3
+    entry.external_attr = 0o100644 << 16
+    entry.file_size = source.stat().st_size
+    with source.open("rb") as file, archive.open(entry, "w") as target:
+        for chunk in _chunks(file, entry.file_size, f"Packing {source.name}", context):
+            target.write(chunk)
+
+
+def _facts(path: Path, context: Context) -> FileFacts:
+    """Return a written file's name, size and digest."""
+    digest = hashlib.sha256()
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for chunk in _chunks(file, size, f"Reading {path.name} back", context):
+            digest.update(chunk)
+    return FileFacts(path.name, size, digest.hexdigest())
+
+
+def _chunks(file: BinaryIO, size: int, text: str, context: Context) -> Iterator[bytes]:
+    """Yield a file piece by piece, with progress."""
+    done = 0
+    while chunk := file.read(_CHUNK):
+        context.report(done / max(size, 1), text)
+        done += len(chunk)
+        yield chunk
+    context.report(1.0, text)

@@ -1,0 +1,297 @@
+"""Texts as numbers, dates and yes/no values, without altering anything silently.
+
+Where the type of a column is still to be found out, a text that a number could not give back
+(a leading zero, a telephone number, more digits than fit) is told, so that the column stays
+text. Where the custodian fixed the type, such texts are read as what they say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.formats.columns.shapes import CODE, first_code, holds_byte, trimmed
+from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
+
+Positions = npt.NDArray[np.int64]
+
+EXACT: Final = 2**53
+"""Up to here every whole number is a decimal number of its own in 64 bits."""
+
+_WHOLE: Final = r"^[+-]?[0-9]+$"
+_NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_MODEST: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE]-[0-9]+)?$"
+_INFINITE: Final = r"(?i)^[+-]?inf(inity)?$"
+_MOMENT: Final = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)?$"
+)
+_TRUE: Final = pa.array(["true", "True", "TRUE"])
+_FALSE: Final = pa.array(["false", "False", "FALSE"])
+_ONE: Final = pa.array(["1"])
+_ZERO: Final = pa.array(["0"])
+_OF_TEXT: Final = r"[g-su-wyG-SU-WY]"
+"""Letters that stand in no number, date or code."""
+_EXACT_LENGTH: Final = 15
+_FINITE_LENGTH: Final = 300
+_MICROSECONDS: Final = 26
+"""The length of an ISO text with six decimals of a second."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A block of texts as values.
+
+    Parameters
+    ----------
+    values
+        An Arrow array; null where the value is missing or bad.
+    bad
+        The positions of texts that are not of the type.
+    code
+        The first position of a text that a number would alter, or -1; then nothing else counts.
+    """
+
+    values: pa.Array
+    bad: Positions
+    code: int = -1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How texts are read as values.
+
+    Parameters
+    ----------
+    decimal, thousands, date_order
+        See `ReadOptions`.
+    fixed
+        Whether the custodian fixed the type.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    date_order: DateOrder = DateOrder.YEAR_FIRST
+    fixed: bool = False
+
+    @classmethod
+    def of(cls, options: ReadOptions, *, fixed: bool) -> Rules:
+        """Return the rules that the options state."""
+        return cls(options.decimal, options.thousands, options.date_order, fixed)
+
+
+NO_POSITIONS: Final = np.empty(0, dtype=np.int64)
+
+
+def parse(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
+    """Read a block of texts as values of one type.
+
+    Parameters
+    ----------
+    texts
+        An Arrow array of strings; null where the value is missing.
+    kind
+        The type; not text.
+    rules
+        How to read.
+
+    Returns
+    -------
+    Parsed
+        Whole numbers as int64 where all are whole and the type allows it, else float64; dates
+        as timestamps in microseconds, or nanoseconds where the texts are that fine.
+    """
+    texts = trimmed(texts)
+    if kind == ColumnType.BOOLEAN:
+        return _booleans(texts, rules)
+    if kind == ColumnType.DATE:
+        return _dates(texts, rules)
+    return _numbers(texts, kind, rules)
+
+
+def _booleans(texts: pa.Array, rules: Rules) -> Parsed:
+    true = pc.is_in(texts, value_set=pa.concat_arrays([_TRUE, _ONE]) if rules.fixed else _TRUE)
+    false = pc.is_in(texts, value_set=pa.concat_arrays([_FALSE, _ZERO]) if rules.fixed else _FALSE)
+    known = pc.or_(true, false)
+    return Parsed(pc.if_else(known, true, None), _bad(texts, known))
+
+
+def _dates(texts: pa.Array, rules: Rules) -> Parsed:
+    if rules.date_order != DateOrder.YEAR_FIRST:
+        texts = _rearranged(texts, rules.date_order)
+    longest = pc.max(pc.binary_length(texts)).as_py() or 0
+    unit = pa.timestamp("ns" if longest > _MICROSECONDS else "us")
+    values = cast_texts(texts, unit)
+    if values is not None:
+        return Parsed(values, NO_POSITIONS)
+    known = pc.fill_null(pc.match_substring_regex(texts, _MOMENT), False)
+    shaped = pc.if_else(known, texts, None)
+    values = cast_texts(shaped, unit)
+    if values is None:  # A day that no calendar has, or beyond the range of nanoseconds.
+        kept = [
+            text for text in pc.unique(shaped).drop_null() if cast_texts(pa.array([text]), unit)
+        ]
+        known = pc.is_in(texts, value_set=pa.array(kept, type=texts.type))
+        values = cast_texts(pc.if_else(known, texts, None), unit)
+    return Parsed(values, _bad(texts, known))
+
+
+def _rearranged(texts: pa.Array, order: DateOrder) -> pa.Array:
+    """Return dates such as 1.2.2020 as ISO 8601 has them; other texts as they are."""
+    first, second = ("d", "m") if order == DateOrder.DAY_FIRST else ("m", "d")
+    pattern = (
+        rf"^(?P<{first}>[0-9]{{1,2}})[./-](?P<{second}>[0-9]{{1,2}})[./-](?P<y>[0-9]{{4}})"
+        r"(?P<time>[ T][0-9:.]+)?$"
+    )
+    parts = pc.extract_regex(texts, pattern)
+    year, month, day, time = (pc.struct_field(parts, name) for name in ("y", "m", "d", "time"))
+    month, day = pc.utf8_lpad(month, 2, padding="0"), pc.utf8_lpad(day, 2, padding="0")
+    dates = pc.binary_join_element_wise(year, month, day, "-")
+    return pc.coalesce(pc.binary_join_element_wise(dates, time, ""), texts)
+
+
+def _numbers(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
+    texts, misplaced = _with_point(texts, rules)
+    if not rules.fixed and (code := first_code(texts)) >= 0:
+        return Parsed(texts, NO_POSITIONS, code)
+    if holds_byte(texts, b"+"):
+        texts = pc.replace_substring_regex(texts, r"^\+", "")
+    if kind == ColumnType.INTEGER:
+        parsed = _whole_numbers(texts, rules)
+    else:
+        parsed = _decimal_numbers(texts, rules)
+    if misplaced is None or parsed.code >= 0:
+        return parsed
+    bad = np.union1d(parsed.bad, np.flatnonzero(misplaced.to_numpy(zero_copy_only=False)))
+    return Parsed(parsed.values, bad)
+
+
+def _with_point(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array | None]:
+    """Return numbers without thousands marks and with a decimal point.
+
+    The second array, where it is not None, says which texts have the marks in wrong places;
+    these are null in the first.
+    """
+    wrong = None
+    mark = rules.thousands
+    if mark and holds_byte(texts, mark.encode()[:1]):
+        marked = pc.fill_null(pc.match_substring(texts, mark), False)
+        point = r"\." if rules.decimal == "." else ","
+        grouping = rf"^[+-]?[0-9]{{1,3}}(\x{{{ord(mark):x}}}[0-9]{{3}})+({point}[0-9]*)?$"
+        well = pc.fill_null(pc.match_substring_regex(texts, grouping), False)
+        wrong = pc.and_not(marked, well)
+        texts = pc.if_else(wrong, None, texts)
+        texts = pc.replace_substring(texts, mark, "")
+    if rules.decimal == ",":
+        if holds_byte(texts, b"."):
+            pointed = pc.fill_null(pc.match_substring(texts, "."), False)
+            wrong = pointed if wrong is None else pc.or_(wrong, pointed)
+            texts = pc.if_else(pointed, None, texts)
+        texts = pc.replace_substring(texts, ",", ".")
+    return texts, wrong
+
+
+def _whole_numbers(texts: pa.Array, rules: Rules) -> Parsed:
+    values = cast_texts(texts, pa.int64()) if not holds_byte(texts, b"xX") else None
+    if values is not None:
+        return Parsed(values, NO_POSITIONS)
+    known = pc.fill_null(pc.match_substring_regex(texts, _WHOLE), False)
+    if not rules.fixed:
+        others = pc.filter(texts, pc.invert(known)).drop_null()
+        if pc.any(pc.match_substring_regex(others, _NUMBER)).as_py():
+            return _decimal_numbers(texts, rules)
+    values = cast_texts(pc.if_else(known, texts, None), pa.int64())
+    if values is None:  # Some don't fit into 64 bits.
+        if not rules.fixed:
+            return _decimal_numbers(texts, rules)
+        fits = [known_one and _fits(text) for known_one, text in zip(known, texts, strict=True)]
+        known = pa.array(fits, type=pa.bool_())
+        values = cast_texts(pc.if_else(known, texts, None), pa.int64())
+    return Parsed(values, _bad(texts, known))
+
+
+def _fits(text: pa.Scalar) -> bool:
+    return -(2**63) <= int(text.as_py() or 0) < 2**63
+
+
+def _decimal_numbers(texts: pa.Array, rules: Rules) -> Parsed:
+    known = None
+    values = cast_texts(texts, pa.float64())
+    if values is None or not pc.all(pc.is_finite(values)).as_py():
+        known = pc.match_substring_regex(texts, _NUMBER)
+        if rules.fixed:
+            known = pc.or_(known, pc.match_substring_regex(texts, _INFINITE))
+        known = pc.fill_null(known, False)
+        values = pc.cast(pc.if_else(known, texts, None), pa.float64())
+        if not rules.fixed:  # More than a decimal number can hold, as in 1e999.
+            known = pc.and_(known, pc.fill_null(pc.is_finite(values), False))
+            values = pc.if_else(known, values, None)
+    code = -1 if rules.fixed else _first_inexact(texts, values)
+    return Parsed(values, NO_POSITIONS if known is None else _bad(texts, known), code)
+
+
+def _first_inexact(texts: pa.Array, values: pa.Array) -> int:
+    """Return the first position of a whole number with more digits than a decimal can hold."""
+    numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
+    large = np.flatnonzero(np.abs(numbers) > EXACT)
+    if not len(large):
+        return -1
+    whole = pc.match_substring_regex(texts.take(pa.array(large)), _WHOLE)
+    found = np.flatnonzero(whole.to_numpy(zero_copy_only=False))
+    return int(large[found[0]]) if len(found) else -1
+
+
+def _bad(texts: pa.Array, known: pa.Array) -> Positions:
+    """Return where a text is neither missing nor known."""
+    return np.flatnonzero(
+        pc.and_not(texts.is_valid(), pc.fill_null(known, False)).to_numpy(zero_copy_only=False)
+    )
+
+
+def cast_texts(texts: pa.Array, target: pa.DataType) -> Any:
+    """Return texts as values, or None where one of them is not of the type."""
+    try:
+        return pc.cast(texts, target)
+    except pa.ArrowInvalid:
+        return None
+
+
+def boolean_cells(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return texts as yes/no values, and which of them are."""
+    true, false = pc.is_in(texts, value_set=_TRUE), pc.is_in(texts, value_set=_FALSE)
+    known = pc.or_(true, false)
+    return pc.if_else(known, true, None), known
+
+
+def text_cells(texts: pa.Array) -> pa.Array:
+    """Return which texts can't be a number, a date or a code; those that may be yes or no too."""
+    digits = pc.match_substring_regex(texts, "[0-9]")
+    return pc.or_(pc.match_substring_regex(texts, _OF_TEXT), pc.invert(digits))
+
+
+def number_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return texts to be cast, which of them are numbers beyond doubt, and which are whole.
+
+    Whole numbers with many digits, codes, and numbers that may be too large are not.
+    """
+    texts, _ = _with_point(texts, rules)
+    sound = pc.invert(pc.match_substring_regex(texts, CODE))
+    if holds_byte(texts, b"+"):
+        texts = pc.replace_substring_regex(texts, r"^\+", "")
+    length = pc.binary_length(texts)
+    whole = pc.match_substring_regex(texts, _WHOLE)
+    short = pc.less_equal(length, pc.if_else(whole, _EXACT_LENGTH, _FINITE_LENGTH))
+    numeric = pc.and_(pc.match_substring_regex(texts, _MODEST), pc.and_(sound, short))
+    return texts, numeric, pc.and_(whole, numeric)
+
+
+def moment_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array]:
+    """Return texts to be cast, and which of them look like moments in microseconds."""
+    if rules.date_order != DateOrder.YEAR_FIRST:
+        texts = _rearranged(texts, rules.date_order)
+    short = pc.less_equal(pc.binary_length(texts), _MICROSECONDS)
+    return texts, pc.and_(pc.match_substring_regex(texts, _MOMENT), short)

@@ -1,0 +1,141 @@
+"""What can go wrong with a file, and what the custodian can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.engine.core.errors import SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.formats.options import ReadOptions
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way out of an error: what the custodian chooses, and how the file is read then."""
+
+    title: str
+    options: ReadOptions
+
+
+class FileError(SfumatoError):
+    """A file can't be read or written as asked.
+
+    Parameters
+    ----------
+    what, remedy, **details
+        See `SfumatoError`.
+    ways
+        The remedies that are a change of the reading options, ready to be used.
+    """
+
+    def __init__(
+        self, what: str, remedy: str = "", *, ways: Sequence[Way] = (), **details: object
+    ) -> None:
+        super().__init__(what, remedy, **details)
+        self.ways = tuple(ways)
+
+
+class CannotOpen(FileError):
+    """The file is not there, is not a file, or may not be read."""
+
+
+class UnknownFormat(FileError):
+    """The file is in no format that is known, or not in one that can be written."""
+
+
+class DamagedFile(FileError):
+    """The file is not what its name or its first bytes promise, or it ends too early."""
+
+
+class TooLarge(FileError):
+    """The file would take far more room than its size lets one expect."""
+
+
+class BadOptions(FileError):
+    """The options for reading contradict one another or don't fit the file."""
+
+
+class EmptyFile(FileError):
+    """The file has no records."""
+
+
+class WrongEncoding(FileError):
+    """The file's bytes are not text in the encoding chosen."""
+
+
+class BadHeader(FileError):
+    """The columns' names can't be used."""
+
+
+class OpenQuote(FileError):
+    """A quotation mark opens and does not close, or a field is too long to be one."""
+
+
+class RaggedRow(FileError):
+    """A row has more or fewer fields than there are columns; `row` counts data rows from 1."""
+
+    def __init__(
+        self, what: str, remedy: str, *, row: int, ways: Sequence[Way], **details: object
+    ) -> None:
+        self.row = row
+        super().__init__(what, remedy, ways=ways, row=grouped(row), **details)
+
+
+class BadValue(FileError):
+    """A few values of a column don't have its type.
+
+    Parameters
+    ----------
+    column, row
+        The column's name and the first such row, counted from 1.
+    count
+        How many rows are so.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        remedy: str,
+        *,
+        column: str,
+        row: int,
+        count: int,
+        ways: Sequence[Way],
+        **details: object,
+    ) -> None:
+        self.column = column
+        self.row = row
+        self.count = count
+        super().__init__(
+            what,
+            remedy,
+            ways=ways,
+            column=column,
+            row=grouped(row),
+            count=grouped(count),
+            **details,
+        )
+
+
+class UnsupportedColumn(FileError):
+    """A column holds something that is neither number, text, date nor yes/no."""
+
+
+class CannotWrite(FileError):
+    """The folder or the file does not take what is written."""
+
+
+class DiskFull(CannotWrite):
+    """There is no room left on the disk."""
+
+
+class BeyondFormat(FileError):
+    """The table holds something that the format can't hold without loss."""
+
+
+def grouped(number: int) -> str:
+    """Return a whole number with its digits in groups of three, as in ``1 204``."""
+    return f"{number:,}".replace(",", " ")

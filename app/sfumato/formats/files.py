@@ -1,0 +1,272 @@
+"""Files that are read in pieces, written whole or not at all, and known by their digest."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError, TooLarge
+
+_PIECE: Final = 4 << 20
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_ABANDONED: Final = 3_600.0
+"""Nobody is writing any more what has been left alone for so many seconds."""
+
+_TOO_LONG: Final = frozenset({errno.ENAMETOOLONG})
+_NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def digest_of(path: Path, context: Context) -> str:
+    """Return a file's SHA-256 in hexadecimal.
+
+    Raises
+    ------
+    CannotOpen
+        If the file can't be read.
+    Cancelled
+        If the context says so.
+    """
+    digest = hashlib.sha256()
+    with opening(path):
+        size = max(path.stat().st_size, 1)
+        done = 0
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                done += len(piece)
+                context.report(min(1.0, done / size), Sentence("Checking {path}", path=path.name))
+    return digest.hexdigest()
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there: none where a name is too long or no name of a file at all."""
+    return os.path.isfile(path)  # noqa: PTH113 (pathlib raises at such names)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; as `is_file`."""
+    return os.path.isdir(path)  # noqa: PTH112 (pathlib raises at such names)
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Say in plain words what the system's refusal to read `path` means.
+
+    Raises
+    ------
+    CannotOpen
+        Also where `path` is no file but a folder, a pipe or a device: to open some of these
+        would wait for ever.
+    """
+    try:
+        _check_regular(path)
+        yield
+    except OSError as error:
+        raise refusal_to_read(error, path) from None
+    except MemoryError:
+        raise TooLarge(
+            "There is not enough memory to read {file}.",
+            "Close other programs, or read it on a machine with more memory.",
+            file=path.name,
+        ) from None
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except ValueError:  # A NUL, or a character that no name has.
+        mode = None
+    if mode is None:
+        raise CannotOpen(
+            "{path} can't be the name of a file.",
+            "Take out the NUL or the broken character, or choose the file again.",
+            path=printable(path),
+        )
+    if stat.S_ISDIR(mode):
+        raise CannotOpen("{path} is a folder.", "Choose a file.", path=path)
+    if not stat.S_ISREG(mode):
+        raise CannotOpen(
+            "{path} is a pipe, a socket or a device, not a file.",
+            "Write what comes from it into a file, and choose that.",
+            path=path,
+        )
+
+
+def printable(path: Path) -> str:
+    """Return a path as it can be shown and written anywhere, odd characters as codes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path))
+
+
+def refusal_to_read(error: OSError, path: Path) -> CannotOpen:
+    """Return what the system's refusal to read `path` means to the custodian."""
+    if error.errno in _TOO_LONG:
+        return CannotOpen(
+            "{path} can't be read: its name or its path is longer than the system takes.",
+            "Give it a shorter name, or move it up to a folder nearer to the top.",
+            path=path,
+        )
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return CannotOpen(
+            "There is no file {path}.",
+            "Check whether it was moved or renamed, and choose it again.",
+            path=path,
+        )
+    if error.errno in _NOT_ALLOWED:
+        return CannotOpen(
+            "You may not read {path}.",
+            "Ask its owner for the permission, or copy it to a folder of yours.",
+            path=path,
+        )
+    return CannotOpen(
+        "{path} can't be read: {reason}.",
+        "Check the disk or the network drive it is on.",
+        path=path,
+        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
+    )
+
+
+def new_private(path: Path) -> int:
+    """Make an empty file that nobody but its owner can read, and return its descriptor.
+
+    Raises
+    ------
+    FileExistsError
+        If something stands under that name.
+    OSError
+        If the system refuses.
+    """
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file that nobody but its owner can read; raises what `new_private` does."""
+    with os.fdopen(new_private(path), "wb") as file:
+        file.write(content)
+
+
+def unfinished_beside(path: Path) -> Path:
+    """Return a new name for what becomes `path` once it is whole; see `remove_abandoned`."""
+    remove_abandoned(path)
+    return path.with_name(f"{_beginning(path)}{secrets.token_hex(6)}.part")
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what writers of `path` that were killed have left beside it.
+
+    That is what nobody has written to for an hour, and a second name of `path` itself.
+    """
+    ours = re.compile(re.escape(_beginning(path)) + "[0-9a-f]{12}[.]part(-journal)?")
+    with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and _is_abandoned(entry, path):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _is_abandoned(entry: os.DirEntry[str], path: Path) -> bool:
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    if is_file(path) and path.samefile(entry.path):
+        return True
+    return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED
+
+
+def _beginning(path: Path) -> str:
+    return f".{path.name[:80]}."
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`; when all went well, it becomes `path` in one step.
+
+    What was under `path` before is replaced then, and not touched otherwise. After an error
+    or a cancelling, nothing is left under the temporary name. Nobody but its owner can read the
+    file, until the owner shares it.
+
+    Raises
+    ------
+    DiskFull
+        If there is no room.
+    CannotWrite
+        If the folder does not take the file.
+    """
+    if "\0" in str(path):
+        raise CannotWrite(
+            "{path} can't be the name of a file.",
+            "Choose a name without the NUL.",
+            path=printable(path),
+        )
+    unfinished = unfinished_beside(path)
+    try:
+        _check_folder(path)
+        os.close(new_private(unfinished))
+        yield unfinished
+        _force_to_disk(unfinished)
+        unfinished.replace(path)
+        _force_to_disk(path.parent)
+    except OSError as error:
+        raise refusal_to_write(error, path) from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all; see `written_whole`."""
+    with written_whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+def _check_folder(path: Path) -> None:
+    if is_folder(path):
+        raise CannotWrite("{path} is a folder.", "Choose another name.", path=path)
+    if not is_folder(path.parent):
+        raise CannotWrite(
+            "There is no folder {folder}.", "Choose another folder.", folder=path.parent
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _force_to_disk(path: Path) -> None:
+    """Wait until a file, or on POSIX a folder's list of names, is on the disk."""
+    folder = path.is_dir()
+    if folder and os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refusal_to_write(error: OSError, path: Path) -> FileError:
+    """Return what the system's refusal to write `path` means to the custodian."""
+    if error.errno in _FULL:
+        return DiskFull(
+            "The disk is full, so {file} was not written.",
+            "Make room on the disk, or choose another folder.",
+            file=path.name,
+        )
+    if error.errno in _NOT_ALLOWED:
+        return CannotWrite(
+            "You may not write to the folder {folder}.",
+            "Choose another folder.",
+            folder=path.parent,
+        )
+    return CannotWrite(
+        "{file} can't be written: {reason}.",
+        "Choose another folder or another name.",
+        file=path.name,
+        reason=os.strerror(error.errno) if error.errno else type(error).__name__,
+    )

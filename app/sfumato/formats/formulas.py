@@ -1,0 +1,122 @@
+"""Texts that a spreadsheet would run as a formula, made harmless in a way that can be undone.
+
+Excel, LibreOffice and Google Sheets run a cell of a CSV file that begins with one of a few
+characters, in quotes or not; a record can thus carry a command to whoever opens the release. As
+OWASP advises ("CSV Injection", owasp.org), such a text gets an apostrophe before it. So that this
+can be undone, a text that begins with apostrophes before such a character gets one more: of a text
+in an escaped file, one apostrophe before such a beginning is always ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import pandas as pd
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.values import Value
+from sfumato.engine.table.table import Table
+
+_CHARACTERS: Final = "[-=+@\t\r\n＝＋－＠]"
+"""The beginnings that OWASP names; the wide forms are taken for the narrow ones in East Asia."""
+
+ESCAPED: Final = f"^'('*{_CHARACTERS})"
+"""The pattern of an escaped text's beginning: its first group is what it was before.
+
+It means the same to Python, to R (with ``perl = TRUE``) and to Arrow.
+"""
+_BEGINS: Final = f"^'*{_CHARACTERS}"
+_CAUGHT: Final = f"^('*{_CHARACTERS})"
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands in an escaped file."""
+    return f"'{text}" if re.match(_BEGINS, text) else text
+
+
+def escaped_value(value: Value) -> Value:
+    """Return a value as it stands in an escaped file: only texts are ever changed."""
+    return escaped(value) if isinstance(value, str) else value
+
+
+def unescaped(text: str) -> str:
+    """Return the text that `escaped` was given."""
+    return re.sub(ESCAPED, r"\1", text)
+
+
+def needs_escape(table: Table, domains: Iterable[Domain]) -> bool:
+    """Return whether a text, a column's name or a value of a domain begins as a formula does."""
+    known = (value for domain in domains for value in domain.values if isinstance(value, str))
+    return any(re.match(_BEGINS, text) for text in known) or _any_begins(table, _BEGINS)
+
+
+def with_escapes(table: Table) -> Table:
+    """Return a table's rows as they stand in an escaped file; it has no labels any more."""
+    columns = {
+        escaped(name): _replaced(table.frame[name], _CAUGHT, r"'\1") for name in table.columns
+    }
+    return Table(pd.DataFrame(columns, index=table.frame.index, copy=False))
+
+
+def without_escapes(table: Table) -> Table:
+    """Return a table that was read from an escaped file with its texts as they were.
+
+    Its columns keep the names that they have in the file.
+    """
+    columns = {name: _replaced(table.frame[name], ESCAPED, r"\1") for name in table.columns}
+    frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
+    return Table(frame, table.value_labels, table.column_labels)
+
+
+def undone_if_escaped(table: Table) -> Table:
+    """Return a table without escapes where it looks like the rows of an escaped file.
+
+    Such a file has texts or names that begin with an apostrophe before what begins a formula,
+    and none that begin with a formula.
+    """
+    if not _any_begins(table, f"^'+{_CHARACTERS}") or _any_begins(table, f"^{_CHARACTERS}"):
+        return table
+    undone = without_escapes(table)
+    names = [unescaped(name) for name in table.columns]
+    if len(set(names)) < len(names):
+        return undone
+    renamed = dict(zip(table.columns, names, strict=True))
+    return Table(undone.frame.rename(columns=renamed))
+
+
+def _any_begins(table: Table, pattern: str) -> bool:
+    return any(re.match(pattern, name) for name in table.columns) or any(
+        _begins(table.frame[name], pattern) for name in table.columns
+    )
+
+
+def _begins(column: pd.Series, pattern: str) -> bool:
+    texts = _texts_of(column)
+    return texts is not None and bool(texts.str.contains(pattern, regex=True, na=False).any())
+
+
+def _replaced(column: pd.Series, pattern: str, replacement: str) -> pd.Series:
+    """Return a column with a pattern replaced in its texts; other columns as they are."""
+    texts = _texts_of(column)
+    if texts is None:
+        return column
+    changed = texts.str.replace(pattern, replacement, regex=True)
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return changed
+    if changed.is_unique:
+        return column.cat.rename_categories(changed.tolist())
+    # Only a file that was altered has two texts that become one.
+    return column.astype(object).map(dict(zip(texts, changed, strict=True))).astype("category")
+
+
+def _texts_of(column: pd.Series) -> pd.Series | None:
+    """Return a column's texts, the distinct ones of a categorical column; None without any."""
+    categorical = isinstance(column.dtype, pd.CategoricalDtype)
+    values = pd.Series(column.cat.categories) if categorical else column
+    if isinstance(values.dtype, pd.StringDtype):
+        return values
+    if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return None
+    return values

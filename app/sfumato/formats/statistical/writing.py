@@ -1,0 +1,272 @@
+"""Tables as files of statistical packages."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyreadstat import PyreadstatError, ReadstatError
+
+from sfumato.engine.core.columns import Value
+from sfumato.engine.core.progress import Context
+from sfumato.engine.table.table import Table
+from sfumato.formats.base import Note, WriteResult
+from sfumato.formats.columns.arrow import ArrowColumn
+from sfumato.formats.errors import BeyondFormat, grouped
+from sfumato.formats.statistical.package import Package, WriteRules
+from sfumato.formats.statistical.progress import watched
+from sfumato.formats.statistical.reading import holds_rows
+
+_EXACT: Final = 2**53
+_LARGEST: Final = 8.9e307
+"""From here on Stata takes numbers for missing values."""
+_TRUTH_LABELS: Final = {0: "false", 1: "true"}
+
+WriteFunction = Callable[..., None]
+
+
+@dataclass
+class _Written:
+    """A column as the library gets it."""
+
+    series: pd.Series
+    shown: str | None
+    label: str | None
+    value_labels: dict[Any, str]
+
+
+def write_statistical(
+    table: Table,
+    path: Path,
+    write_data: WriteFunction,
+    rules: WriteRules,
+    package: Package,
+    context: Context,
+) -> WriteResult:
+    """Write a table as a file of a statistical package.
+
+    Names that the package does not allow are changed as `NameRules.fit` says, and the old name
+    becomes the column's label unless it has one. Yes/no values become 0 and 1 with the labels
+    "false" and "true". A missing text becomes an empty one, which is read as missing.
+
+    Parameters
+    ----------
+    table, path, context
+        What to write, and where.
+    write_data
+        The library's function.
+    rules, package
+        What the package's files can hold, and how they store dates.
+
+    Raises
+    ------
+    OSError
+        If the disk does not take the whole file.
+    BeyondFormat
+        If a column holds values that the files can't hold exactly.
+    """
+    names = rules.names.fit(table.columns)
+    notes = [_renamed(name, new, package) for name, new in names.items() if name != new]
+    columns = {}
+    for name in table.columns:
+        maker = _Maker(ArrowColumn(name, table.frame[name]), package, rules)
+        column = maker.make(table.value_labels.get(name, {}))
+        label = table.column_labels.get(name) or (name if names[name] != name else None)
+        column.label = maker.cut(label, rules.longest_label) if label else None
+        columns[names[name]] = column
+        notes += maker.notes
+    _write(columns, path, write_data, package, context)
+    # The library does not always notice when the disk takes no more.
+    if not holds_rows(path, package, table.rows):
+        raise not_whole()
+    context.report(1.0, "Finishing the file")
+    return WriteResult(names, tuple(notes))
+
+
+def _write(
+    columns: Mapping[str, _Written],
+    path: Path,
+    write_data: WriteFunction,
+    package: Package,
+    context: Context,
+) -> None:
+    """Let the library write the columns."""
+    frame = pd.DataFrame({name: column.series for name, column in columns.items()}, copy=False)
+    failure = ""
+    try:
+        write_data(
+            watched(frame, context, "Writing the file"),
+            path,
+            column_labels=[column.label for column in columns.values()],
+            variable_value_labels={
+                name: column.value_labels for name, column in columns.items() if column.value_labels
+            },
+            variable_format={name: c.shown for name, c in columns.items() if c.shown},
+        )
+    except (ReadstatError, PyreadstatError) as error:
+        failure = str(error)  # May quote values: it is looked at, and not passed on.
+    if "write" in failure.lower():
+        raise not_whole()
+    if failure:
+        raise BeyondFormat(
+            "The table can't be written as a {title} file.",
+            "Write it as CSV or Parquet.",
+            title=package.title,
+        )
+
+
+def not_whole() -> OSError:
+    """Return the error for a file of which a part is missing after it was written."""
+    # The library does not say why; a disk that takes a file's beginning only is a full one.
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _renamed(name: str, new: str, package: Package) -> Note:
+    return Note(
+        "Column {column} is called {new} in the file: {title} does not allow its name.",
+        {"column": name, "new": new, "title": package.title},
+    )
+
+
+class _Maker:
+    """Turns one column into what the library writes."""
+
+    def __init__(self, source: ArrowColumn, package: Package, rules: WriteRules) -> None:
+        self._source = source
+        self._title = package.title
+        self._rules = rules
+        self._moments = package.moments
+        self.notes: list[Note] = []
+
+    def make(self, labels: Mapping[Value, str]) -> _Written:
+        kind = self._source.type
+        if kind == pa.string():
+            return self._texts(labels)
+        if pa.types.is_boolean(kind):
+            numbers = self._plain().astype("Int8")
+            return _Written(numbers, self._rules.whole_format, None, dict(_TRUTH_LABELS))
+        if pa.types.is_timestamp(kind):
+            return self._dates()
+        if pa.types.is_floating(kind):
+            return self._decimals(labels)
+        return self._whole_numbers(labels)
+
+    def cut(self, text: str, longest: int) -> str:
+        """Return a label no longer than the package allows, and note it where it is cut."""
+        cut = text.encode()[:longest].decode(errors="ignore")
+        if cut != text:
+            self.notes.append(
+                Note(
+                    "A label of column {column} is cut to the {longest} bytes that {title} allows.",
+                    {"column": self._source.name, "longest": longest, "title": self._title},
+                )
+            )
+        return cut
+
+    def _plain(self) -> pd.Series:
+        """Return the column's values, also where they are kept as categories."""
+        series = self._source.series
+        if self._source.categories is None:
+            return series
+        distinct = pd.Series(self._source.categories)
+        positions = series.cat.codes.to_numpy()
+        return distinct.reindex(np.where(positions < 0, len(distinct), positions)).reset_index(
+            drop=True
+        )
+
+    def _texts(self, labels: Mapping[Value, str]) -> _Written:
+        texts = pa.array(self._source.values.dropna().to_list(), type=pa.string())
+        longest = self._rules.longest_text
+        self._refuse(
+            pc.greater(pc.binary_length(texts), longest),
+            f"texts of more than {grouped(longest)} bytes",
+        )
+        self._refuse(pc.match_substring(texts, "\0"), "texts with a NUL character")
+        if not self._rules.keeps_trailing_blanks:
+            self._refuse(pc.ends_with(texts, " "), "texts that end in blanks")
+        if pc.any(pc.equal(texts, "")).as_py():
+            self.notes.append(
+                Note(
+                    "Column {column}: empty texts become missing, as {title} tells no difference.",
+                    {"column": self._source.name, "title": self._title},
+                )
+            )
+        if labels and not self._rules.labels_text:
+            self._dropped_labels()
+            labels = {}
+        return _Written(self._source.series, None, None, self._cut_labels(labels, str))
+
+    def _dates(self) -> _Written:
+        moments = self._plain().to_numpy()
+        finer = moments != moments.astype("datetime64[ms]")
+        self._refuse(finer & ~np.isnat(moments), "times finer than a millisecond")
+        dates = bool((moments == moments.astype("datetime64[D]"))[~np.isnat(moments)].all())
+        numbers = self._moments.encode(moments, dates=dates)
+        shown = self._rules.date_format if dates else self._rules.moment_format
+        return _Written(pd.Series(numbers), shown, None, {})
+
+    def _decimals(self, labels: Mapping[Value, str]) -> _Written:
+        numbers = self._plain().to_numpy(dtype=np.float64, na_value=np.nan)
+        self._refuse(np.abs(numbers) > _LARGEST, "infinite or very large numbers")
+        if labels and not self._rules.labels_text:
+            self._dropped_labels()
+            labels = {}
+        return _Written(
+            pd.Series(numbers), self._rules.decimal_format, None, self._cut_labels(labels, float)
+        )
+
+    def _whole_numbers(self, labels: Mapping[Value, str]) -> _Written:
+        series = self._plain()
+        known = series.dropna()
+        largest = max(int(known.max()), -int(known.min())) if len(known) else 0
+        if largest > _EXACT:
+            raise self._beyond("whole numbers beyond 9 007 199 254 740 992")
+        if largest <= self._rules.largest_integer:
+            return _Written(series.astype("Int32"), None, None, self._cut_labels(labels, int))
+        if labels and not self._rules.labels_text:
+            self._dropped_labels()
+            labels = {}
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        shown = self._rules.whole_format
+        return _Written(pd.Series(numbers), shown, None, self._cut_labels(labels, float))
+
+    def _cut_labels(
+        self, labels: Mapping[Value, str], kind: Callable[[Any], Any]
+    ) -> dict[Any, str]:
+        """Return the labels with their values as the file stores them."""
+        longest = self._rules.longest_value_label
+        return {
+            kind(value): self.cut(text, longest)
+            for value, text in labels.items()
+            if value is not None and isinstance(value, str) == (kind is str)
+        }
+
+    def _dropped_labels(self) -> None:
+        self.notes.append(
+            Note(
+                "The labels of column {column} are left out: {title} labels whole numbers only.",
+                {"column": self._source.name, "title": self._title},
+            )
+        )
+
+    def _refuse(self, found: Any, what: str) -> None:
+        """Refuse a column in which a value was found that the file can't hold."""
+        mask = np.asarray(found)
+        if mask.any():
+            raise self._beyond(what)
+
+    def _beyond(self, what: str) -> BeyondFormat:
+        return BeyondFormat(
+            "Column {column} holds " + what + ", which {title} files can't hold exactly.",
+            "Write the table as CSV or Parquet, or change the column.",
+            column=self._source.name,
+            title=self._title,
+        )

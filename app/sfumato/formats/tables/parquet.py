@@ -1,0 +1,191 @@
+"""Apache Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from sfumato.engine.core.columns import Value
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.table.table import Table
+from sfumato.formats.base import ReadResult, TableFormat, WriteResult
+from sfumato.formats.columns.arrow import ArrowColumn, precision
+from sfumato.formats.columns.names import usable_names
+from sfumato.formats.columns.native import NativeColumn
+from sfumato.formats.columns.retyping import with_fixed_types
+from sfumato.formats.errors import DamagedFile, EmptyFile
+from sfumato.formats.limits import refuse_many_cells
+from sfumato.formats.options import ReadOptions
+
+_ROWS: Final = 1 << 17
+_GROUP: Final = 1 << 17
+_LABELS: Final = b"sfumato"
+"""Where labels stand in the file's own metadata, which other tools pass over."""
+
+
+class _Parquet(TableFormat):
+    name = "parquet"
+    title = "Parquet"
+    extensions = (".parquet", ".pq")
+    order = 20
+    reading_options = frozenset({"column_types", "bad_values", "any_size"})
+    can_write = True
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        return head.startswith(b"PAR1")
+
+    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
+        return ReadOptions(format=self.name)
+
+    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
+        shown = with_fixed_types(_read(path, options, Silent(), rows), options.tolerant())
+        return shown.table
+
+    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
+        return with_fixed_types(_read(path, options, context, None), options)
+
+    def write(self, table: Table, path: Path, context: Context) -> WriteResult:
+        """Write a table; the same table gives the same bytes.
+
+        Days without a time of day are written as dates.
+
+        Categories that are ordered keep their order and those that no row has. Others are
+        written as the values that they are: whether a reader holds texts as categories depends
+        on the order of its file. Parquet stores repeated ones once all the same.
+        """
+        columns = [_ParquetColumn(str(name), series) for name, series in table.frame.items()]
+        schema = pa.schema([(column.name, column.type) for column in columns])
+        schema = schema.with_metadata(_metadata(table))
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for start in range(0, table.rows, _GROUP):
+                context.report(start / table.rows, "Writing the file")
+                rows = slice(start, start + _GROUP)
+                arrays = [column.block(rows) for column in columns]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        context.report(1.0, "Finishing the file")
+        return WriteResult({column.name: column.name for column in columns})
+
+
+class _ParquetColumn:
+    """A column as Arrow's Parquet writer gets it: texts in ordered categories as a dictionary."""
+
+    def __init__(self, name: str, series: pd.Series) -> None:
+        self.name = name
+        self._source = ArrowColumn(name, series)
+        self._codes = _is_ordered(series) and self._source.type == pa.string()
+        self.type = self._source.type
+        if pa.types.is_timestamp(self.type) and not precision(self._source.values):
+            self.type = pa.date32()
+        if self._codes:
+            self._distinct = pa.array(series.cat.categories.to_list(), type=pa.string())
+            self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
+
+    def block(self, rows: slice) -> pa.Array:
+        if not self._codes:
+            return self._source.block(rows).cast(self.type)
+        codes = self._source.series.iloc[rows].cat.codes.to_numpy().astype("int32")
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
+        )
+
+
+def _read(path: Path, options: ReadOptions, context: Context, rows: int | None) -> ReadResult:
+    with _understood(path), pa.parquet.ParquetFile(path, memory_map=False) as file:
+        schema = file.schema_arrow
+        total = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
+        refuse_many_cells(path, total, len(schema), options)
+        if not total or not len(schema):
+            raise EmptyFile(
+                "{file} has no records.", "Choose a file with at least one.", file=path.name
+            )
+        names = usable_names(schema.names)
+        types = zip(names, schema.types, strict=True)
+        columns = [NativeColumn(name, kind, total) for name, kind in types]
+        done = 0
+        context.report(0.0, Sentence("Reading {path}", path=path.name))
+        for batch in file.iter_batches(batch_size=min(_ROWS, total)):
+            piece = batch.slice(0, total - done)
+            for column, values in zip(columns, piece.columns, strict=True):
+                column.add(values)
+            done += len(piece)
+            context.report(done / total, Sentence("Reading {path}", path=path.name))
+            if done >= total:
+                break
+        if done < total:
+            raise pa.ArrowInvalid
+    frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
+    return ReadResult(Table(frame, *_labels(schema.metadata or {})))
+
+
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """Say what Arrow's complaints mean, without the values they may quote."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError):
+        damaged = True
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        damaged = True
+    else:
+        damaged = False
+    if damaged:
+        raise DamagedFile(
+            "{file} is not a whole Parquet file.",
+            "Copy it again from where it comes from.",
+            file=path.name,
+        )
+
+
+def _is_ordered(series: pd.Series) -> bool:
+    return isinstance(series.dtype, pd.CategoricalDtype) and bool(series.cat.ordered)
+
+
+def _metadata(table: Table) -> dict[bytes, bytes]:
+    """Return the file's metadata: what pandas needs to give back the types, and the labels."""
+    plain = {
+        name: series.dtype.categories.dtype
+        for name, series in table.frame.items()
+        if isinstance(series.dtype, pd.CategoricalDtype) and not series.dtype.ordered
+    }
+    frame = table.frame.iloc[:0].astype(plain)
+    known = pa.Schema.from_pandas(frame, preserve_index=False).metadata or {}
+    metadata = {key: value for key, value in known.items() if key == b"pandas"}
+    labels = {
+        "column_labels": dict(table.column_labels),
+        "value_labels": {
+            name: [[value, text] for value, text in texts.items()]
+            for name, texts in table.value_labels.items()
+        },
+    }
+    if any(labels.values()):
+        metadata[_LABELS] = json.dumps(labels, ensure_ascii=False).encode()
+    return metadata
+
+
+def _labels(
+    metadata: Mapping[bytes, bytes],
+) -> tuple[dict[str, dict[Value, str]], dict[str, str]]:
+    """Return the labels of values and of columns that the file's metadata hold."""
+    try:
+        labels: dict[str, Any] = json.loads(metadata.get(_LABELS, b"{}"))
+        values = {
+            str(name): {value: str(text) for value, text in texts}
+            for name, texts in labels.get("value_labels", {}).items()
+        }
+        columns = {str(n): str(text) for n, text in labels.get("column_labels", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}, {}
+    return values, columns
+
+
+FORMAT: Final = _Parquet()

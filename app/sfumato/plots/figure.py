@@ -1,0 +1,342 @@
+"""What every plot is: a figure with a headline, texts for the pointer, and its own data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
+
+from sfumato.plots.style import PlotStyle
+
+DOTS_PER_INCH = 100.0
+"""The resolution at a device pixel ratio of 1: one point is 100 / 72 pixels."""
+
+MOST_LINES = 6
+"""A headline longer than this runs over the edge."""
+
+LEADING = 1.32
+"""Height of a line of text as a multiple of its size."""
+
+HINTING = 1.03
+"""Letters drawn on whole pixels can be this much wider than their outlines."""
+
+TITLE_GAP = 10.0
+"""Pixels between the headline and what is below it."""
+
+
+def points(pixels: float) -> float:
+    """Return a length in pixels (at a device pixel ratio of 1) in typographic points."""
+    return pixels * 72.0 / DOTS_PER_INCH
+
+
+@dataclass(frozen=True)
+class HoverRegion:
+    """A rectangle of a plot and what is said while the pointer is over it.
+
+    Parameters
+    ----------
+    axes
+        The axes the bounds belong to.
+    bounds
+        Left, bottom, right and top in data coordinates, in any order of each pair.
+    text
+        The values, in words.
+    """
+
+    axes: Axes
+    bounds: tuple[float, float, float, float]
+    text: str
+
+    def box(self) -> tuple[float, float, float, float]:
+        """Return left, bottom, right and top in display coordinates, within the axes."""
+        left, bottom, right, top = self.bounds
+        corners = self.axes.transData.transform([(left, bottom), (right, top)])
+        frame = self.axes.get_window_extent()
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        return (
+            max(float(low[0]), frame.x0),
+            max(float(low[1]), frame.y0),
+            min(float(high[0]), frame.x1),
+            min(float(high[1]), frame.y1),
+        )
+
+    def contains(self, x: float, y: float) -> bool:
+        """Return whether the point lies in the rectangle; data coordinates."""
+        left, bottom, right, top = self.bounds
+        return min(left, right) <= x <= max(left, right) and min(bottom, top) <= y <= max(
+            bottom, top
+        )
+
+
+class PlotFigure(Figure):
+    """A figure that knows its headline, what to say under the pointer, and its data.
+
+    Parameters
+    ----------
+    style
+        The look.
+    headline
+        The answer the plot gives, as a sentence. It is wrapped to the figure's width.
+    subtitle
+        How to read the plot, in a muted line below.
+    data
+        The values shown, as they are exported.
+    size
+        Width and height in pixels at a device pixel ratio of 1.
+
+    Attributes
+    ----------
+    hover : list of HoverRegion
+        The regions that answer to the pointer; the last one that fits wins.
+    preferred_height : float
+        The height in pixels at which nothing is cramped.
+    corner : float
+        Pixels at the top right that the headline leaves free.
+    margin : float
+        Pixels left free all around; none as a part of a page.
+    """
+
+    def __init__(
+        self,
+        style: PlotStyle,
+        headline: str,
+        subtitle: str,
+        data: pd.DataFrame,
+        size: tuple[float, float] = (720.0, 400.0),
+    ) -> None:
+        super().__init__(
+            figsize=(size[0] / DOTS_PER_INCH, size[1] / DOTS_PER_INCH),
+            dpi=DOTS_PER_INCH,
+            facecolor=style.background,
+        )
+        FigureCanvasAgg(self)  # texts are measured by the canvas that will draw them
+        self.style = style
+        self.headline = headline
+        self.subtitle = subtitle
+        self.data = data
+        self.hover: list[HoverRegion] = []
+        self.preferred_height = size[1]
+        self.corner = 0.0
+        self.margin = 0.0
+        self.texts_above = (
+            _Block(self, headline, style.title, style.text, style),
+            _Block(self, subtitle, style.small, style.muted, style),
+        )
+        self.set_layout_engine(HeadlineLayout())
+
+    def fit(self, size: tuple[float, float], ratio: float = 1.0) -> None:
+        """Take a size and lay everything out for it; drawing then need not.
+
+        Parameters
+        ----------
+        size
+            Width and height in pixels at a device pixel ratio of 1.
+        ratio
+            The device pixel ratio.
+        """
+        self.set_dpi(DOTS_PER_INCH * ratio)
+        self.set_size_inches(size[0] / DOTS_PER_INCH, size[1] / DOTS_PER_INCH)
+        engine = self.get_layout_engine()
+        if engine is not None and self.axes:
+            engine.execute(self)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """Draw, and return red, green, blue and alpha of every pixel, shape (rows, columns, 4)."""
+        canvas = self.canvas
+        if not isinstance(canvas, FigureCanvasAgg):
+            canvas = FigureCanvasAgg(self)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        return np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+
+    def region_at(self, x: float, y: float) -> HoverRegion | None:
+        """Return the region at a point in display coordinates (pixels, from below left)."""
+        for axes in self.axes:
+            if not axes.get_window_extent().contains(x, y):
+                continue
+            inside = axes.transData.inverted().transform((x, y))
+            for region in reversed(self.hover):
+                if region.axes is axes and region.contains(float(inside[0]), float(inside[1])):
+                    return region
+        return None
+
+    def text_at(self, x: float, y: float) -> str:
+        """Return what to say at a point in display coordinates; empty where there is nothing."""
+        region = self.region_at(x, y)
+        return region.text if region is not None else ""
+
+    def to_csv(self) -> str:
+        """Return the values shown as CSV."""
+        return self.data.to_csv(index=False, lineterminator="\n")
+
+
+class HeadlineLayout(ConstrainedLayoutEngine):
+    """Wraps the headline to the figure's width and lays the axes out below it.
+
+    Layout takes about as long as drawing, so it is done once for each size: a figure does not
+    change once it is built.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(w_pad=0.0, h_pad=0.0, wspace=0.04, hspace=0.04)
+        self._done: tuple[object, ...] | None = None
+
+    def execute(self, fig: Figure) -> None:
+        """Place the headline and the subtitle, then the axes in the space left."""
+        if not isinstance(fig, PlotFigure):
+            raise TypeError("HeadlineLayout lays out a PlotFigure")
+        # Each kind of canvas measures texts in its own way.
+        wanted = (*fig.get_size_inches(), fig.dpi, fig.margin, fig.corner, type(fig.canvas))
+        if wanted == self._done:
+            return
+        self._done = wanted
+        width, height = fig.get_size_inches() * DOTS_PER_INCH
+        edge = fig.margin
+        taken = edge
+        for block in fig.texts_above:
+            taken += block.place(fig, edge, taken)
+        side = edge + 4.0
+        left, bottom = side / width, side / height
+        top = 1.0 - (taken + TITLE_GAP) / height
+        self.set(rect=(left, bottom, max(1.0 - 2 * left, 0.1), max(top - bottom, 0.1)))
+        super().execute(fig)
+
+
+class _Block:
+    """A text across the top of a figure: the headline or the subtitle, line by line."""
+
+    def __init__(
+        self, fig: Figure, text: str, pixels: float, colour: str, style: PlotStyle
+    ) -> None:
+        self.words = [word for word in text.split(" ") if word]  # not at thin spaces
+        self.pixels = pixels
+        weight = 600 if pixels > style.body else 400
+        self.face = FontProperties(family=style.font_family, weight=weight, size=pixels)
+        # Made once: a figure's artists must not change while it is being drawn.
+        self.lines = [
+            fig.text(
+                0.0,
+                1.0,
+                "",
+                fontsize=points(pixels),
+                fontfamily=style.font_family,
+                fontweight=weight,
+                color=colour,
+                ha="left",
+                va="baseline",
+                parse_math=False,
+            )
+            for _ in range(MOST_LINES)
+        ]
+        for line in self.lines:
+            line.set_in_layout(False)
+
+    def place(self, fig: PlotFigure, left: float, top: float) -> float:
+        """Wrap the text and put it at a distance from the figure's corner; all in pixels.
+
+        Returns
+        -------
+        float
+            The height used.
+        """
+        if not self.words:
+            return 0.0
+        width, height = fig.get_size_inches() * DOTS_PER_INCH
+        wrapped = _wrap(self.words, self.face, width - 2 * left - fig.corner)
+        wrapped[MOST_LINES - 1 :] = [" ".join(wrapped[MOST_LINES - 1 :])]
+        leading = self.pixels * LEADING
+        for place, artist in enumerate(self.lines):
+            artist.set_text(wrapped[place] if place < len(wrapped) else "")
+            baseline = top + self.pixels + place * leading
+            artist.set_position((left / width, 1.0 - baseline / height))
+        return len([text for text in wrapped if text]) * leading + 4.0
+
+
+def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:
+    """Break words into lines that fit `width` pixels, measured by the font's outlines."""
+    lines: list[str] = []
+    space = _width(" ", face)
+    drawn = 0.0
+    for word in words:
+        own = _width(word, face)
+        if lines and (drawn + space + own) * HINTING <= width:
+            lines[-1] = f"{lines[-1]} {word}"
+            drawn += space + own
+        else:
+            lines.append(word)
+            drawn = own
+    return lines
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, face: FontProperties) -> float:
+    """Return a word's width by its outlines; kept, because finding it takes longest of all."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, face, ismath=False)
+    return float(width)
+
+
+def label_font(
+    style: PlotStyle, pixels: float | None = None, weight: int = 400
+) -> dict[str, object]:
+    """Return the text properties of a label; `pixels` defaults to the body size.
+
+    A dollar sign stays a dollar sign.
+    """
+    return {
+        "fontsize": points(style.body if pixels is None else pixels),
+        "fontfamily": style.font_family,
+        "fontweight": weight,
+        "parse_math": False,
+    }
+
+
+def quiet_axes(axes: Axes, style: PlotStyle, grid: str = "x") -> None:
+    """Give axes the house look: no frame, a light grid along `grid`, small muted ticks."""
+    axes.set_facecolor("none")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0, colors=style.muted, labelsize=points(style.small), pad=6)
+    axes.set_axisbelow(True)
+    if grid in ("x", "y", "both"):
+        axes.grid(axis=grid, color=style.line, linewidth=points(1.0))  # type: ignore[arg-type]
+    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        label.set_fontfamily(style.font_family)
+
+
+def name_rows(axes: Axes, names: Iterable[str], style: PlotStyle, widest: int = 28) -> None:
+    """Write the names of horizontal rows at the left, the first row on top.
+
+    Names longer than `widest` characters are cut with an ellipsis.
+    """
+    shown = [shorten(name, widest) for name in names]
+    axes.set_yticks(range(len(shown)), shown)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    for label in axes.get_yticklabels():
+        label.set(fontfamily=style.font_family, fontsize=points(style.body), color=style.text)
+        label.set_parse_math(False)
+
+
+def shorten(name: str, widest: int) -> str:
+    """Return the name, cut to `widest` characters with an ellipsis."""
+    return name if len(name) <= widest else name[: widest - 1].rstrip() + "…"
+
+
+def percent(share: float, decimals: int | None = None) -> str:
+    """Return a share as a percentage with a thin space, e.g. ``31 %``.
+
+    Without `decimals`, shares below 10 % have one, and tiny ones are ``< 0.1 %``.
+    """
+    if decimals is None and 0 < abs(share) < 0.0005:
+        return "< 0.1\u202f%"
+    if decimals is None:
+        decimals = 1 if 0 < abs(share) < 0.0995 else 0
+    return f"{share * 100:.{decimals}f}\u202f%"

@@ -1,0 +1,1 @@
+"""Earlier releases that were made elsewhere."""

@@ -1,0 +1,1 @@
+"""The document: everything that a custodian decides, as immutable values."""

@@ -1,0 +1,185 @@
+"""What one recipient's release will be: every policy entry with its level and its ladder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+
+
+@dataclass(frozen=True)
+class EntryPlan:
+    """One policy entry with the level at which it is released.
+
+    Parameters
+    ----------
+    attributes, mechanism, settings
+        As in the `PolicyEntry`.
+    statement
+        The level as the custodian stated it.
+    level
+        The level it means, in the mechanism's own unit.
+    ladder
+        Which ladder the release sits on, see `ladder_of`.
+    """
+
+    attributes: tuple[str, ...]
+    mechanism: str
+    settings: Settings
+    statement: Statement
+    level: float
+    ladder: str
+
+    @property
+    def key(self) -> str:
+        """What recipients' levels are listed under."""
+        return " + ".join(self.attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values."""
+        return {
+            "attributes": list(self.attributes),
+            "mechanism": self.mechanism,
+            "settings": dict(self.settings),
+            "statement": dict(self.statement),
+            "level": self.level,
+            "ladder": self.ladder,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> EntryPlan:
+        """Return the plan that `to_dict` wrote."""
+        return cls(
+            attributes=tuple(plain["attributes"]),
+            mechanism=plain["mechanism"],
+            settings=dict(plain["settings"]),
+            statement=dict(plain["statement"]),
+            level=float(plain["level"]),
+            ladder=plain["ladder"],
+        )
+
+
+def plan_release(
+    document: Document, attributes: Mapping[str, Attribute], recipient: Recipient
+) -> tuple[EntryPlan, ...]:
+    """Resolve the levels of every policy entry for a recipient.
+
+    Parameters
+    ----------
+    document
+        The policy.
+    attributes
+        Every attribute of the policy, by name.
+    recipient
+        Whose statements are resolved.
+
+    Raises
+    ------
+    PolicyError
+        If a sensitive attribute has no mechanism, a policy entry covers a column that is not
+        sensitive, or the recipient has no level for an entry.
+    LevelError
+        If a statement can't be met.
+    """
+    check_policy(document)
+    return tuple(plan_entry(document, entry, attributes, recipient) for entry in document.policy)
+
+
+def plan_entry(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    recipient: Recipient,
+) -> EntryPlan:
+    """Resolve one policy entry's level for a recipient; see `plan_release`."""
+    statement = recipient.statements.get(entry.key)
+    if statement is None:
+        raise PolicyError(
+            "{recipient} has no trust level for {entry}.",
+            "Set the level in the policy.",
+            recipient=recipient.name,
+            entry=entry.key,
+        )
+    mechanism = mechanism_called(entry.mechanism)
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    mechanism.check_attributes(chosen)
+    mechanism.check_settings(chosen, entry.settings)
+    adopted_files(entry.settings)  # refuses what can't be read
+    level = mechanism.level(statement, chosen, entry.settings)
+    if document.level_spacing:
+        level = mechanism.lowered(level, document.level_spacing * recipient.mark)
+    return EntryPlan(
+        attributes=entry.attributes,
+        mechanism=entry.mechanism,
+        settings=entry.settings,
+        statement=statement,
+        level=level,
+        ladder=ladder_of(document, entry, attributes),
+    )
+
+
+def ladder_of(document: Document, entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> str:
+    """Return a digest that two releases of an entry share exactly when they sit on one ladder.
+
+    Beside what the mechanism counts in, it covers how records are told apart (by position or
+    by which record key) and the edges of the bins: other bins make another attribute, even
+    where they have the same labels.
+    """
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    parts = {
+        "attributes": list(entry.attributes),
+        "mechanism": entry.mechanism,
+        "ladder": mechanism_called(entry.mechanism).ladder_identity(chosen, entry.settings),
+        "record ids": {"key": document.record_key} if document.record_key else "position",
+        "bins": {
+            name: list(binning.edges)
+            for name in entry.attributes
+            if (binning := document.column(name).binning) is not None
+        },
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def check_policy(document: Document) -> None:
+    """Refuse a policy that would leak a sensitive attribute or treat one twice.
+
+    Raises
+    ------
+    PolicyError
+        Naming the attribute and what to do.
+    """
+    roles = {column.name: column.role for column in document.columns}
+    covered: set[str] = set()
+    for entry in document.policy:
+        mechanism_called(entry.mechanism)
+        for name in entry.attributes:
+            if roles.get(name) is not Role.SENSITIVE:
+                raise PolicyError(
+                    "The policy has a mechanism for {column}, which is not a sensitive attribute.",
+                    "Mark the column as sensitive, or take it out of the policy.",
+                    column=name,
+                )
+            if name in covered:
+                raise PolicyError(
+                    "The policy has two mechanisms for {column}.",
+                    "Keep one of them.",
+                    column=name,
+                )
+            covered.add(name)
+    for column in document.sensitive:
+        if column.name not in covered:
+            raise PolicyError(
+                "The sensitive attribute {column} has no mechanism in the policy.",
+                "Choose a mechanism for it, or mark it as identifying to drop it.",
+                column=column.name,
+            )

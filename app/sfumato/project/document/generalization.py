@@ -1,0 +1,333 @@
+"""What is decided about a generalized table: immutable values, kept in the document.
+
+A generalized table shows the true sensitive values; what protects them is that a person can't
+be told from others by the public columns (`sfumato.engine.generalization`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.criteria import (
+    Closeness,
+    Criterion,
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    RecursiveDiversity,
+)
+from sfumato.engine.generalization.publication import Suppressed
+
+
+@dataclass(frozen=True)
+class CriterionKind:
+    """A criterion that can be asked of a generalized table.
+
+    Parameters
+    ----------
+    name
+        Its identifier in files.
+    title
+        Its name.
+    numbers
+        Its parameters with the values a custodian starts with.
+    whole
+        Which of them are whole numbers.
+    build
+        Makes the criterion from its parameters.
+    """
+
+    name: str
+    title: str
+    numbers: Mapping[str, float]
+    whole: frozenset[str]
+    build: Callable[[Mapping[str, float]], Criterion]
+
+
+CRITERION_KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        CriterionKind(
+            "k-anonymity",
+            KAnonymity.title,
+            {"k": 5},
+            frozenset({"k"}),
+            lambda n: KAnonymity(int(n["k"])),
+        ),
+        CriterionKind(
+            "distinct-diversity",
+            DistinctDiversity.title,
+            {"l": 3},
+            frozenset({"l"}),
+            lambda n: DistinctDiversity(int(n["l"])),
+        ),
+        CriterionKind(
+            "entropy-diversity",
+            EntropyDiversity.title,
+            {"l": 2.0},
+            frozenset(),
+            lambda n: EntropyDiversity(n["l"]),
+        ),
+        CriterionKind(
+            "recursive-diversity",
+            RecursiveDiversity.title,
+            {"c": 3.0, "l": 2},
+            frozenset({"l"}),
+            lambda n: RecursiveDiversity(n["c"], int(n["l"])),
+        ),
+        CriterionKind(
+            "closeness",
+            Closeness.title,
+            {"t": 0.3},
+            frozenset(),
+            lambda n: Closeness(n["t"]),
+        ),
+        CriterionKind(
+            "ordered-closeness",
+            f"{Closeness.title}, ordered values",
+            {"t": 0.3},
+            frozenset(),
+            lambda n: Closeness(n["t"], ordered=True),
+        ),
+    )
+}
+"""Every criterion by its name. Beside other holders' tables, distinct diversity counts what
+remains beside them."""
+
+
+@dataclass(frozen=True)
+class CriterionChoice:
+    """A criterion with its parameters.
+
+    Raises
+    ------
+    PolicyError
+        If there is no such criterion, or its parameters are not the ones it has.
+    """
+
+    kind: str
+    numbers: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        known = CRITERION_KINDS.get(self.kind)
+        if known is None:
+            raise PolicyError(
+                "There is no criterion {kind}.",
+                "Choose one of: {known}.",
+                kind=self.kind,
+                known=", ".join(CRITERION_KINDS),
+            )
+        if set(self.numbers) != set(known.numbers):
+            raise PolicyError(
+                "The criterion {kind} has the parameters {known}.",
+                "State each of them, and no other.",
+                kind=self.kind,
+                known=", ".join(known.numbers),
+            )
+        for name, number in self.numbers.items():
+            fits = isinstance(number, int | float) and not isinstance(number, bool)
+            if not fits or (name in known.whole and number != int(number)):
+                raise PolicyError(
+                    "The parameter {name} of {kind} is not a {expected}.",
+                    "Mend it.",
+                    name=name,
+                    kind=self.kind,
+                    expected="whole number" if name in known.whole else "number",
+                )
+
+    def build(self) -> Criterion:
+        """Return the criterion."""
+        return CRITERION_KINDS[self.kind].build(self.numbers)
+
+    @property
+    def text(self) -> str:
+        """The criterion with its parameters, as it is shown."""
+        stated = ", ".join(f"{name} = {number:g}" for name, number in self.numbers.items())
+        return f"{CRITERION_KINDS[self.kind].title} ({stated})"
+
+
+@dataclass(frozen=True)
+class OtherTableFile:
+    """Where another holder's published table is, and how it is read.
+
+    Parameters
+    ----------
+    holder
+        Who published it; tells the tables apart.
+    path
+        The file, absolute.
+    digest
+        SHA-256 of the file.
+    options
+        How it is read (`sfumato.formats.reading.ReadOptions` as plain values).
+    quasi_identifiers
+        Its public columns.
+    sensitive
+        Its column with the attribute that all tables share.
+    spelling
+        Pairs: a value as it is spelled there, and as it is spelled here.
+    """
+
+    holder: str
+    path: str
+    digest: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    quasi_identifiers: tuple[str, ...] = ()
+    sensitive: str = ""
+    spelling: tuple[tuple[Value, Value], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class PopulationFile:
+    """Where a list of the population is that the table's people belong to, and how it is read.
+
+    Parameters
+    ----------
+    path
+        The file, absolute.
+    digest
+        SHA-256 of the file.
+    options
+        How it is read (`sfumato.formats.reading.ReadOptions` as plain values).
+    columns
+        Pairs: a quasi-identifier, and what its column is called there.
+    """
+
+    path: str
+    digest: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """What is decided about a generalized table.
+
+    Parameters
+    ----------
+    sensitive
+        The attribute whose true values it shows.
+    quasi_identifiers
+        The columns that are generalized, in the order of a node's levels.
+    criteria
+        What every equivalence class has to satisfy.
+    suppression
+        The share of the records that may be left out, 0 to below 1.
+    suppressed
+        What becomes of them.
+    node
+        The level of each quasi-identifier; None for the best safe node.
+    pinned
+        Candidates to compare.
+    others
+        The tables that other holders published about the same people.
+    population
+        A list of the population that the table's people belong to; it tells how likely they are
+        found, and changes nothing about the table.
+    sampling_fraction
+        Where there is no such list: the share of the population that is in the table.
+    """
+
+    sensitive: str
+    quasi_identifiers: tuple[str, ...]
+    criteria: tuple[CriterionChoice, ...] = (
+        CriterionChoice("k-anonymity", {"k": 5}),
+        CriterionChoice("distinct-diversity", {"l": 3}),
+    )
+    suppression: float = 0.0
+    suppressed: Suppressed = Suppressed.DROPPED
+    node: tuple[int, ...] | None = None
+    pinned: tuple[tuple[int, ...], ...] = ()
+    others: tuple[OtherTableFile, ...] = ()
+    population: PopulationFile | None = None
+    sampling_fraction: float | None = None
+
+
+def to_plain(generalization: Generalization) -> dict[str, Any]:
+    """Return what is decided as plain JSON values."""
+    plain = {
+        "sensitive": generalization.sensitive,
+        "quasi_identifiers": list(generalization.quasi_identifiers),
+        "criteria": [{"kind": c.kind, **c.numbers} for c in generalization.criteria],
+        "suppression": generalization.suppression,
+        "suppressed": generalization.suppressed.value,
+        "node": None if generalization.node is None else list(generalization.node),
+        "pinned": [list(node) for node in generalization.pinned],
+        "others": [
+            {
+                "holder": other.holder,
+                "path": other.path,
+                "digest": other.digest,
+                "options": dict(other.options),
+                "quasi_identifiers": list(other.quasi_identifiers),
+                "sensitive": other.sensitive,
+                "spelling": [list(pair) for pair in other.spelling],
+            }
+            for other in generalization.others
+        ],
+    }
+    if generalization.population is not None:
+        population = generalization.population
+        plain["population"] = {
+            "path": population.path,
+            "digest": population.digest,
+            "options": dict(population.options),
+            "columns": [list(pair) for pair in population.columns],
+        }
+    if generalization.sampling_fraction is not None:
+        plain["sampling_fraction"] = generalization.sampling_fraction
+    return plain
+
+
+def from_plain(plain: Mapping[str, Any]) -> Generalization:
+    """Return what `to_plain` made `plain` of.
+
+    Raises
+    ------
+    PolicyError
+        If a criterion is not known.
+    KeyError, TypeError, ValueError
+        If it is something else.
+    """
+    node = plain.get("node")
+    return Generalization(
+        sensitive=plain["sensitive"],
+        quasi_identifiers=tuple(plain["quasi_identifiers"]),
+        criteria=tuple(
+            CriterionChoice(c["kind"], {name: n for name, n in c.items() if name != "kind"})
+            for c in plain["criteria"]
+        ),
+        suppression=float(plain.get("suppression", 0.0)),
+        suppressed=Suppressed(plain.get("suppressed", Suppressed.DROPPED)),
+        node=None if node is None else tuple(node),
+        pinned=tuple(tuple(node) for node in plain.get("pinned", ())),
+        others=tuple(
+            OtherTableFile(
+                holder=other["holder"],
+                path=other["path"],
+                digest=other["digest"],
+                options=dict(other.get("options", {})),
+                quasi_identifiers=tuple(other["quasi_identifiers"]),
+                sensitive=other["sensitive"],
+                spelling=tuple((there, here) for there, here in other.get("spelling", ())),
+            )
+            for other in plain.get("others", ())
+        ),
+        population=_population_from(plain.get("population")),
+        sampling_fraction=plain.get("sampling_fraction"),
+    )
+
+
+def _population_from(plain: Mapping[str, Any] | None) -> PopulationFile | None:
+    if plain is None:
+        return None
+    return PopulationFile(
+        path=plain["path"],
+        digest=plain["digest"],
+        options=dict(plain.get("options", {})),
+        columns=tuple((ours, theirs) for ours, theirs in plain["columns"]),
+    )

@@ -1,0 +1,1 @@
+"""The ledger: what happened to a project, and the releases it tells of."""

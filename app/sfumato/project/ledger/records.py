@@ -1,0 +1,177 @@
+"""The releases that a ledger tells of, put together from its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.bundles.contents import KEYED_ORDER, TABLE_ORDER
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Source
+from sfumato.project.ledger.ledger import Entry, EntryKind, tampered_at
+
+
+class ReleaseState(StrEnum):
+    """How far a release came."""
+
+    PREPARED = "prepared"
+    """Recorded; its files do not have their final name yet."""
+    COMPLETED = "completed"
+    """Its files stood under their final name."""
+    ABANDONED = "abandoned"
+    """Its files were removed before anyone could be given them."""
+    UNTRACED = "untraced"
+    """It was interrupted and its files are gone; someone may have them."""
+
+
+END_STATES: Mapping[str, ReleaseState] = {
+    EntryKind.RELEASE_COMPLETED: ReleaseState.COMPLETED,
+    EntryKind.RELEASE_ABANDONED: ReleaseState.ABANDONED,
+    EntryKind.RELEASE_UNTRACED: ReleaseState.UNTRACED,
+}
+"""The state that each kind of entry brings a release into."""
+
+
+@dataclass(frozen=True)
+class ReleaseRecord:
+    """One release as the ledger has it.
+
+    Parameters
+    ----------
+    number
+        The number of the ledger entry that prepared it.
+    recorded_at
+        When that was; ISO 8601, UTC.
+    release_id
+        The same for two releases with the same contents for the same recipient.
+    recipient
+        The recipient's name.
+    target
+        Where the bundle was put.
+    format_name, as_zip
+        How the bundle was written.
+    digest
+        The bundle's digest, see `sfumato.formats.bundles.writing.digest_of_files`.
+    files
+        SHA-256 of each file in the bundle, by name.
+    plans
+        The policy entries with their levels and ladders.
+    domains
+        The domain's fingerprint of each perturbed attribute that has one.
+    open_columns
+        The columns that were released as they are.
+    record_key
+        The record-key column; None where records were told apart by their position.
+    source
+        Digest, rows and reading options of the source table.
+    details
+        The whole entry, for display.
+    rows_as_in_table
+        Whether rows stand in the table's order: chosen, or made before there was another.
+    rows_reason
+        Why the custodian chose that.
+    state
+        How far it came.
+    """
+
+    number: int
+    recorded_at: str
+    release_id: str
+    recipient: str
+    target: Path
+    format_name: str
+    as_zip: bool
+    digest: str
+    files: Mapping[str, str]
+    plans: tuple[EntryPlan, ...]
+    domains: Mapping[str, str]
+    open_columns: tuple[str, ...]
+    record_key: str | None
+    source: Source
+    details: Mapping[str, Any]
+    rows_as_in_table: bool = False
+    rows_reason: str = ""
+    state: ReleaseState = ReleaseState.PREPARED
+
+    @property
+    def counts(self) -> bool:
+        """Whether someone may hold it, so that later releases must stay on its ladder."""
+        return self.state is not ReleaseState.ABANDONED
+
+    @property
+    def is_publication(self) -> bool:
+        """Whether it is a generalized table, which shows true sensitive values."""
+        return "generalization" in self.details
+
+    def plan_for(self, attribute: str) -> EntryPlan | None:
+        """Return the policy entry that covered an attribute, if any."""
+        return next((plan for plan in self.plans if attribute in plan.attributes), None)
+
+
+_TEXTS = ("release_id", "recipient", "target", "format", "digest")
+
+
+def order_to_tell(reason: str) -> dict[str, str]:
+    """Return what a release's entry tells of the order of its rows.
+
+    Parameters
+    ----------
+    reason
+        Why they stay in the table's order; empty where the order is keyed.
+    """
+    return {"order": TABLE_ORDER, "reason": reason} if reason else {"order": KEYED_ORDER}
+
+
+def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
+    """Return the releases that entries tell of, oldest first.
+
+    Raises
+    ------
+    LedgerTampered
+        If an entry does not even hold what a release's entry holds.
+    """
+    found: dict[int, ReleaseRecord] = {}
+    for entry in entries:
+        if entry.kind == EntryKind.RELEASE_PREPARED:
+            try:
+                found[entry.number] = _record(entry)
+            except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
+                raise tampered_at(entry.number) from None
+        elif entry.kind in END_STATES:
+            prepared = entry.details.get("prepared")
+            if isinstance(prepared, int) and prepared in found:
+                found[prepared] = replace(found[prepared], state=END_STATES[entry.kind])
+    return tuple(found.values())
+
+
+def _record(entry: Entry) -> ReleaseRecord:
+    details = entry.details
+    listed = (*details["open_columns"], *(a for e in details["entries"] for a in e["attributes"]))
+    told = (*(details[name] for name in _TEXTS), *details["files"].values(), *listed)
+    if not all(isinstance(text, str) for text in told):
+        raise TypeError
+    # Releases from before they had an order of their own tell of none: they have the table's.
+    rows = details.get("row_order", {"order": TABLE_ORDER})
+    return ReleaseRecord(
+        number=entry.number,
+        recorded_at=entry.recorded_at,
+        release_id=details["release_id"],
+        recipient=details["recipient"],
+        target=Path(details["target"]),
+        format_name=details["format"],
+        as_zip=details["zip"],
+        digest=details["digest"],
+        files=details["files"],
+        plans=tuple(EntryPlan.from_dict(plan) for plan in details["entries"]),
+        domains=details["domains"],
+        open_columns=tuple(details["open_columns"]),
+        record_key=details["record_key"],
+        source=Source("", **details["source"]),
+        details=details,
+        rows_as_in_table=rows["order"] == TABLE_ORDER,
+        rows_reason=rows.get("reason", ""),
+    )

@@ -1,0 +1,377 @@
+"""The project file: one SQLite file that holds everything but the table itself.
+
+Every change is one transaction that is on the disk when the call returns, and seals the whole
+state. While a project is open for writing, SQLite's exclusive lock keeps every other writer
+out; the operating system frees the lock when a process dies.
+
+What stands in a file is read once, under the lock, and examined before any of it is acted on.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from sfumato import __version__
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.formats.files import (
+    is_file,
+    new_private,
+    refusal_to_write,
+    remove_abandoned,
+    unfinished_beside,
+)
+from sfumato.project.acceptance import accept
+from sfumato.project.document.model import Document
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import (
+    Finding,
+    LedgerTampered,
+    NotSealed,
+    Part,
+    ProjectExists,
+    ProjectMissing,
+)
+from sfumato.project.ledger.ledger import EntryKind, Ledger
+from sfumato.project.ledger.records import ReleaseRecord, releases_in
+from sfumato.project.recovery import Recovered, recover
+from sfumato.project.store import migrations
+from sfumato.project.store.clock import Clock, stamp, utc_now
+from sfumato.project.store.contents import Contents
+from sfumato.project.store.database import (
+    APPLICATION_ID,
+    Database,
+    connect_for_reading,
+    connect_for_writing,
+    explain,
+)
+from sfumato.project.store.files import move_without_overwriting, sync_file
+from sfumato.project.store.seal import Seal
+from sfumato.project.store.secret import (
+    STANDARD_COST,
+    Cost,
+    ProjectSecret,
+    WrappedSecret,
+    unwrap,
+    wrap,
+)
+from sfumato.project.store.staging import pending_in, stagings_of
+from sfumato.project.store.wrapping import wrapped_in, wrapped_in_row, write_wrapping
+
+SUFFIX: Final = ".sfumato"
+
+
+class ProjectFile:
+    """An open project. Make one with `create` or `open`, and close it when done.
+
+    It may be used from several threads: a worker can make a release while the window saves.
+
+    Attributes
+    ----------
+    path
+        The file.
+    project_id
+        The project's identity; not secret.
+    read_only
+        Whether saving and releasing are refused.
+    recovered
+        What became of releases that an interruption had left unfinished.
+    tampering
+        What is not as it was sealed, where it was opened for reading in spite of it.
+    accepted
+        What was not as it was sealed and was accepted at the opening.
+    """
+
+    def __init__(
+        self, database: Database, contents: Contents, secret: ProjectSecret, clock: Clock
+    ) -> None:
+        self.path = database.path
+        self.read_only = database.read_only
+        self.database = database
+        self.project_id = _project_id(contents)
+        self.secret = secret
+        self.clock = clock
+        self.ledger = Ledger(database, self.project_id, secret, clock)
+        self.keys = KeyRing(secret.reveal())
+        self.releasing = threading.Lock()
+        self.recovered: tuple[Recovered, ...] = ()
+        self.accepted: tuple[Finding, ...] = ()
+        self._seal = Seal(self.path, self.project_id, secret)
+        findings = self._examined(contents)
+        self.tampering = NotSealed(self.path, findings) if findings else None
+        self._saved_text: str = contents.row("document")[1]
+        self._document = document_from_json(self._saved_text)
+
+    def _examined(self, contents: Contents) -> tuple[Finding, ...]:
+        """Return in which ways the contents are not as they were sealed."""
+        findings = self._seal.examine(contents)
+        try:
+            self.ledger.verify_rows(contents.tables["ledger"], contents.tables["ledger_end"])
+        except LedgerTampered as tampering:
+            others = (finding for finding in findings if finding.part is not Part.LEDGER)
+            findings = (
+                *others,
+                Finding(Part.LEDGER, Sentence(tampering.what_template, **tampering.details)),
+            )
+        return findings
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        passphrase: str,
+        document: Document,
+        *,
+        cost: Cost = STANDARD_COST,
+        clock: Clock = utc_now,
+    ) -> ProjectFile:
+        """Make a new project with a new secret, and open it.
+
+        Parameters
+        ----------
+        path
+            The new file.
+        passphrase
+            What opens the project from now on.
+        document
+            Its first contents.
+        cost
+            The work of one guess of the passphrase.
+        clock
+            Tells the time for the ledger.
+
+        Raises
+        ------
+        ProjectExists
+            If there is a file already.
+        PassphraseError
+            If the passphrase is empty.
+        CannotWrite, DiskFull
+            If the folder does not take the file.
+        """
+        path = Path(path)
+        if os.path.lexists(path):  # unlike Path.exists, silent about names that are too long
+            raise _exists(path)
+        secret, project_id = ProjectSecret.generate(), secrets.token_hex(16)
+        wrapped = wrap(secret, passphrase, project_id, cost)
+        # Built aside, so that a crash leaves no half project under the final name.
+        staged = unfinished_beside(path)
+        try:
+            _build(staged, project_id, secret, wrapped, document, clock)
+            sync_file(staged)
+            move_without_overwriting(staged, path)
+        except FileExistsError:
+            raise _exists(path) from None
+        except OSError as error:
+            raise refusal_to_write(error, path) from None
+        finally:
+            for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+        return cls.open(path, passphrase, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        passphrase: str,
+        *,
+        read_only: bool = False,
+        accepting: str = "",
+        clock: Clock = utc_now,
+    ) -> ProjectFile:
+        """Open a project, upgrade it to this version, and finish what was interrupted.
+
+        Parameters
+        ----------
+        path
+            The file.
+        passphrase
+            What it was saved with.
+        read_only
+            Work on a copy in memory: the file is not locked, upgraded or recovered, it may be
+            open elsewhere, and what is not as it was sealed is shown instead of refused.
+        accepting
+            The custodian's reason to go on with what is not as it was sealed. The ledger keeps
+            it, with what was found.
+        clock
+            Tells the time for the ledger.
+
+        Raises
+        ------
+        ProjectMissing, NotAProject, DamagedProject, NewerProject, ProjectInUse, CannotWrite
+            If the file can't be used.
+        WrongPassphrase
+            If it was saved with another passphrase.
+        NotSealed
+            If it is not as it was sealed, unless `read_only` or `accepting`.
+        """
+        path = Path(path)
+        if not is_file(path):
+            raise ProjectMissing(
+                "There is no project at {path}.",
+                "Check the name, or choose the project where it is now.",
+                path=path,
+            )
+        database, contents = (connect_for_reading if read_only else connect_for_writing)(path)
+        try:
+            secret = unwrap(wrapped_in(contents), passphrase, _project_id(contents))
+            project = cls(database, contents, secret, clock)
+            if not read_only:
+                project._take_over(contents, accepting)
+        except BaseException:
+            database.close()
+            raise
+        return project
+
+    def _take_over(self, contents: Contents, accepting: str) -> None:
+        """Make the file one of this version that is sealed, and finish what was interrupted."""
+        if self.tampering is not None and not accepting:
+            raise self.tampering
+        self.database.keeper = self._seal
+        if self.tampering is not None:
+            self.accepted = self.tampering.findings
+            accept(self.database, self.ledger, contents, self.accepted, accepting)
+            self.tampering = None
+            pending = pending_in(self.database)
+        else:
+            self._upgrade(contents)
+            pending = stagings_of(contents.tables["pending"])
+        self._seal.remember()
+        self.recovered = recover(self.database, self.ledger, pending)
+        remove_abandoned(self.path)
+
+    def _upgrade(self, contents: Contents) -> None:
+        if contents.version < migrations.newest_version():
+            with self.database.transaction() as connection:
+                migrations.upgrade(connection, migrations.all_steps())
+
+    @property
+    def document(self) -> Document:
+        """The document as it was saved last."""
+        return self._document
+
+    @property
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Every release that the ledger tells of, oldest first."""
+        return releases_in(self.ledger.entries)
+
+    def save_document(self, document: Document) -> None:
+        """Save the document; cheap where nothing changed, so it may be called often.
+
+        Raises
+        ------
+        ReadOnlyProject
+            If the project is open for reading only.
+        DiskFull, CannotWrite
+            If the file can't be written. The document before stays saved.
+        """
+        text = document_to_json(document)
+        if text != self._saved_text:
+            with self.database.transaction() as connection:
+                _write_document(connection, text, self.clock)
+        self._saved_text, self._document = text, document
+
+    def record(
+        self, kind: EntryKind, details: Mapping[str, Any], document: Document | None = None
+    ) -> None:
+        """Add an entry to the ledger and save a document with it, both or neither."""
+        text = None if document is None else document_to_json(document)
+        with self.database.transaction() as connection:
+            self.ledger.append(connection, kind, details)
+            if text is not None:
+                _write_document(connection, text, self.clock)
+        if document is not None and text is not None:
+            self._saved_text, self._document = text, document
+
+    def change_passphrase(self, old: str, new: str, *, cost: Cost = STANDARD_COST) -> None:
+        """Wrap the secret anew. Copies of the file still open with the old passphrase.
+
+        Raises
+        ------
+        WrongPassphrase
+            If `old` does not open the project.
+        PassphraseError
+            If `new` is empty.
+        """
+        unwrap(self._wrapped_now(), old, self.project_id)
+        wrapped = wrap(self.secret, new, self.project_id, cost)
+        with self.database.transaction() as connection:
+            write_wrapping(connection, wrapped)
+            self.ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, {})
+
+    def _wrapped_now(self) -> WrappedSecret:
+        return wrapped_in_row(self.database.row("SELECT * FROM wrapping"))
+
+    def close(self) -> None:
+        """Give the file free. Closing twice is harmless."""
+        self.database.close()
+
+    def __enter__(self) -> ProjectFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ProjectFile({str(self.path)!r})"
+
+
+def _build(
+    path: Path,
+    project_id: str,
+    secret: ProjectSecret,
+    wrapped: WrappedSecret,
+    document: Document,
+    clock: Clock,
+) -> None:
+    """Write a whole new project file."""
+    os.close(new_private(path))  # the secret in it is worth guessing at
+    with _explained_connection(path) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
+        database = Database(path, connection, read_only=False)
+        database.keeper = Seal(path, project_id, secret)
+        with database.transaction():
+            migrations.upgrade(connection, migrations.all_steps())
+            connection.execute(
+                "INSERT INTO project VALUES (1, ?, ?, ?)", (project_id, stamp(clock), __version__)
+            )
+            write_wrapping(connection, wrapped)
+            _write_document(connection, document_to_json(document), clock)
+            Ledger(database, project_id, secret, clock).append(
+                connection, EntryKind.PROJECT_CREATED, {"version": __version__}
+            )
+
+
+@contextmanager
+def _explained_connection(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield connection
+    except sqlite3.Error as error:
+        raise explain(error, path) from None
+    finally:
+        connection.close()
+
+
+def _project_id(contents: Contents) -> str:
+    return str(contents.row("project")[1])
+
+
+def _write_document(connection: sqlite3.Connection, text: str, clock: Clock) -> None:
+    connection.execute("INSERT OR REPLACE INTO document VALUES (1, ?, ?)", (text, stamp(clock)))
+
+
+def _exists(path: Path) -> ProjectExists:
+    return ProjectExists(
+        "There is a file at {path} already.",
+        "Choose another name, or open the project that is there.",
+        path=path,
+    )

@@ -1,0 +1,1 @@
+"""Generalized tables: the search for one, and publishing it."""

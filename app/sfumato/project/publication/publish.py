@@ -1,0 +1,379 @@
+"""Publishing a generalized table: checked from its own rows, crash-safe, never side by side.
+
+A generalized table shows true sensitive values, so it must not stand beside perturbed releases
+of the same records, nor beside another generalization that could be intersected with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from sfumato import __version__
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.generalization.checker import PublicationCheck
+from sfumato.engine.generalization.hierarchies import Hierarchy
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.publication import Publication, Suppressed
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import Generalized
+from sfumato.formats.bundles.writing import BundleContents
+from sfumato.formats.hierarchies import table_of
+from sfumato.formats.tables import format_called
+from sfumato.project.document.generalization import Generalization, to_plain
+from sfumato.project.document.model import Document, Recipient, Source
+from sfumato.project.document.serialise import canonical_json, document_to_plain
+from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.publication.generalization_pipeline import (
+    Prepared,
+    Searched,
+    chosen_node,
+    decided_in,
+    published_table,
+    refuse_no_solution,
+    search_table,
+)
+from sfumato.project.publication.population import read_population, risks_of, told
+from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from sfumato.project.release.release_columns import in_release_order, record_ids_of
+from sfumato.project.release.release_compatibility import check_exposure, check_source
+from sfumato.project.release.release_plan import bundle_stem, source_of
+from sfumato.project.release.uniqueness import (
+    AloneInPublication,
+    alone_in_publication,
+    publication_limits,
+    told_alone,
+)
+
+PUBLIC: Final = "the public"
+"""For whom a table is published."""
+
+LIMITS: Final = (
+    "Whoever knows more about a person than these columns say (somebody in the same group, a"
+    " value that is ruled out) can narrow the person's value further.",
+    "The sensitive values that occur in a group are shown, and how often; if one of them is much"
+    " more frequent, it is much more probable.",
+    "That somebody is in the table stays visible.",
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What will be published, before any file of it exists.
+
+    Parameters
+    ----------
+    document
+        What it is made by.
+    decided
+        What is decided about it.
+    searched
+        The search that found its node.
+    node
+        The level of each quasi-identifier.
+    publication
+        The table.
+    check
+        What an independent check of its rows found.
+    risk
+        How likely somebody is found in it (`sfumato.project.publication.population.told`).
+    alone
+        The records that are alone by columns it shows exactly; None where it shows none so.
+    """
+
+    document: Document
+    decided: Generalization
+    searched: Searched
+    node: Node
+    publication: Publication
+    check: PublicationCheck
+    risk: dict[str, Any]
+    alone: AloneInPublication | None
+
+
+def publish_table(
+    project: ProjectFile,
+    table: Table,
+    out_folder: Path,
+    format_name: str,
+    context: Context,
+    as_zip: bool = False,
+    *,
+    override: str = "",
+    escape_formulas: bool = True,
+    at_step: AtStep = no_step,
+) -> ReleaseOutcome:
+    """Publish the generalized table that the project's document decides on.
+
+    Parameters
+    ----------
+    project
+        Open for writing. Its saved document is what is published by.
+    table
+        The source table, as the document's source was read.
+    out_folder
+        Where the bundle goes; made where it is missing.
+    format_name
+        ``csv``, ``parquet``, ``sav`` or ``dta``.
+    context
+        Progress and cancelling. A cancelled publication leaves no file and no ledger entry.
+    as_zip
+        One zip file instead of a folder.
+    override
+        The custodian's reason to publish it beside releases that it contradicts.
+    escape_formulas
+        Whether texts that a spreadsheet would run are made harmless in a CSV file.
+    at_step
+        Told each step as it is done.
+
+    Raises
+    ------
+    DiversityError
+        If nothing is decided, no node is safe, or the check of the rows fails.
+    LadderError
+        If it would stand beside perturbed releases or another generalization.
+    ReleaseError, SourceChanged
+        If there is no source table, or it is another one.
+    SfumatoError
+        As `search_table`, `read_population` and `make_bundle`.
+    """
+    format_called(format_name)
+    with taking_turns(project, context):
+        document = project.document
+        source = source_of(document, table)
+        check_source(document, source, project.releases)
+        found = _published(document, table, Part(context, 0.0, 0.5))
+        making = _making(project, table, found, source, override.strip())
+        making = replace(making, escape_formulas=escape_formulas)
+        stem = bundle_stem(document, Recipient("generalized"), making.release_id, format_name)
+        target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
+        part = Part(context, 0.5, 1.0)
+        return make_bundle(project, making, target, format_name, part, as_zip, at_step)
+
+
+def _published(document: Document, table: Table, context: Context) -> Published:
+    searched = search_table(document, table, Part(context, 0.0, 0.7))
+    refuse_no_solution(document, searched)
+    node = chosen_node(document, searched)
+    context.report(0.7, "Generalizing the table")
+    publication, check = published_table(document, table, searched, node)
+    if not check.holds:
+        raise DiversityError(
+            "The generalized table does not keep what was asked when it is read again, so it is"
+            " not published.",
+            "Look for labels that two classes share, and give them different names.",
+        )
+    risk = _risk(document, table, searched.prepared, publication, Part(context, 0.8, 0.9))
+    alone = alone_in_publication(document, table, publication, Part(context, 0.9, 1.0))
+    decided = decided_in(document)
+    return Published(document, decided, searched, node, publication, check, risk, alone)
+
+
+def _risk(
+    document: Document, table: Table, prepared: Prepared, made: Publication, context: Context
+) -> dict[str, Any]:
+    """Return how likely somebody is found in a table, before and after."""
+    population = read_population(document, table, prepared, context)
+    found = risks_of(document, table, prepared, made.classes, population, made.node)
+    return told(found, population, decided_in(document).sampling_fraction)
+
+
+def _making(
+    project: ProjectFile, table: Table, found: Published, source: Source, override: str
+) -> Making:
+    contradictions = contradictions_of(found, project.releases)
+    if not override:
+        check_exposure(contradictions)
+    release_id = _identifier(project, found)
+    return Making(
+        document=found.document,
+        source=source,
+        recipient=PUBLIC,
+        release_id=release_id,
+        contents=partial(_contents, project.keys, table, found, release_id),
+        details=_details(found),
+        contradictions=contradictions,
+        override=override,
+    )
+
+
+def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -> dict[str, str]:
+    """Return what speaks against publishing a table beside earlier releases, by column."""
+    found: dict[str, str] = {}
+    sensitive = published.decided.sensitive
+    for release in releases:
+        if not release.counts:
+            continue
+        day = release.recorded_at[:10]
+        if any(sensitive in plan.attributes for plan in release.plans):
+            found.setdefault(
+                sensitive,
+                f"{sensitive} was perturbed for {release.recipient} on {day}, and a generalized"
+                " table shows its true values: whoever has both can tell which perturbed values"
+                " are true, and whose they are",
+            )
+        for column in set(release.open_columns) & set(published.decided.quasi_identifiers):
+            if not release.is_publication:
+                found.setdefault(
+                    column,
+                    f"{column} was released ungeneralized to {release.recipient} on {day}, so"
+                    " whoever has both finds people in it by their exact values",
+                )
+        if release.is_publication and not _same_or_coarser(published, release):
+            found.setdefault(
+                sensitive,
+                f"another generalized table with {sensitive} was published on {day}, with levels"
+                " that are neither all higher nor all lower: the two together can narrow"
+                " somebody's value",
+            )
+    return found
+
+
+def _same_or_coarser(published: Published, earlier: ReleaseRecord) -> bool:
+    """Whether of two generalizations one says nothing that the other does not."""
+    facts = earlier.details["generalization"]
+    mine = _facts(published)
+    if any(facts.get(name) != mine[name] for name in ("quasi_identifiers", "hierarchies")):
+        return False
+    pairs = list(zip(facts["levels"], mine["levels"], strict=True))
+    if facts["suppressed_rows"] or mine["suppressed_rows"]:
+        return all(one == other for one, other in pairs)
+    return all(one <= other for one, other in pairs) or all(one >= other for one, other in pairs)
+
+
+def _facts(published: Published) -> dict[str, Any]:
+    """Return what the ledger keeps of a generalization."""
+    decided = published.decided
+    return {
+        "sensitive": decided.sensitive,
+        "quasi_identifiers": list(decided.quasi_identifiers),
+        "levels": [int(level) for level in published.node],
+        "hierarchies": hierarchies_digest(published.searched.prepared.hierarchies),
+        "suppressed_rows": published.publication.classes.suppressed,
+        # What is known of the population changes nothing about the table.
+        "decided": to_plain(replace(decided, population=None, sampling_fraction=None)),
+    }
+
+
+def hierarchies_digest(hierarchies: Sequence[Hierarchy]) -> str:
+    """Return what two generalizations share exactly when their hierarchies are the same."""
+    digest = hashlib.sha256()
+    for hierarchy in hierarchies:
+        digest.update(canonical_json([hierarchy.column, table_of(hierarchy)]).encode())
+    return digest.hexdigest()
+
+
+def _details(published: Published) -> dict[str, Any]:
+    return {
+        "entries": [],
+        "domains": {},
+        "open_columns": [str(name) for name in published.publication.frame.columns],
+        "generalization": _facts(published),
+        "risk": published.risk,
+        "alone": told_alone(published.alone),
+    }
+
+
+def _identifier(project: ProjectFile, published: Published) -> str:
+    """Return the publication's identifier: keyed, so that it can't confirm a guessed table."""
+    source = published.document.source
+    content = {
+        "project": project.project_id,
+        "generalization": _facts(published),
+        "columns": document_to_plain(published.document)["columns"],
+        "source": None if source is None else [source.digest, source.rows],
+        "row_order": order_to_tell(published.document.rows_as_in_table)["order"],
+    }
+    key = project.secret.derive("release identifier")
+    return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
+
+
+def _contents(
+    keys: KeyRing, table: Table, published: Published, release_id: str, context: Context
+) -> BundleContents:
+    """Return what a publication's bundle holds."""
+    context.report(0.0, "Describing the table")
+    document = published.document
+    frame = published.publication.frame.reset_index(drop=True)
+    if not document.rows_as_in_table:
+        record_ids = record_ids_of(document, table, keys, Part(context, 0.0, 0.5))
+        left = record_ids[published.publication.rows]
+        frame = in_release_order(frame, left, keys, release_id)
+    specs = tuple(_spec(published, frame, document.column(str(name))) for name in frame.columns)
+    labels = {
+        name: texts
+        for name, texts in table.value_labels.items()
+        if name in frame.columns and name not in published.decided.quasi_identifiers
+    }
+    titles = {name: text for name, text in table.column_labels.items() if name in frame.columns}
+    return BundleContents(
+        table=Table(frame, labels, titles),
+        columns=specs,
+        perturbations=(),
+        recipient=PUBLIC,
+        title=document.title,
+        release_id=release_id,
+        version=__version__,
+        generalized=generalized_facts(published),
+        rows_as_in_table=bool(document.rows_as_in_table),
+    )
+
+
+def _spec(published: Published, frame: pd.DataFrame, spec: ColumnSpec) -> ColumnSpec:
+    """Return a published column's specification: generalized ones hold labels."""
+    if spec.name not in published.decided.quasi_identifiers:
+        return spec
+    labels = tuple(str(label) for label in frame[spec.name].cat.categories)
+    return ColumnSpec(spec.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, Domain(labels))
+
+
+def generalized_facts(published: Published) -> Generalized:
+    """Return what is told about a generalized table."""
+    decided, prepared = published.decided, published.searched.prepared
+    levels = {
+        hierarchy.column: (int(level), hierarchy.height - 1)
+        for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
+    }
+    rows = published.publication.classes.suppressed
+    left = {
+        Suppressed.DROPPED: f"{rows:,} records that stood out were left out.",
+        Suppressed.STARRED: f'{rows:,} records that stood out have "*" in all these columns.',
+    }
+    return Generalized(
+        sensitive=decided.sensitive,
+        levels=levels,
+        promises=tuple(criterion.promise for criterion in prepared.criteria),
+        parameters={
+            "criteria": [{"kind": c.kind, **c.numbers} for c in decided.criteria],
+            "beside_tables_of": [other.holder for other in decided.others],
+            "suppression": decided.suppression,
+        },
+        suppression=left[decided.suppressed] if rows else "",
+        limits=(
+            *publication_limits(published.document, published.alone, advice=False),
+            *LIMITS,
+        ),
+        hierarchies={
+            hierarchy.column: _above(hierarchy, level, published)
+            for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
+        },
+    )
+
+
+def _above(hierarchy: Hierarchy, level: int, published: Published) -> tuple[tuple[str, ...], ...]:
+    """Return how the published labels become coarser; nothing below them."""
+    shown = set(published.publication.frame[hierarchy.column].astype(str))
+    rows = dict.fromkeys(row[level:] for row in table_of(hierarchy))
+    return tuple(row for row in rows if row[0] in shown)

@@ -1,0 +1,283 @@
+"""Making a bundle so that a crash at any point loses no record of it.
+
+The order is what makes it safe. The staging folder is noted in the project before it exists;
+the bundle is written there and forced to the disk; the ledger records the release with the
+bundle's digest; only then does the bundle get its final name, and the ledger its completion.
+Whatever interrupts this, `sfumato.project.recovery` can tell what to do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato import __version__
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.bundles.writing import (
+    BundleContents,
+    BundleFiles,
+    write_bundle,
+    write_bundle_zip,
+)
+from sfumato.formats.files import refusal_to_write
+from sfumato.project.document.model import Document, Source
+from sfumato.project.errors import TargetExists
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.recovery import AtStep, end_release, finish
+from sfumato.project.store.files import sync_tree
+from sfumato.project.store.staging import Staging, digest_of_bundle, pending_in
+
+
+@dataclass(frozen=True)
+class ReleaseOutcome:
+    """A finished release.
+
+    Parameters
+    ----------
+    path
+        The bundle: a folder, or a zip file.
+    record
+        What the ledger has of it.
+    """
+
+    path: Path
+    record: ReleaseRecord
+
+
+@dataclass(frozen=True)
+class Making:
+    """A bundle that may be made: everything but its files.
+
+    Parameters
+    ----------
+    document, source
+        What it is made by, and from.
+    recipient
+        Who gets it.
+    release_id
+        The same for two bundles with the same contents for the same recipient.
+    contents
+        Computes what the bundle holds.
+    details
+        What the ledger keeps beside what it keeps of every release.
+    contradictions, override
+        What contradicts earlier releases, and the custodian's reason to release it anyway.
+    before
+        Entries that the ledger gets together with the release, before it.
+    escape_formulas
+        Whether texts that a spreadsheet would run are made harmless in a CSV file.
+    """
+
+    document: Document
+    source: Source
+    recipient: str
+    release_id: str
+    contents: Callable[[Context], BundleContents]
+    details: Mapping[str, Any]
+    contradictions: Mapping[str, str] = field(default_factory=dict)
+    override: str = ""
+    before: Sequence[tuple[EntryKind, Mapping[str, Any]]] = ()
+    escape_formulas: bool = True
+
+
+def make_bundle(
+    project: ProjectFile,
+    making: Making,
+    target: Path,
+    format_name: str,
+    context: Context,
+    as_zip: bool,
+    at_step: AtStep,
+) -> ReleaseOutcome:
+    """Make a bundle and give it its final name.
+
+    Whoever calls this holds the project's turn, see `taking_turns`.
+
+    Raises
+    ------
+    TargetExists
+        If something stands under its name.
+    CannotWrite, DiskFull
+        If the folder does not take the bundle. Nothing of it is left then.
+    SfumatoError
+        As `Making.contents`.
+    """
+    refuse_existing(target)
+    at_step("planned")
+    staging = Staging.beside(target, making.release_id, making.recipient, as_zip)
+    contents = replace(
+        making.contents(Part(context, 0.0, 0.5)), escape_formulas=making.escape_formulas
+    )
+    at_step("computed")
+    with _folder_for(target):
+        with _staged(project, staging):
+            at_step("noted")
+            files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
+            number = _prepare(project, making, staging, format_name, files)
+        at_step("prepared")
+        _publish(project, staging.recorded(files.digest, number), at_step)
+    at_step("completed")
+    record = next(release for release in project.releases if release.number == number)
+    return ReleaseOutcome(target, record)
+
+
+@contextmanager
+def taking_turns(project: ProjectFile, context: Context) -> Iterator[None]:
+    """Wait until no other release of the project is under way; waiting can be cancelled."""
+    while not project.releasing.acquire(timeout=0.2):
+        context.report(0.0, "Waiting for another release")
+    try:
+        yield
+    finally:
+        project.releasing.release()
+
+
+def refuse_existing(target: Path) -> None:
+    """Raise `TargetExists` where something stands under a bundle's final name."""
+    if os.path.lexists(target):
+        raise TargetExists(
+            "{target} exists already, and a release never overwrites anything.",
+            "The same release may have been made before. Choose another folder, or move what is"
+            " there.",
+            target=target,
+        )
+
+
+@contextmanager
+def _folder_for(target: Path) -> Iterator[None]:
+    """Make the target's folder; take it away again if the release comes to nothing."""
+    missing = [folder for folder in target.parents if not os.path.lexists(folder)]
+    try:
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        yield
+    except OSError as error:
+        _remove_empty(missing)
+        raise refusal_to_write(error, target) from None
+    except BaseException:
+        _remove_empty(missing)
+        raise
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+@contextmanager
+def _staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
+    """Note the staging; where its bundle comes to nothing, leave no trace of it."""
+    with project.database.transaction() as connection:
+        staging.note(connection)
+    try:
+        yield
+    except BaseException as error:
+        # What can't be removed now stays noted, and is removed at the next start.
+        with suppress(OSError, SfumatoError):
+            if not _is_prepared(project, staging):
+                staging.remove_files()
+                with project.database.transaction() as connection:
+                    staging.clear(connection)
+        if isinstance(error, OSError):
+            raise refusal_to_write(error, staging.target_path) from None
+        raise
+
+
+def _is_prepared(project: ProjectFile, staging: Staging) -> bool:
+    """Whether the ledger has the release already: from then on only recovery may end it."""
+    return any(p.folder == staging.folder and p.prepared for p in pending_in(project.database))
+
+
+def _write(
+    contents: BundleContents,
+    staging: Staging,
+    format_name: str,
+    context: Context,
+    at_step: AtStep,
+) -> BundleFiles:
+    """Write the bundle into the staging folder and force it to the disk."""
+    staging.folder_path.mkdir(mode=0o700)
+    at_step("staged")
+    write = write_bundle_zip if staging.as_zip else write_bundle
+    files = write(contents, staging.bundle_path, format_name, context)
+    at_step("written")
+    sync_tree(staging.folder_path)
+    at_step("synced")
+    return files
+
+
+def _prepare(
+    project: ProjectFile, making: Making, staging: Staging, format_name: str, files: BundleFiles
+) -> int:
+    """Record the release, and that its files are complete; return the entry's number."""
+    details = _details(making, staging, format_name, files)
+    with project.database.transaction() as connection:
+        if making.contradictions:
+            project.ledger.append(
+                connection,
+                EntryKind.OVERRIDE,
+                {
+                    "reason": making.override,
+                    "release_id": making.release_id,
+                    "overridden": dict(making.contradictions),
+                },
+            )
+        for kind, before in making.before:
+            project.ledger.append(connection, kind, before)
+        entry = project.ledger.append(connection, EntryKind.RELEASE_PREPARED, details)
+        staging.recorded(files.digest, entry.number).note(connection)
+    return entry.number
+
+
+def _details(
+    making: Making, staging: Staging, format_name: str, files: BundleFiles
+) -> dict[str, Any]:
+    source = making.source
+    return {
+        "release_id": making.release_id,
+        "recipient": making.recipient,
+        "title": making.document.title,
+        "target": staging.target,
+        "format": format_name,
+        "zip": staging.as_zip,
+        "escape_formulas": making.escape_formulas,
+        "digest": files.digest,
+        "files": dict(files.files),
+        **making.details,
+        "record_key": making.document.record_key,
+        "row_order": order_to_tell(making.document.rows_as_in_table),
+        "source": {
+            "digest": source.digest,
+            "rows": source.rows,
+            "options": dict(source.options),
+        },
+        "version": __version__,
+    }
+
+
+def _publish(project: ProjectFile, staging: Staging, at_step: AtStep) -> None:
+    """Give the bundle its final name and record that, or take the release back."""
+    try:
+        finish(staging, at_step)
+    except FileExistsError:
+        _take_back(project, staging, "its name was taken")
+        refuse_existing(staging.target_path)
+        raise
+    except OSError as error:
+        if digest_of_bundle(staging.target_path) != staging.digest:
+            _take_back(project, staging, "it could not get its final name")
+            raise refusal_to_write(error, staging.target_path) from None
+    end_release(project.database, project.ledger, staging, EntryKind.RELEASE_COMPLETED, "")
+
+
+def _take_back(project: ProjectFile, staging: Staging, reason: str) -> None:
+    staging.remove_files()
+    end_release(project.database, project.ledger, staging, EntryKind.RELEASE_ABANDONED, reason)

@@ -1,0 +1,142 @@
+"""Columns compared value by value, whatever file they came from.
+
+A released file may be CSV, Parquet, SPSS or Stata, so the same value can be a whole number
+here and a decimal there, or a category here and text there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.values import Codes, canonical, factorize, plain
+
+Rows = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.int64]
+
+_MISSING: Final = -1
+_UNKNOWN: Final = -2
+_MISSING_KEY: Final = ("missing",)
+
+
+def differing_rows(expected: pd.Series, actual: pd.Series) -> Rows:
+    """Return in which rows two columns of the same length differ, shape (n,)."""
+    if is_number(expected) and is_number(actual) and not (_is_wide(expected) or _is_wide(actual)):
+        return _numbers_differ(expected, actual)
+    if is_text(expected) and is_text(actual):
+        texts: Rows = np.not_equal(_texts(expected), _texts(actual)).astype(bool)
+        return texts
+    one, other = common_positions(expected, actual)
+    differing: Rows = one != other
+    return differing
+
+
+def common_positions(expected: pd.Series, actual: pd.Series) -> tuple[Positions, Positions]:
+    """Return both columns as positions in the list of `expected`'s distinct values.
+
+    Missing is -1; a value that does not occur in `expected` is -2 or less, each its own.
+    Equal positions mean equal values, also where the columns differ in length.
+    """
+    left, left_values = factorize(expected)
+    right, right_values = factorize(actual)
+    known: dict[object, int] = {_MISSING_KEY: _MISSING}
+    left_lookup = _lookup(left_values, known, grow=len)
+    right_lookup = _lookup(right_values, known, grow=lambda found: _UNKNOWN - len(found))
+    return left_lookup[left], right_lookup[right]
+
+
+def codes_in(domain: Domain, column: pd.Series) -> Positions:
+    """Return a column's codes in a domain; -2 or less where a value is not in it.
+
+    Unlike `Domain.encode` it refuses nothing: a file that was altered is to be looked at.
+    """
+    known: dict[object, int] = {_key(value): code for code, value in enumerate(domain.values)}
+    known.setdefault(_MISSING_KEY, _UNKNOWN)
+    positions, values = factorize(column)
+    codes: Positions = _lookup(values, known, grow=lambda found: _UNKNOWN - len(found))[positions]
+    return codes
+
+
+def decoded(domain: Domain, codes: Positions, name: str) -> pd.Series:
+    """Return codes that are all in the domain as a column of its values."""
+    exact: Codes = codes.astype(np.min_scalar_type(domain.size))
+    return domain.decode(exact, name)
+
+
+def all_within(expected: pd.DataFrame, actual: pd.DataFrame) -> bool:
+    """Whether every row of `actual` is one of `expected`, in whatever order, none too often."""
+    pairs = [common_positions(expected[name], actual[name]) for name in expected.columns]
+    known, counts = _row_counts(pair[0] for pair in pairs)
+    found, found_counts = _row_counts(pair[1] for pair in pairs)
+    places = np.minimum(np.searchsorted(known, found), len(known) - 1)
+    return bool(np.all((known[places] == found) & (found_counts <= counts[places])))
+
+
+def _row_counts(
+    columns: Iterable[Positions],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return the hashes of the distinct rows, sorted, and how often each occurs."""
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    found, counts = np.unique(hashes, return_counts=True)
+    return found.astype(np.uint64, copy=False), counts.astype(np.int64, copy=False)
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers, and neither categories nor yes/no values."""
+    dtype = column.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _is_wide(column: pd.Series) -> bool:
+    """Whether a column's whole numbers may lie beyond the signed ones."""
+    return str(column.dtype).lower() == "uint64"
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether a column holds text that is not kept as categories."""
+    return isinstance(column.dtype, pd.StringDtype)
+
+
+def _numbers_differ(expected: pd.Series, actual: pd.Series) -> Rows:
+    both = (expected, actual)
+    missing, other_missing = (column.isna().to_numpy() for column in both)
+    if all(pd.api.types.is_integer_dtype(column.dtype) for column in both):
+        # As decimals, whole numbers beyond 2**53 would look alike.
+        left, right = (column.to_numpy(dtype=np.int64, na_value=0) for column in both)
+        unequal = left != right
+    else:
+        kind = np.float32 if expected.dtype == np.float32 else np.float64
+        one, other = (column.to_numpy(dtype=kind, na_value=0) for column in both)
+        unequal = one != other
+    differing: Rows = np.where(missing | other_missing, missing != other_missing, unequal)
+    return differing
+
+
+def _texts(column: pd.Series) -> npt.NDArray[np.object_]:
+    return column.fillna("").to_numpy(dtype=object)
+
+
+def _lookup(
+    values: Iterable[object], known: dict[object, int], grow: Callable[[dict[object, int]], int]
+) -> Positions:
+    """Return each value's position, adding those not yet known; the last entry is missing."""
+    found = [known.setdefault(_key(value), grow(known)) for value in values]
+    return np.array([*found, known[_MISSING_KEY]], dtype=np.int64)
+
+
+def _key(value: object) -> object:
+    """Return what equal values share, whatever type a file gave them."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = value.isoformat()
+    # No format but Parquet tells an empty text from a missing value.
+    return _MISSING_KEY if value == "" else tuple(canonical(plain(value)))

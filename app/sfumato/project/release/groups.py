@@ -1,0 +1,89 @@
+"""Micro groups for the mechanisms that need them: which columns make them, and the rows'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.document.model import Document
+
+
+def public_columns(document: Document, settings: Settings, mechanism: str) -> tuple[str, ...]:
+    """Return the columns that make a policy entry's micro groups, in the table's order.
+
+    Parameters
+    ----------
+    document
+        The columns' roles.
+    settings, mechanism
+        The policy entry's. What the settings name counts, or else all columns; of them, those
+        that are released as they are.
+
+    Raises
+    ------
+    PolicyError
+        If there is no column of a name.
+    """
+    shown = [
+        column.name
+        for column in document.columns
+        if column.role not in {Role.SENSITIVE, Role.IDENTIFYING}
+    ]
+    named = mechanism_called(mechanism).public_columns(settings)
+    if named is None:
+        return tuple(shown)
+    known = {column.name for column in document.columns}
+    for name in named:
+        if name not in known:
+            raise PolicyError(
+                "{column} is to make groups of records alike in public, but there is no such"
+                " column.",
+                "Take it out of the public columns, or correct its name.",
+                column=name,
+            )
+    return tuple(name for name in shown if name in named)
+
+
+def groups_by(table: Table, specs: Sequence[ColumnSpec], context: Context) -> MicroGroups:
+    """Group a table's records by public columns as they are released: bins as their labels.
+
+    Raises
+    ------
+    TableError
+        If the table has no such column.
+    DomainError
+        If a row does not fit a column's bins.
+    """
+    columns: dict[str, pd.Series] = {}
+    for spec in specs:
+        series = table.column(spec.name)
+        columns[spec.name] = series if spec.binning is None else spec.binning.apply(series)
+    frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
+    return micro_groups(frame, tuple(columns), context)
+
+
+def with_groups(
+    document: Document,
+    table: Table,
+    encoded: Mapping[str, EncodedColumn],
+    mechanism: str,
+    settings: Settings,
+    context: Context,
+) -> dict[str, EncodedColumn]:
+    """Return a policy entry's columns, with their rows' groups where its mechanism needs them.
+
+    Raises the errors of `public_columns` and `groups_by`.
+    """
+    if not mechanism_called(mechanism).needs_groups:
+        return dict(encoded)
+    names = public_columns(document, settings, mechanism)
+    groups = groups_by(table, [document.column(name) for name in names], context)
+    return {name: column.grouped(groups) for name, column in encoded.items()}

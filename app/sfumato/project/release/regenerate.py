@@ -1,0 +1,216 @@
+"""The columns that a release must have, made again from the source table and the key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
+from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.table.table import Attribute, EncodedColumn, Rows, Table
+from sfumato.project.adoption.rows import read_rungs
+from sfumato.project.document.adopted_files import with_places_of
+from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.groups import with_groups
+from sfumato.project.release.release_columns import (
+    Material,
+    encode_attribute,
+    open_column,
+    record_ids_of,
+    regenerate,
+    request_of,
+)
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+
+class Regenerator:
+    """Makes released columns again, each at most once.
+
+    Parameters
+    ----------
+    document
+        The columns as they are specified now.
+    table
+        The source table.
+    keys
+        The project's keys.
+    folders
+        Where adopted files are looked for that are not in their places.
+    """
+
+    def __init__(
+        self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
+    ) -> None:
+        self.document = document
+        self.table = table
+        self._keys = keys
+        self._folders = tuple(folders)
+        self._adopted: dict[tuple[tuple[str, ...], str], tuple[Adopted, ...]] = {}
+        self._encoded: dict[str, EncodedColumn] = {}
+        self._groups: dict[str, dict[str, EncodedColumn]] = {}
+        self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
+
+    @cached_property
+    def _record_ids(self) -> npt.NDArray[np.uint64]:
+        return record_ids_of(self.document, self.table, self._keys, Silent())
+
+    def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
+        """Return the keyed order in which rows of the table stand in a release.
+
+        Parameters
+        ----------
+        release_id, record_key
+            The release, and the column that told its records apart; None for their position.
+        rows
+            The rows of the table that left, shape (k,).
+
+        Returns
+        -------
+        numpy.ndarray
+            The place in `rows` of the record in each row of the release, shape (k,).
+
+        Raises
+        ------
+        TableError
+            If the table has no such column, or it does not tell all records apart.
+        """
+        ids = self._record_ids
+        if record_key != self.document.record_key:
+            then = replace(self.document, record_key=record_key)
+            ids = record_ids_of(then, self.table, self._keys, Silent())
+        return release_order(ids[rows], self._keys.for_row_order(release_id), Silent())
+
+    def specification(self, name: str) -> ColumnSpec | None:
+        """Return a column's specification, or None where the document has no such column."""
+        return next((spec for spec in self.document.columns if spec.name == name), None)
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Return what mechanisms know about every attribute of the present policy.
+
+        Raises
+        ------
+        SfumatoError
+            If the policy and the table don't fit together.
+        """
+        check_policy(self.document)
+        return {
+            name: column.attribute
+            for entry in self.document.policy
+            for name, column in self._grouped(
+                entry.attributes, entry.mechanism, entry.settings
+            ).items()
+        }
+
+    def obstacle(self, plan: EntryPlan) -> str:
+        """Return why a policy entry can't be made again; empty where it can."""
+        entry = PolicyEntry(plan.attributes, plan.mechanism, plan.settings)
+        for name in plan.attributes:
+            if self.specification(name) is None:
+                return f"The project has no column {name} any more."
+        try:
+            ladder = ladder_of(self.document, entry, self._attributes_of(plan))
+            self.adopted(plan)
+        except SfumatoError as error:
+            return str(error)
+        if ladder != plan.ladder:
+            return (
+                "Its domain, its bins, its mechanism's settings, the columns that make its groups"
+                " or the record key are not what they were when it was released."
+            )
+        return ""
+
+    def adopted(self, plan: EntryPlan) -> tuple[Adopted, ...]:
+        """Return the rows of the adopted releases that a policy entry is fitted to.
+
+        Raises
+        ------
+        SfumatoError
+            If a file can't be read again, or does not match the table.
+        """
+        known = (plan.attributes, plan.ladder)
+        if known not in self._adopted:
+            here = self.document.entry_for(plan.attributes[0])
+            settings = plan.settings
+            if here is not None:
+                settings = with_places_of(settings, here.settings)
+            columns = tuple(self._encode(name) for name in plan.attributes)
+            self._adopted[known] = read_rungs(
+                settings, columns, self.table, Silent(), self._folders
+            )
+        return self._adopted[known]
+
+    def perturbed(self, plan: EntryPlan, context: Context) -> Mapping[str, pd.Series]:
+        """Return a policy entry's released columns, by name, each of shape (n,).
+
+        Raises
+        ------
+        SfumatoError
+            If it can't be made again, see `obstacle`.
+        """
+        known = (plan.attributes, plan.ladder, plan.level)
+        if known not in self._columns:
+            material = self._material(plan)
+            made = regenerate(plan, material, self._record_ids, self._keys, context)
+            self._columns[known] = {name: made[name] for name in plan.attributes}
+        return self._columns[known]
+
+    def forget(self) -> None:
+        """Let go of the columns made so far: they may be as large as the table each."""
+        self._columns.clear()
+
+    def unperturbed(self, name: str) -> pd.Series | None:
+        """Return a column as it is released unperturbed, or None where that is not possible."""
+        spec = self.specification(name)
+        if spec is None or name not in self.table.columns:
+            return None
+        try:
+            return open_column(self.table, spec)
+        except SfumatoError:
+            return None
+
+    def request(self, plan: EntryPlan, rows: Rows | None = None) -> ReleaseRequest:
+        """Return what the mechanism was asked, for all records or for some rows of the table."""
+        whole = request_of(plan, self._material(plan), self._record_ids, self._keys)
+        return whole if rows is None else whole.at(rows)
+
+    def _material(self, plan: EntryPlan) -> Material:
+        encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
+        return Material(self.document, self.table, encoded, {plan.key: self.adopted(plan)})
+
+    def _attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
+        columns = self._grouped(plan.attributes, plan.mechanism, plan.settings)
+        return {name: column.attribute for name, column in columns.items()}
+
+    def _grouped(
+        self, attributes: tuple[str, ...], mechanism: str, settings: Settings
+    ) -> dict[str, EncodedColumn]:
+        """Return a policy entry's columns, with their rows' groups where it needs them."""
+        encoded = {name: self._encode(name) for name in attributes}
+        if not mechanism_called(mechanism).needs_groups:
+            return encoded
+        known = json.dumps([attributes, mechanism, settings], sort_keys=True, default=str)
+        if known not in self._groups:
+            self._groups[known] = with_groups(
+                self.document, self.table, encoded, mechanism, settings, Silent()
+            )
+        return self._groups[known]
+
+    def _encode(self, name: str) -> EncodedColumn:
+        if name not in self._encoded:
+            self._encoded[name] = encode_attribute(self.table, self.document.column(name))
+        return self._encoded[name]

@@ -1,0 +1,166 @@
+"""Making a release: on the ladder of the releases before it, crash-safe, never overwriting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfumato import __version__
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.writing import BundleContents, Perturbation
+from sfumato.formats.tables import format_called
+from sfumato.project.adoption.ledger import adoptions_to_record
+from sfumato.project.adoption.rows import with_adopted
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.project.release.editions import edition_sentences
+from sfumato.project.release.release_columns import (
+    Material,
+    released_by_plan,
+    released_specs,
+    released_table,
+)
+from sfumato.project.release.release_compatibility import domain_fingerprints
+from sfumato.project.release.release_plan import ReleasePlan, bundle_name, plan_of
+from sfumato.project.release.uniqueness import alone_in_release, release_sentence
+
+__all__ = ["ReleaseOutcome", "make_release"]
+
+
+def make_release(
+    project: ProjectFile,
+    table: Table,
+    recipient_name: str,
+    out_folder: Path,
+    format_name: str,
+    context: Context,
+    as_zip: bool = False,
+    *,
+    override: str = "",
+    escape_formulas: bool = True,
+    at_step: AtStep = no_step,
+) -> ReleaseOutcome:
+    """Make one recipient's release and put its bundle into a folder.
+
+    Parameters
+    ----------
+    project
+        Open for writing. Its saved document is what is released by.
+    table
+        The source table, as the document's source was read.
+    recipient_name
+        One of the document's recipients.
+    out_folder
+        Where the bundle goes, under `bundle_name`; made where it is missing.
+    format_name
+        ``csv``, ``parquet``, ``sav`` or ``dta``.
+    context
+        Progress and cancelling. A cancelled release leaves no file and no ledger entry.
+    as_zip
+        One zip file instead of a folder.
+    override
+        The custodian's reason to show a column that was perturbed before, or the reverse.
+    escape_formulas
+        Whether texts that a spreadsheet would run as formulas are made harmless in a CSV file,
+        see `sfumato.formats.formulas`.
+    at_step
+        Told each step as it is done.
+
+    Raises
+    ------
+    ReleaseError
+        If there is no such recipient, no source table, or something under the bundle's name.
+    LadderError
+        If an attribute would leave the ladder of its earlier releases.
+    SourceChanged
+        If the table is another one than the project's, or than the first release's.
+    CannotWrite, DiskFull
+        If the folder does not take the bundle. Nothing of the release is left then.
+    SfumatoError
+        As `sfumato.project.release.release_columns.released_columns` and
+        `sfumato.formats.bundles.writing.write_bundle`.
+    """
+    format_called(format_name)
+    with taking_turns(project, context):
+        plan = plan_of(project, table, recipient_name, override)
+        name = bundle_name(plan, format_name)
+        target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
+        making = replace(_making(project, plan), escape_formulas=escape_formulas)
+        return make_bundle(project, making, target, format_name, context, as_zip, at_step)
+
+
+def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
+    return Making(
+        document=plan.document,
+        source=plan.source,
+        recipient=plan.recipient.name,
+        release_id=plan.release_id,
+        contents=partial(_contents, project, plan),
+        details=_details(plan),
+        contradictions=plan.contradictions,
+        override=plan.override,
+        before=[
+            (EntryKind.ADOPTED, adoption)
+            for adoption in adoptions_to_record(plan.document, project.ledger.entries)
+        ],
+    )
+
+
+def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> BundleContents:
+    """Compute what a release's bundle holds."""
+    material = with_adopted(plan.material, Part(context, 0.0, 0.2), (project.path.parent,))
+    document, table = plan.document, plan.material.table
+    ordered_for = None if document.rows_as_in_table else plan.release_id
+    frame = released_by_plan(
+        material, plan.entries, project.keys, Part(context, 0.2, 0.9), ordered_for
+    )
+    alone = alone_in_release(document, table, Part(context, 0.9, 1.0))
+    specs = released_specs(document, table)
+    editions = edition_sentences(document, plan.material.attributes, project.releases)
+    return BundleContents(
+        table=released_table(document, table, frame),
+        columns=tuple(spec for _, spec in specs),
+        perturbations=tuple(_perturbation(entry, plan.material) for entry in plan.entries),
+        recipient=plan.recipient.name,
+        title=document.title,
+        release_id=plan.release_id,
+        version=__version__,
+        limits=(
+            *byproducts_that_remain(document),
+            *(() if alone is None else (release_sentence(alone),)),
+            *editions,
+        ),
+        rows_as_in_table=bool(document.rows_as_in_table),
+    )
+
+
+def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
+    mechanism = mechanism_called(entry.mechanism)
+    attributes = [material.attributes[name] for name in entry.attributes]
+    return Perturbation(
+        attributes=entry.attributes,
+        mechanism=entry.mechanism,
+        title=mechanism.title,
+        summary=mechanism.summary,
+        published=mechanism.published(entry.level, attributes, entry.settings),
+        promise=mechanism.promise(entry.level, attributes, entry.settings),
+    )
+
+
+def _details(plan: ReleasePlan) -> dict[str, Any]:
+    """Return what the ledger keeps of a release beside what it keeps of every bundle."""
+    perturbed = {name for entry in plan.entries for name in entry.attributes}
+    released = [name for name, _ in released_specs(plan.document, plan.material.table)]
+    return {
+        "entries": [entry.to_dict() for entry in plan.entries],
+        "domains": domain_fingerprints(plan.material.attributes),
+        "open_columns": [name for name in released if name not in perturbed],
+    }

@@ -1,0 +1,192 @@
+"""Whether a new release may stand beside those already made.
+
+One attribute, one ladder: a release on another ladder would let recipients who pool theirs
+learn more than the most trusted of them. Records that are told apart by position need the
+very same table each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import LadderError
+from sfumato.engine.mechanisms.adopted_settings import adopted_identity
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Document, Source
+from sfumato.project.errors import SourceChanged
+from sfumato.project.ledger.records import ReleaseRecord
+
+
+def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
+    """Return the fingerprint of each attribute's domain, where it has one."""
+    return {
+        name: attribute.domain.fingerprint
+        for name, attribute in attributes.items()
+        if attribute.domain is not None
+    }
+
+
+def check_source(document: Document, source: Source, releases: Iterable[ReleaseRecord]) -> None:
+    """Refuse another table where records are told apart by their position.
+
+    Raises
+    ------
+    SourceChanged
+        If the first release was made from other rows.
+    """
+    if document.record_key is not None:
+        return
+    first = next((r for r in releases if r.counts and r.record_key is None), None)
+    if first is None or rows_of(first.source) == rows_of(source):
+        return
+    raise SourceChanged(
+        "The source table changed since the first release ({date}), and this project tells"
+        " records apart by their position in it.",
+        "Release from the table of then, or begin a new project with a record-key column, which"
+        " lets later editions of the table follow.",
+        date=first.recorded_at[:10],
+    )
+
+
+def check_ladders(
+    document: Document,
+    plans: Sequence[EntryPlan],
+    domains: Mapping[str, str],
+    releases: Iterable[ReleaseRecord],
+) -> None:
+    """Refuse a release that would leave the ladder of an earlier one.
+
+    Parameters
+    ----------
+    document
+        The columns and the record key.
+    plans
+        The release to be made.
+    domains
+        From `domain_fingerprints`.
+    releases
+        Those already made.
+
+    Raises
+    ------
+    LadderError
+        Naming the attribute, what changed since, and the way forward.
+    """
+    for release in releases:
+        if not release.counts:
+            continue
+        for plan in plans:
+            for attribute in plan.attributes:
+                earlier = release.plan_for(attribute)
+                if earlier is None or earlier.ladder == plan.ladder:
+                    continue
+                raise LadderError(
+                    "{attribute} was released to {recipient} on {date}, and since then {change}."
+                    " A release now would not sit on the ladder of that one, so the two"
+                    " together would tell more than either.",
+                    "Restore it as it was then, or begin a new project for another table.",
+                    attribute=attribute,
+                    recipient=release.recipient,
+                    date=release.recorded_at[:10],
+                    change=_what_changed(document, attribute, plan, earlier, domains, release),
+                )
+
+
+def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> dict[str, str]:
+    """Return the columns whose releases contradict each other, each with the contradiction.
+
+    A column that was perturbed before and would be released as it is now shows its true
+    values; one that was released as it is before gains nothing from being perturbed now.
+    """
+    sensitive = {column.name for column in document.sensitive}
+    shown = {
+        column.name
+        for column in document.columns
+        if column.role not in {Role.SENSITIVE, Role.IDENTIFYING}
+    }
+    found: dict[str, str] = {}
+    for release in releases:
+        if not release.counts:
+            continue
+        perturbed = {name for plan in release.plans for name in plan.attributes}
+        day = release.recorded_at[:10]
+        for name in sorted(shown & perturbed):
+            found.setdefault(
+                name,
+                f"{name} was perturbed for {release.recipient} on {day} and would now be"
+                " released as it is",
+            )
+        how = (
+            f"was published with its true values in a generalized table on {day}, so whoever has"
+            " both can tell which perturbed values are true"
+            if release.is_publication
+            else f"was released as it is to {release.recipient} on {day}, so perturbing it now"
+            " hides nothing from them"
+        )
+        for name in sorted(sensitive & set(release.open_columns)):
+            found.setdefault(name, f"{name} {how}")
+        for name in sorted(shown & _generalized_in(release)):
+            found.setdefault(
+                name,
+                f"{name} was generalized in the table published on {day} and would now be"
+                " released with its exact values",
+            )
+    return found
+
+
+def _generalized_in(release: ReleaseRecord) -> set[str]:
+    """Return the columns that a published table shows with coarser values."""
+    facts = release.details.get("generalization")
+    return set() if facts is None else set(facts["quasi_identifiers"])
+
+
+def check_exposure(contradictions: Mapping[str, str]) -> None:
+    """Refuse the first contradiction of `exposed_columns`.
+
+    Raises
+    ------
+    LadderError
+        Naming the column and the way forward.
+    """
+    for contradiction in contradictions.values():
+        raise LadderError(
+            "{contradiction}.",
+            "Give the column the role it had then, drop it by marking it as identifying, or"
+            " release in spite of it by stating a reason, which the ledger keeps.",
+            contradiction=contradiction,
+        )
+
+
+def rows_of(source: Source) -> tuple[str, int, str]:
+    """Return what tells whether two readings of a table have the same rows in the same order."""
+    return source.digest, source.rows, source.options.get("sheet", "")
+
+
+def _what_changed(
+    document: Document,
+    attribute: str,
+    plan: EntryPlan,
+    earlier: EntryPlan,
+    domains: Mapping[str, str],
+    release: ReleaseRecord,
+) -> str:
+    if earlier.mechanism != plan.mechanism:
+        return f"its mechanism changed from {earlier.mechanism} to {plan.mechanism}"
+    if earlier.attributes != plan.attributes:
+        return f"it moved from the policy entry {earlier.key} to {plan.key}"
+    if release.record_key != document.record_key:
+        return (
+            f"records are told apart by {_telling(document.record_key)} instead of"
+            f" {_telling(release.record_key)}"
+        )
+    if release.domains.get(attribute) != domains.get(attribute):
+        return "its domain changed"
+    if adopted_identity(plan.settings) != adopted_identity(earlier.settings):
+        return "other releases that were made elsewhere were adopted for it, or adopted no more"
+    return "its bins, the settings of its mechanism or the groups of its records changed"
+
+
+def _telling(record_key: str | None) -> str:
+    return "their position" if record_key is None else f"the record key {record_key}"

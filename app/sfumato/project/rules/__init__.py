@@ -1,0 +1,1 @@
+"""The rules file: a document's decisions as TOML."""

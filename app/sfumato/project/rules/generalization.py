@@ -1,0 +1,237 @@
+"""The rules' part about a generalized table: what is asked of it, and other holders' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.publication import Suppressed
+from sfumato.formats.files import digest_of
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.generalization import (
+    CriterionChoice,
+    Generalization,
+    OtherTableFile,
+    PopulationFile,
+)
+from sfumato.project.rules.reading import Section, suggestion
+
+
+def generalization_in(
+    section: Section,
+    columns: Sequence[ColumnSpec],
+    hierarchies: Collection[str],
+    folder: Path | None,
+) -> Generalization | None:
+    """Return what rules decide about a generalized table; None where they say nothing of one.
+
+    Parameters
+    ----------
+    section
+        The section ``generalization``.
+    columns
+        The table's columns as the rules have them.
+    hierarchies
+        The columns that have a hierarchy.
+    folder
+        Where other holders' files are looked for; without it, only whole paths are understood.
+
+    Raises
+    ------
+    RulesError
+        Naming the line and the key.
+    """
+    if not list(section.names()):
+        return None
+    sensitive = section.required_text("sensitive")
+    known = [column.name for column in columns if column.role is Role.SENSITIVE]
+    if sensitive not in known:
+        raise section.error(
+            "sensitive",
+            "{column} is not a sensitive column.",
+            suggestion(sensitive, known),
+            column=sensitive,
+        )
+    names = _quasi_identifiers(section, columns, hierarchies)
+    usual = Generalization(sensitive, names)
+    found = Generalization(
+        sensitive=sensitive,
+        quasi_identifiers=names,
+        criteria=_criteria(section, usual.criteria),
+        suppression=_suppression(section),
+        suppressed=section.choice("suppressed", Suppressed) or usual.suppressed,
+        node=_node(section.section("levels"), names),
+        pinned=tuple(
+            node for each in section.sections("pinned") if (node := _node(each, names)) is not None
+        ),
+        others=_others(section, folder),
+        population=_population(section.section("population"), names, folder),
+        sampling_fraction=_fraction(section),
+    )
+    section.finish()
+    return found
+
+
+def _quasi_identifiers(
+    section: Section, columns: Sequence[ColumnSpec], hierarchies: Collection[str]
+) -> tuple[str, ...]:
+    key = "quasi_identifiers"
+    names = section.texts(key) or ()
+    if not names:
+        raise section.rules.error(
+            section.keys, "the key {key} is missing or empty.", "List the columns.", key=key
+        )
+    known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
+    for name in names:
+        if name not in known:
+            raise section.error(
+                key, "{column} is not a quasi-identifier.", suggestion(name, known), column=name
+            )
+        if name not in hierarchies:
+            raise section.error(
+                key,
+                "{column} has no hierarchy.",
+                "Add a section [hierarchies.{column}], or leave the column out.",
+                column=name,
+            )
+    section.refuse_repeated(key, names)
+    return names
+
+
+def _criteria(section: Section, usual: tuple[CriterionChoice, ...]) -> tuple[CriterionChoice, ...]:
+    if "criteria" not in section.names():
+        section.take("criteria")
+        return usual
+    found = []
+    for each in section.sections("criteria"):
+        kind = each.required_text("kind")
+        numbers = {name: value for name, value in each.plain().items() if name != "kind"}
+        try:
+            found.append(CriterionChoice(kind, numbers))
+        except SfumatoError as error:
+            raise each.explained("", error) from None
+    return tuple(found)
+
+
+def _suppression(section: Section) -> float:
+    share = section.number("suppression") or 0.0
+    if not 0 <= share < 1:
+        raise section.error(
+            "suppression",
+            "the number is out of range.",
+            "Give the share of the records that may be left out, from 0 to below 1.",
+        )
+    return float(share)
+
+
+def _fraction(section: Section) -> float | None:
+    share = section.number("sampling_fraction")
+    if share is not None and not 0 < share <= 1:
+        raise section.error(
+            "sampling_fraction",
+            "the number is out of range.",
+            "Give the share of the population that is in the table, above 0 and at most 1.",
+        )
+    return None if share is None else float(share)
+
+
+def _population(
+    section: Section, quasi_identifiers: tuple[str, ...], folder: Path | None
+) -> PopulationFile | None:
+    """Return the population that rules name; None where they name none."""
+    if not list(section.names()):
+        return None
+    name = section.required_text("file")
+    columns = section.section("columns").plain()
+    reading = section.section("reading").plain()
+    section.finish()
+    path, options, digest = _opened(section, name, reading, folder)
+    pairs = tuple((ours, str(columns.get(ours, ours))) for ours in quasi_identifiers)
+    return PopulationFile(str(path), digest, options.to_dict(), pairs)
+
+
+def _node(levels: Section, names: tuple[str, ...]) -> Node | None:
+    """Return the level of each quasi-identifier; None where none is stated."""
+    stated = levels.plain()
+    for name, level in stated.items():
+        if name not in names:
+            raise levels.error(
+                name, "it is not one of the quasi_identifiers.", suggestion(name, names)
+            )
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise levels.error(
+                name, "a level was expected.", "Give a whole number from 0, without quotes."
+            )
+    if not stated:
+        return None
+    missing = [name for name in names if name not in stated]
+    if missing:
+        raise levels.rules.error(
+            levels.keys,
+            "the level of {column} is missing.",
+            "State a level for each of the quasi_identifiers, or for none.",
+            column=missing[0],
+        )
+    return tuple(stated[name] for name in names)
+
+
+def _others(section: Section, folder: Path | None) -> tuple[OtherTableFile, ...]:
+    found = tuple(_other(each, folder) for each in section.sections("others"))
+    section.refuse_repeated("others", [other.holder for other in found])
+    return found
+
+
+def _other(section: Section, folder: Path | None) -> OtherTableFile:
+    holder, name = section.required_text("holder"), section.required_text("file")
+    sensitive = section.required_text("sensitive")
+    names = section.texts("quasi_identifiers") or ()
+    spelling = tuple(_spelling(each) for each in section.sections("spelling"))
+    reading = section.section("reading").plain()
+    section.finish()
+    path, options, digest = _opened(section, name, reading, folder)
+    return OtherTableFile(holder, str(path), digest, options.to_dict(), names, sensitive, spelling)
+
+
+def _opened(
+    section: Section, name: str, reading: dict[str, Any], folder: Path | None
+) -> tuple[Path, ReadOptions, str]:
+    """Return where a file that rules name is, how it is read, and its digest."""
+    if folder is None and not Path(name).is_absolute():
+        raise section.error(
+            "file",
+            "the folder of the rules is not known.",
+            "Write the file with its whole path.",
+        )
+    path = (folder or Path()).absolute() / name
+    try:
+        options = ReadOptions.from_dict(reading) if reading else detect_options(path)
+        return path, options, digest_of(path, Silent())
+    except SfumatoError as error:
+        raise section.explained("file", error) from None
+
+
+def _spelling(section: Section) -> tuple[Value, Value]:
+    pair = _meant(section, "there"), _meant(section, "here")
+    section.finish()
+    return pair
+
+
+def _meant(section: Section, key: str) -> Value:
+    value: Any = section.take(key)
+    if value == {"missing": True}:
+        return None
+    if not isinstance(value, str | int | float | bool):
+        raise section.rules.error(
+            section.keys,
+            "the key {key} is missing, or not a text, a number or true/false.",
+            'Write {{ there = "…", here = "…" }}, with {{ missing = true }} for missing.',
+            key=key,
+        )
+    return value

@@ -1,0 +1,384 @@
+"""The rules file: a document's decisions without its table, as TOML without secrets.
+
+It makes next month's table one step, lets two custodians compare what they decided, and is
+what the command line starts a project from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sfumato.engine.core.columns import (
+    Binning,
+    ColumnSpec,
+    Domain,
+    Kind,
+    MissingRule,
+    Role,
+    find_column,
+)
+from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.values import Value
+from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.mechanisms.base import Mechanism, Statement
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
+from sfumato.formats.options import ReadOptions
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.rules.generalization import generalization_in
+from sfumato.project.rules.hierarchies import hierarchies_in
+from sfumato.project.rules.reading import RulesText, Section, suggestion
+from sfumato.project.rules.writing import FORMAT, rules_of
+from sfumato.project.store.secret import ProjectSecret
+
+__all__ = ["apply_rules", "reading_options_in", "rules_of"]
+
+
+def reading_options_in(text: str) -> dict[str, Any] | None:
+    """Return how the rules say that the file is read; None where they don't.
+
+    Raises
+    ------
+    RulesError
+        If the text is not TOML.
+    """
+    rules = RulesText(text).parse()
+    return rules.section("reading").plain() or None
+
+
+def apply_rules(
+    text: str,
+    table: Table,
+    document: Document,
+    folder: Path | None = None,
+    noise: KeyedNoise | None = None,
+) -> Document:
+    """Return the document with what the rules decide.
+
+    Every column needs a role: in the rules, or by their ``other_columns``. A sensitive
+    categorical column without a list of values gets those that occur, so that its domain is
+    fixed from here on. Title and source stay where the rules say nothing of them; how the
+    table is read is up to the caller (`reading_options_in`).
+
+    Parameters
+    ----------
+    text
+        The rules, TOML.
+    table
+        The table that they are applied to.
+    document
+        What is decided so far.
+    folder
+        Where the files that the rules name are looked for.
+    noise
+        Draws noise for statistics of the table, kept in the document; a passing one where absent.
+
+    Raises
+    ------
+    RulesError
+        Naming the line and the key, and the nearest name where one is unknown.
+    """
+    rules = RulesText(text).parse()
+    _check_format(rules)
+    title = rules.text("title")
+    record_key = _record_key(rules, table)
+    _check_reading(rules.section("reading"))
+    columns = _columns(rules, table)
+    noise = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
+    hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
+    generalizing = rules.section("generalization")
+    generalization = generalization_in(generalizing, columns, hierarchies, folder)
+    drawing = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
+    policy = tuple(_entry(section, columns, table, drawing) for section in rules.sections("policy"))
+    rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
+    recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
+    rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    as_in_table = _reason(rules)
+    settled = replace(
+        document,
+        title=document.title if title is None else title,
+        columns=columns,
+        record_key=record_key,
+        policy=policy,
+        recipients=recipients,
+        hierarchies=hierarchies,
+        generalization=generalization,
+        rows_as_in_table=as_in_table,
+    )
+    return _spaced(settled, rules)
+
+
+def _spaced(document: Document, rules: Section) -> Document:
+    """Return the document with the spacing of levels, the last key of the rules."""
+    spacing = rules.number("level_spacing") or 0.0
+    rules.finish()
+    try:
+        return with_spacing(document, spacing)
+    except SfumatoError as error:
+        raise rules.explained("level_spacing", error) from None
+
+
+def _record_key(rules: Section, table: Table) -> str | None:
+    name = rules.text("record_key")
+    if name is not None and name not in table.columns:
+        raise rules.error(
+            "record_key",
+            "the table has no column {column}.",
+            suggestion(name, table.columns),
+            column=name,
+        )
+    return name
+
+
+def _reason(rules: Section) -> str:
+    """Return why rows stay in the table's order; empty where nothing is said of it."""
+    reason = rules.text("rows_as_in_table")
+    if reason is not None and not reason.strip():
+        raise rules.error(
+            "rows_as_in_table",
+            "the reason is empty.",
+            "Say why rows have to stay in the table's order, or remove the line.",
+        )
+    return (reason or "").strip()
+
+
+def _check_format(rules: Section) -> None:
+    found = rules.take("format")
+    if found != FORMAT:
+        what = "it has to be {known}." if found is None else "this version reads format {known}."
+        raise rules.error("format", what, "Write: format = {known}", known=FORMAT)
+
+
+def _check_reading(reading: Section) -> None:
+    known = [option.name for option in fields(ReadOptions)]
+    for name in reading.names():
+        if name not in known:
+            raise reading.error(name, "there is no such option.", suggestion(name, known))
+    try:
+        ReadOptions.from_dict(reading.plain())
+    except SfumatoError as error:
+        raise reading.explained("", error) from None
+
+
+def _columns(rules: Section, table: Table) -> tuple[ColumnSpec, ...]:
+    others = rules.choice("other_columns", Role)
+    listed = rules.section("columns")
+    for name in listed.names():
+        if name not in table.columns:
+            raise listed.error(
+                name, "the table has no such column.", suggestion(name, table.columns)
+            )
+    given = set(listed.names())
+    for name in table.columns:
+        if name not in given and others is None:
+            raise rules.rules.error(
+                ("columns",),
+                "the table's column {column} has no rules.",
+                "Add a section for it, or a line that says what all others are:"
+                ' other_columns = "identifying"',
+                column=name,
+            )
+    kinds = _Kinds(table)
+    return tuple(
+        _column(listed.section(name), name, kinds)
+        if name in given
+        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kinds.of(name)), table)
+        for name in table.columns
+    )
+
+
+class _Kinds:
+    """What kind each column of a table probably is; looked at when first asked for."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @cached_property
+    def _proposed(self) -> dict[str, Kind]:
+        return {spec.name: spec.kind for spec in propose_columns(self.table)}
+
+    def of(self, name: str) -> Kind:
+        return self._proposed[name]
+
+
+def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
+    role = section.choice("role", Role)
+    if role is None:
+        raise section.rules.error(
+            section.keys,
+            "the key role is missing.",
+            "Add one of: {known}.",
+            known=", ".join(member.value for member in Role),
+        )
+    spec = ColumnSpec(
+        name=name,
+        role=role,
+        kind=section.choice("kind", Kind) or kinds.of(name),
+        missing=section.choice("missing", MissingRule) or MissingRule.VALUE,
+        binning=_binning(section),
+        domain=_domain(section),
+        from_rows=section.flag("from_rows"),
+    )
+    section.finish()
+    try:
+        return _with_domain(spec, kinds.table)
+    except SfumatoError as error:
+        raise section.explained("", error) from None
+
+
+def _with_domain(spec: ColumnSpec, table: Table) -> ColumnSpec:
+    """Fix the domain of a sensitive attribute that is released as categories."""
+    numeric = spec.kind is Kind.NUMERIC and spec.binning is None
+    if spec.role is not Role.SENSITIVE or numeric or spec.domain is not None:
+        return spec
+    return with_proposed_domain(table, spec)
+
+
+def _binning(section: Section) -> Binning | None:
+    edges, labels = section.numbers("bin_edges"), section.texts("bin_labels")
+    if edges is None:
+        if labels is not None:
+            raise section.error("bin_labels", "there are no bin_edges.", "Add them.")
+        return None
+    try:
+        return Binning(edges, labels or ())
+    except DomainError as error:
+        raise section.explained("bin_edges", error) from None
+
+
+def _domain(section: Section) -> Domain | None:
+    given = section.listed("values")
+    if given is None:
+        return None
+    values: list[Value] = []
+    labels: dict[Value, str] = {}
+    for position, item in enumerate(given):
+        value, label = _domain_value(section, position, item)
+        values.append(value)
+        if label is not None:
+            labels[value] = label
+    try:
+        return Domain(tuple(values), labels)
+    except DomainError as error:
+        raise section.explained("values", error) from None
+
+
+def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, str | None]:
+    if isinstance(item, dict):
+        inner = Section(section.rules, (*section.keys, "values", position), item)
+        value, missing = inner.take("value"), inner.take("missing")
+        label = inner.text("label")
+        inner.finish()
+        if (value is None) == (missing is not True):
+            raise section.error(
+                "values",
+                "item {item} has to be either a value or missing.",
+                'Write {{ value = 1, label = "…" }} or {{ missing = true }}.',
+                item=position + 1,
+            )
+        item = value
+        if missing:
+            return None, label
+    else:
+        label = None
+    if not isinstance(item, str | int | float | bool):
+        raise section.error(
+            "values",
+            "item {item} is not a text, a number or true/false.",
+            "Put it in quotes; so are dates.",
+            item=position + 1,
+        )
+    return item, label
+
+
+def _entry(
+    section: Section, columns: tuple[ColumnSpec, ...], table: Table, noise: KeyedNoise
+) -> PolicyEntry:
+    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
+    attributes = section.texts("attributes") or ()
+    if not attributes:
+        raise section.rules.error(
+            section.keys, "the key attributes is missing or empty.", "List the columns."
+        )
+    for name in attributes:
+        if name not in sensitive:
+            raise section.error(
+                "attributes",
+                "{column} is not a sensitive column.",
+                suggestion(name, sensitive),
+                column=name,
+            )
+    name = section.required_text("mechanism")
+    if name not in all_mechanisms():
+        raise section.error(
+            "mechanism",
+            "there is no mechanism {found}.",
+            suggestion(name, all_mechanisms()),
+            found=name,
+        )
+    settings = section.section("settings").plain()
+    section.finish()
+    mechanism = mechanism_called(name)
+    if not mechanism.completes_settings:
+        return PolicyEntry(attributes, name, settings)
+    try:
+        chosen = tuple(
+            encode_column(table, find_column(columns, attribute)).attribute
+            for attribute in attributes
+        )
+        return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings, noise))
+    except SfumatoError as error:
+        raise section.explained("settings", error) from None
+
+
+def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:
+    name = section.required_text("name")
+    note = section.text("note") or ""
+    entries = {entry.key: entry for entry in policy}
+    levels = section.section("levels")
+    statements: dict[str, Statement] = {}
+    for key in levels.names():
+        if key not in entries:
+            raise levels.error(key, "the policy has no such entry.", suggestion(key, entries))
+        mechanism = mechanism_called(entries[key].mechanism)
+        statements[key] = _statement(levels.section(key), mechanism)
+    mark = section.number("mark") or 0
+    if mark < 0 or mark != int(mark):
+        raise section.error("mark", "a whole number from 0 was expected.", "Mend it.")
+    section.finish()
+    return Recipient(name, statements, note, int(mark))
+
+
+def _statement(section: Section, mechanism: Mechanism) -> Statement:
+    """Return a stated level, which has to be in one of the mechanism's terms."""
+    known = {field.name: field for term in mechanism.terms for field in term.fields}
+    stated = section.plain()
+    for name, value in stated.items():
+        if name not in known:
+            raise section.error(name, "there is no such key.", suggestion(name, known))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise section.error(name, "a number was expected.", "Write it without quotes.")
+        low, high = known[name].minimum, known[name].maximum
+        if not low <= value <= high:
+            raise section.error(
+                name,
+                "the number is out of range.",
+                "Give a number from {low:g} to {high:g}.",
+                low=low,
+                high=high,
+            )
+    terms = [{field.name for field in term.fields} for term in mechanism.terms]
+    if stated.keys() not in terms:
+        raise section.rules.error(
+            section.keys,
+            "the level is not complete, or stated twice.",
+            "State it by one of: {terms}.",
+            terms="; ".join(" and ".join(sorted(term)) for term in terms),
+        )
+    return {name: float(value) for name, value in stated.items()}

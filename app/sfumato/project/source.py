@@ -1,0 +1,194 @@
+"""The source table of a project: known by its digest, found again, or followed by an edition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.table import Table
+from sfumato.formats.files import digest_of, is_file
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import Note, read_file, read_table
+from sfumato.project.document.model import Document, Source
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.release_columns import check_columns
+from sfumato.project.release.release_compatibility import check_source
+
+Tell = Callable[[Note], object]
+
+
+def read_source(
+    path: Path, options: ReadOptions, context: Context, tell: Tell = lambda _: None
+) -> tuple[Table, Source]:
+    """Read a table for the first time, with what it takes to know it again.
+
+    Parameters
+    ----------
+    path
+        The table's file.
+    options
+        How to read it.
+    context
+        Progress and cancelling.
+    tell
+        Called with each remark on what was read.
+
+    Raises
+    ------
+    SourceMissing
+        If there is no such file.
+    SfumatoError
+        If the file can't be read, see `sfumato.formats.reading.read_table`.
+    """
+    path = _existing(Path(path).absolute())
+    digest = digest_of(path, Part(context, 0.0, 0.2))
+    read = read_file(path, options, Part(context, 0.2, 1.0))
+    for note in read.notes:
+        tell(note)
+    table = read.table
+    return table, Source(str(path), digest, table.rows, options.to_dict())
+
+
+def find_source(document: Document, beside: Path | None = None) -> Path:
+    """Return where the source table is: its place, or a file of its name in another folder.
+
+    Parameters
+    ----------
+    document
+        The project's document.
+    beside
+        A folder to look into as well: the project's own, which may have moved with the table.
+
+    Raises
+    ------
+    SourceMissing
+        If the project has no source table, or the file is in neither place.
+    """
+    source = _source_of(document)
+    place = Path(source.path)
+    if not is_file(place) and beside is not None and is_file(beside / place.name):
+        return beside / place.name
+    return _existing(place)
+
+
+def open_source(
+    document: Document, context: Context, beside: Path | None = None
+) -> tuple[Table, Document]:
+    """Open the document's source table again.
+
+    Returns
+    -------
+    Table, Document
+        The table, and the document with the place where the table was found.
+
+    Raises
+    ------
+    SourceMissing
+        If the file is not where it was, see `find_source`.
+    SourceChanged
+        If it is another table than the one that the document knows.
+    """
+    source = _source_of(document)
+    path = find_source(document, beside)
+    _check_digest(path, document, Part(context, 0.0, 0.2))
+    table = read_table(path, _options(source.options), Part(context, 0.2, 1.0))
+    return table, replace(document, source=replace(source, path=str(path)))
+
+
+def locate_source(document: Document, path: Path, context: Context) -> Document:
+    """Return the document with the new place of the same table.
+
+    Raises
+    ------
+    SourceMissing, SourceChanged
+        If there is no file, or it is another table.
+    """
+    source = _source_of(document)
+    path = _existing(Path(path).absolute())
+    _check_digest(path, document, context)
+    return replace(document, source=replace(source, path=str(path)))
+
+
+def accept_edition(
+    project: ProjectFile, path: Path, context: Context, tell: Tell = lambda _: None
+) -> Table:
+    """Let a new edition of the table take the place of the old one, and record that.
+
+    The edition is read with the options of the old one. Domains stay as they are: a value
+    outside its domain is refused at the release. Accepting the same table changes nothing but
+    its place.
+
+    Parameters
+    ----------
+    project
+        Open for writing; its document gets the new source.
+    path
+        The new edition.
+    context
+        Progress and cancelling.
+    tell
+        Called with each remark on what was read.
+
+    Raises
+    ------
+    SourceMissing
+        If there is no such file.
+    SourceChanged
+        If records are told apart by position and a release was made already.
+    TableError
+        If the edition has other columns.
+    """
+    document = project.document
+    old = _source_of(document)
+    table, source = read_source(path, _options(old.options), context, tell)
+    if source.digest == old.digest:
+        project.save_document(replace(document, source=source))
+        return table
+    check_source(document, source, project.releases)
+    check_columns(document, table)
+    details = {
+        "from": {"digest": old.digest, "rows": old.rows},
+        "to": {"digest": source.digest, "rows": source.rows, "path": source.path},
+    }
+    project.record(EntryKind.SOURCE_CHANGED, details, replace(document, source=source))
+    return table
+
+
+def _source_of(document: Document) -> Source:
+    if document.source is None:
+        raise SourceMissing("The project has no source table yet.", "Open a table under Data.")
+    return document.source
+
+
+def _existing(path: Path) -> Path:
+    if not is_file(path):
+        raise SourceMissing(
+            "The source table is not at {path}.",
+            "Show where the file is now, or bring it back.",
+            path=path,
+        )
+    return path
+
+
+def _check_digest(path: Path, document: Document, context: Context) -> None:
+    if digest_of(path, context) == _source_of(document).digest:
+        return
+    if document.record_key is not None:
+        remedy = "Accept it as a new edition of the table, or bring the old file back."
+    else:
+        remedy = (
+            "Bring the old file back. Before the first release you can accept the changed file"
+            " as a new edition; after it, only a project with a record-key column can go on."
+        )
+    raise SourceChanged(
+        "The table {path} changed since the project last read it.", remedy, path=path
+    )
+
+
+def _options(options: Mapping[str, Any]) -> ReadOptions:
+    return ReadOptions.from_dict(dict(options))

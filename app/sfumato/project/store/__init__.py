@@ -1,0 +1,1 @@
+"""The project file on the disk: database, secret, staging, migrations."""

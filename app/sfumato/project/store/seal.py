@@ -1,0 +1,200 @@
+"""The seal over a project's whole state, so that nobody changes it without the passphrase.
+
+With every change, a counter goes up by one, and an HMAC (SHA-256) under a key derived from
+the project secret covers the project's identity, the version of the schema, the counter, and
+a digest of each part: identity, wrapped secret, document, unfinished releases and the ledger's
+end. The ledger's entries hang on its end by their chain. The digests are kept beside the HMAC,
+so that it can be told which part was changed.
+
+What no seal in one file can show is the return of a whole older copy; see
+`sfumato.project.store.seen`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sfumato.engine.core.wording import Sentence
+from sfumato.project.document.serialise import canonical_json
+from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.project.store import migrations
+from sfumato.project.store.contents import Contents, Row, digest_of_rows, rows_of
+from sfumato.project.store.secret import ProjectSecret
+from sfumato.project.store.seen import Seen
+
+SEALED_SINCE: Final = 2
+"""The first version of the schema that has a seal."""
+
+_TABLES: Final[Mapping[Part, str]] = {
+    Part.IDENTITY: "project",
+    Part.WRAPPING: "wrapping",
+    Part.DOCUMENT: "document",
+    Part.PENDING: "pending",
+    Part.LEDGER: "ledger_end",
+}
+
+_CHANGED: Final[Mapping[Part, Sentence]] = {
+    Part.IDENTITY: Sentence("Its identity or its date was changed."),
+    Part.WRAPPING: Sentence("Its passphrase was changed or set back to an older one."),
+    Part.DOCUMENT: Sentence(
+        "Its decisions were changed: columns, policy, recipients or levels differ from what was"
+        " saved."
+    ),
+    Part.PENDING: Sentence("Its list of interrupted releases was changed."),
+    Part.LEDGER: Sentence("The end of its ledger was changed, or entries were cut off."),
+}
+_NEVER_SEALED: Final = Sentence(
+    "It has no seal: either it was saved by a version of Sfumato without seals, or someone"
+    " removed the seal. There is no way to tell whether it has been changed since."
+)
+_SEAL_TAKEN_AWAY: Final = Sentence(
+    "Its seal was removed: this computer has seen the project sealed. There is no way to tell"
+    " what else was changed."
+)
+_SEAL_CHANGED: Final = Sentence("Its seal or the seal's counter was changed.")
+
+Digests = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of a project.
+
+    Parameters
+    ----------
+    counter
+        Goes up by one with each change.
+    parts
+        The digest of each sealed part, by the part's name.
+    """
+
+    counter: int
+    parts: Digests
+
+
+class Seal:
+    """Examines and writes a project's seal; the `Keeper` of its database.
+
+    Parameters
+    ----------
+    path
+        The project, for messages.
+    project_id
+        The project's identity, part of the HMAC.
+    secret
+        The project secret, which the key is derived from.
+
+    Attributes
+    ----------
+    state
+        The state that was sealed last; None before the first.
+    seen
+        The newest state that this machine has seen.
+    """
+
+    def __init__(self, path: Path, project_id: str, secret: ProjectSecret) -> None:
+        self.state: State | None = None
+        self.seen = Seen(secret)
+        self._path = path
+        self._project_id = project_id
+        self._key = secret.derive("state")
+        self._next: State | None = None
+        self._lowest = 0
+
+    def examine(self, contents: Contents) -> tuple[Finding, ...]:
+        """Return in which ways a file is not as it was sealed; empty where it is.
+
+        The ledger's entries are not looked at here.
+        """
+        found = []
+        if contents.oddities:
+            shown = ", ".join(oddity.shown for oddity in contents.oddities)
+            what = Sentence(
+                "Its database has something added or lacks a guard: {shown}.", shown=shown
+            )
+            found.append(Finding(Part.SCHEMA, what))
+        newest = self._lowest = self.seen.counter()
+        if contents.version < SEALED_SINCE or not contents.tables["seal"]:
+            what = _SEAL_TAKEN_AWAY if newest else _NEVER_SEALED
+            return (*found, Finding(Part.NEVER_SEALED, what))
+        _, counter, parts, mac = contents.row("seal")
+        claimed, standing = _parsed(parts), _digests(contents.tables)
+        changed = [part for part in _TABLES if claimed and claimed.get(part) != standing[part]]
+        found += [Finding(part, _CHANGED[part]) for part in changed]
+        if not hmac.compare_digest(mac.encode(), self._mac(contents.version, counter, parts)):
+            return (*found, Finding(Part.SEAL, _SEAL_CHANGED))
+        if counter < newest:
+            found.append(Finding(Part.OLDER, _older(counter, newest)))
+        self._lowest = max(counter, newest)
+        if not changed:
+            self.state = State(counter, standing)
+        return tuple(found)
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Refuse to seal what someone changed in the file while it was open."""
+        if self.state is None:
+            return
+        standing = _digests({name: rows_of(connection, name) for name in _TABLES.values()})
+        changed = [part for part in _TABLES if standing[part] != self.state.parts[part]]
+        if changed:
+            raise NotSealed(self._path, [Finding(part, _CHANGED[part]) for part in changed])
+
+    def end(self, connection: sqlite3.Connection) -> None:
+        """Seal the state as it stands now."""
+        before = 0 if self.state is None else self.state.counter
+        counter = max(before, self._lowest) + 1
+        parts = _digests({name: rows_of(connection, name) for name in _TABLES.values()})
+        text = canonical_json(parts)
+        mac = self._mac(migrations.version_of(connection), counter, text).decode()
+        connection.execute("INSERT OR REPLACE INTO seal VALUES (1, ?, ?, ?)", (counter, text, mac))
+        self._next = State(counter, parts)
+
+    def committed(self) -> None:
+        """Learn that the state that was sealed is on the disk."""
+        if self._next is not None:
+            self.state, self._next = self._next, None
+            self.remember()
+
+    def remember(self) -> None:
+        """Note on this machine that the present state was seen."""
+        if self.state is not None:
+            self.seen.note(self.state.counter)
+
+    def _mac(self, version: int, counter: int, parts: str) -> bytes:
+        content = {
+            "project": self._project_id,
+            "schema": version,
+            "counter": counter,
+            "parts": parts,
+        }
+        digest = hmac.new(self._key, canonical_json(content).encode(), hashlib.sha256)
+        return digest.hexdigest().encode()
+
+
+def _digests(tables: Mapping[str, tuple[Row, ...]]) -> dict[str, str]:
+    return {part.value: digest_of_rows(tables[table]) for part, table in _TABLES.items()}
+
+
+def _parsed(parts: str) -> Digests:
+    """Return the digests that a seal lists; empty where it is no list."""
+    try:
+        found = json.loads(parts)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _older(counter: int, newest: int) -> Sentence:
+    return Sentence(
+        "It is older than the copy last open on this computer: this is state {counter}, that was"
+        " state {newest}. Its ledger does not record what was done since.",
+        counter=counter,
+        newest=newest,
+    )

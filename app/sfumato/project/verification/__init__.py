@@ -1,0 +1,1 @@
+"""Whether a bundle is what it claims to be, and where a leaked file comes from."""

@@ -1,0 +1,282 @@
+"""The part of a verification that looks at perturbed values, alone and beside other releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, as_sentence
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Adopted, Check, Released
+from sfumato.engine.table.table import Attribute
+from sfumato.formats.bundles.reading import Bundle
+from sfumato.project.document.adopted_files import adopted_files
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.compare import codes_in, decoded
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.verification.recognition import Match
+from sfumato.project.verification.rows import Comparison, Order, any_rows
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """A level at which others hold a policy entry, and who they are."""
+
+    plan: EntryPlan
+    recipients: tuple[str, ...]
+
+
+def check_entries(
+    bundle: Bundle,
+    match: Match,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> tuple[Check, ...]:
+    """Check every perturbed policy entry of a recognised release.
+
+    Parameters
+    ----------
+    bundle
+        The bundle.
+    match
+        What it was recognised as; no checks where it was not.
+    releases
+        Every release of the ledger.
+    regenerator
+        Makes released columns again.
+    comparison
+        The bundle's columns beside those of the release.
+    context
+        Progress and cancelling.
+    """
+    checks: list[Check] = []
+    for position, plan in enumerate(match.plans):
+        part = Part(context, position / len(match.plans), (position + 1) / len(match.plans))
+        checks += _check_entry(bundle, plan, releases, regenerator, comparison, part)
+    return tuple(checks)
+
+
+def _check_entry(
+    bundle: Bundle,
+    plan: EntryPlan,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> list[Check]:
+    missing = [name for name in plan.attributes if name not in bundle.table.columns]
+    if missing:
+        return [
+            Check(
+                Sentence("{key}: values", key=plan.key),
+                False,
+                Sentence("It has no column {names}.", names=", ".join(missing)),
+            )
+        ]
+    obstacle = regenerator.obstacle(plan)
+    if obstacle:
+        return [
+            Check(
+                Sentence("{key}: ladder", key=plan.key),
+                False,
+                Sentence("It can't be made again. {obstacle}", obstacle=obstacle),
+            )
+        ]
+    checks = [
+        Check(
+            Sentence("{key}: ladder", key=plan.key),
+            True,
+            "The project still releases it on the same ladder.",
+        ),
+        _check_values(plan, comparison),
+    ]
+    if comparison.order is Order.OTHER:
+        return checks
+    request = regenerator.request(plan, comparison.places)
+    columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
+    if outside:
+        return [*checks, Check(Sentence("{key}: domain", key=plan.key), False, outside)]
+    actual = Released(plan.level, columns)
+    mechanism = mechanism_called(plan.mechanism)
+    context.report(0.1, Sentence("Examining {key}", key=plan.key))
+    found = mechanism.check_release(request, actual)
+    checks += [Check(f"{plan.key}: {c.title}", c.holds, c.finding) for c in found]
+    checks += _check_others(plan, actual, releases, regenerator, comparison, context)
+    return checks
+
+
+def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
+    """Check that the values are, one by one, those that the key gives."""
+    title = Sentence("{key}: values", key=plan.key)
+    if comparison.order is Order.OTHER:
+        return Check(title, False, "They are those that the key gives, but in other places.")
+    differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
+    if differing.any():
+        return Check(
+            title,
+            False,
+            Sentence(
+                "They are not those that the key gives: {difference}.",
+                difference=comparison.describe(differing),
+            ),
+        )
+    return Check(
+        title, True, Sentence("All {rows:,} are those that the key gives.", rows=comparison.rows)
+    )
+
+
+def _domain_columns(
+    bundle: Bundle, attributes: Iterable[Attribute], rows: int
+) -> tuple[Mapping[str, pd.Series], str]:
+    """Return the bundle's perturbed columns as values of their domains, or why that fails."""
+    columns: dict[str, pd.Series] = {}
+    for attribute in attributes:
+        column = bundle.table.frame[attribute.name].iloc[:rows].reset_index(drop=True)
+        if attribute.domain is None:
+            columns[attribute.name] = column
+            continue
+        codes = codes_in(attribute.domain, column)
+        outside = codes < 0
+        if outside.any():
+            return {}, (
+                Sentence(
+                    "{attribute} has values outside its domain: {outside:,} rows, first row "
+                    "{first:,}.",
+                    attribute=attribute.name,
+                    outside=int(outside.sum()),
+                    first=int(outside.argmax()) + 1,
+                )
+            )
+        columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
+    return columns, ""
+
+
+def _check_others(
+    plan: EntryPlan,
+    actual: Released,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    comparison: Comparison,
+    context: Context,
+) -> list[Check]:
+    """Check the entry beside every other level at which somebody holds it."""
+    rungs, strangers = _others(plan, releases)
+    beside = regenerator.adopted(plan)
+    checks = [
+        Check(
+            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
+            False,
+            "That release sits on another ladder: together the two tell more than either.",
+        )
+        for recipient in strangers
+    ]
+    if not rungs and not strangers and not beside:
+        return [
+            Check(
+                Sentence("{key} beside others", key=plan.key),
+                True,
+                "Nobody holds it at another level so far.",
+            )
+        ]
+    attributes = regenerator.request(plan, comparison.places).attributes
+    for other, held in zip(beside, _holders(plan, beside), strict=True):
+        earlier = other.at(comparison.places)
+        if earlier.covered is not None and not earlier.covered.any():
+            continue  # none of the records that are left of a truncated file
+        here = Released(actual.level, _at(actual.columns, earlier.covered))
+        columns = _at(_decoded(earlier, attributes), earlier.covered)
+        checks += _check_pair(plan, here, Released(other.level, columns), held, attributes)
+    for position, rung in enumerate(rungs):
+        part = Part(
+            context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
+        )
+        made = regenerator.perturbed(rung.plan, part)
+        columns = {
+            name: column.iloc[comparison.places].reset_index(drop=True)
+            for name, column in made.items()
+        }
+        who = ", ".join(rung.recipients)
+        checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
+    return checks
+
+
+def _check_pair(
+    plan: EntryPlan,
+    actual: Released,
+    other: Released,
+    who: str,
+    attributes: Sequence[Attribute],
+) -> list[Check]:
+    """Check two releases of an entry as the upper and the lower one."""
+    mechanism = mechanism_called(plan.mechanism)
+    lower, upper = sorted((actual, other), key=lambda release: mechanism.trust(release.level))
+    return [
+        Check(
+            Sentence(
+                "{key} beside {who}: {title}", key=plan.key, who=who, title=as_sentence(c.title)
+            ),
+            c.holds,
+            c.finding,
+        )
+        for c in mechanism.check_pair(upper, lower, attributes, plan.settings)
+    ]
+
+
+def _holders(plan: EntryPlan, beside: Sequence[Adopted]) -> list[str]:
+    """Return who holds each adopted release."""
+    rungs = [file for file in adopted_files(plan.settings) if file.rung]
+    return [
+        ", ".join(dict.fromkeys(file.called for file in rungs if file.level == other.level))
+        for other in beside
+    ]
+
+
+def _at(
+    columns: Mapping[str, pd.Series], covered: npt.NDArray[np.bool_] | None
+) -> Mapping[str, pd.Series]:
+    """Return columns for the records that an earlier release has."""
+    if covered is None:
+        return columns
+    return {name: column[covered].reset_index(drop=True) for name, column in columns.items()}
+
+
+def _decoded(adopted: Adopted, attributes: Iterable[Attribute]) -> Mapping[str, pd.Series]:
+    """Return an adopted release's columns as values of their domains, or as numbers."""
+    columns: dict[str, pd.Series] = {}
+    for attribute in attributes:
+        values = adopted.values[attribute.name]
+        if attribute.domain is None:
+            columns[attribute.name] = pd.Series(values, name=attribute.name)
+        else:
+            codes = values.astype(np.int64)
+            columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
+    return columns
+
+
+def _others(
+    plan: EntryPlan, releases: Sequence[ReleaseRecord]
+) -> tuple[tuple[_Rung, ...], tuple[str, ...]]:
+    """Return the other levels of the ladder, and who holds the attributes on another ladder."""
+    rungs: dict[float, _Rung] = {}
+    strangers: dict[str, None] = {}
+    for release in releases:
+        if not release.counts:
+            continue
+        for other in release.plans:
+            if not set(other.attributes) & set(plan.attributes):
+                continue
+            if other.ladder != plan.ladder:
+                strangers[release.recipient] = None
+            elif other.level != plan.level:
+                earlier = rungs.get(other.level, _Rung(other, ()))
+                names = dict.fromkeys((*earlier.recipients, release.recipient))
+                rungs[other.level] = _Rung(other, tuple(names))
+    return tuple(rungs.values()), tuple(strangers)

@@ -1,0 +1,350 @@
+"""Tracing a leak: which releases a file comes from that was found somewhere.
+
+The file may be a whole release or some of its rows, in another order, with columns missing or
+added, altered here and there, or put together from several recipients' files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import prod
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.leak_counts import LeakCounts, RowGroups, Way, count_rows
+from sfumato.engine.disclosure.tracing import Suspect, TracedLeak, trace_leak
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.files import is_folder
+from sfumato.formats.formulas import undone_if_escaped
+from sfumato.formats.reading import ReadOptions, detect_options, read_table
+from sfumato.project.document.entry_plan import EntryPlan, plan_release
+from sfumato.project.errors import NotTraceable
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.compare import common_positions, is_number
+from sfumato.project.release.holdings import held_adopted
+from sfumato.project.release.regenerate import Regenerator
+
+_NEARLY_NONE: Final = 1e-6
+_NEARLY_ALL: Final = 0.99
+
+_MOST_COMBINED: Final = 4
+"""Up to so many perturbed columns, each may be true or not in a row that comes from no release."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Releases that show the same values: one that a leaked file may come from.
+
+    Parameters
+    ----------
+    plans
+        The policy entries with their levels.
+    records
+        The ledger's releases with these values.
+    recipients
+        Whom they were made for, or would be made for by the present policy.
+    """
+
+    plans: tuple[EntryPlan, ...]
+    records: tuple[ReleaseRecord, ...]
+    recipients: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The recipients, as they are shown."""
+        return ", ".join(self.recipients)
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """What a leaked file tells of where it comes from.
+
+    Parameters
+    ----------
+    candidates
+        The releases it was compared with; `Suspect.candidates` are places among them.
+    traced
+        What speaks for each of them.
+    compared
+        The columns that were compared.
+    ignored
+        The file's columns that no release has.
+    """
+
+    candidates: tuple[Candidate, ...]
+    traced: TracedLeak
+    compared: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    def name_of(self, suspect: Suspect) -> str:
+        """Return the recipients of a suspect."""
+        names = [r for place in suspect.candidates for r in self.candidates[place].recipients]
+        return ", ".join(dict.fromkeys(names))
+
+    @property
+    def verdict(self) -> str:
+        """Where the file comes from, in a sentence."""
+        sources, rows = self.traced.sources, self.traced.rows
+        if not sources and self.traced.of_table > 0.0:
+            return self._verdict_on_the_table
+        if not sources:
+            return (
+                f"These {rows:,} rows don't tell which release they come from: what speaks for"
+                " any of them could be chance."
+            )
+        if len(sources) == 1:
+            doubt = 1.0 - sources[0].posterior
+            sure = (
+                f"{doubt:.1g}" if doubt > _NEARLY_NONE else f"less than {_NEARLY_NONE:.7f}"
+            ).rstrip("0")
+            return (
+                f"The {rows:,} rows come from the release to {self.name_of(sources[0])}. The"
+                f" probability that it is another one of this project is {sure}."
+            )
+        parts = [f"{self.name_of(source)} ({source.share:.0%})" for source in sources]
+        return (
+            f"The {rows:,} rows are a mixture of {len(sources)} releases:"
+            f" {', '.join(parts[:-1])} and {parts[-1]}."
+        )
+
+    @property
+    def _verdict_on_the_table(self) -> str:
+        """What is said of rows that are explained by the source table without any release."""
+        rows, share = self.traced.rows, self.traced.of_table
+        if share >= _NEARLY_ALL:
+            return (
+                f"These {rows:,} rows are the source table's own, as no recipient was given them."
+            )
+        return (
+            f"These {rows:,} rows come from no release of this project. {share:.0%} of them are"
+            " rows of the source table itself: a perturbation of it that this project did not"
+            " make looks like that."
+        )
+
+
+def read_leak(path: Path, context: Context, options: ReadOptions | None = None) -> Table:
+    """Read a file that was found: a bundle, or a table in any readable format.
+
+    Raises
+    ------
+    FileError
+        If it can't be read.
+    """
+    if is_folder(path) or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
+        bundle = path.parent if path.name == DATAPACKAGE_NAME else path
+        return read_bundle(bundle, context, accept_altered=True).table
+    return undone_if_escaped(read_table(path, options or detect_options(path), context))
+
+
+def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context) -> LeakReport:
+    """Say which of a project's releases a leaked table comes from.
+
+    Parameters
+    ----------
+    project
+        The project; read-only is enough.
+    table
+        The source table, as the project's source was read.
+    leak
+        The table that was found.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    NotTraceable
+        If there is no release to compare with, or the file has no column that differs
+        between releases.
+    """
+    folders = (project.path.parent,)
+    regenerator = Regenerator(project.document, table, project.keys, folders)
+    candidates = candidates_of(project.releases, regenerator)
+    if not candidates:
+        raise NotTraceable(
+            "There is no release of this table that the file could come from.",
+            "Make a release first, or open the project that the file may have been made with.",
+        )
+    perturbed = {name for candidate in candidates for p in candidate.plans for name in p.attributes}
+    telling = [name for name in leak.columns if name in perturbed]
+    if not telling:
+        raise NotTraceable(
+            "The file has none of the perturbed columns ({columns}), so every release of this"
+            " project looks the same in it.",
+            "Give the columns the names that they were released under.",
+            columns=", ".join(sorted(perturbed)),
+        )
+    shown = [name for name in leak.columns if name not in perturbed]
+    opened = {
+        name: column
+        for name in shown
+        if not _is_dropped(regenerator, name)
+        and (column := regenerator.unperturbed(name)) is not None
+    }
+    counts = _count(leak, opened, telling, candidates, regenerator, Part(context, 0.0, 0.7))
+    traced = trace_leak(counts, Part(context, 0.7, 1.0))
+    ignored = tuple(name for name in shown if name not in opened)
+    return LeakReport(candidates, traced, (*opened, *telling), ignored)
+
+
+def candidates_of(
+    releases: Sequence[ReleaseRecord], regenerator: Regenerator
+) -> tuple[Candidate, ...]:
+    """Return the releases that can be made again: the ledger's, and the present policy's.
+
+    Adopted rungs are among them: at their levels the policy releases them as they were adopted.
+    """
+    found: dict[tuple[tuple[str, float], ...], Candidate] = {}
+    for record in releases:
+        # A generalized table has no perturbed column to tell it by.
+        perturbed = record.counts and bool(record.plans)
+        if perturbed and not any(regenerator.obstacle(plan) for plan in record.plans):
+            _add(found, record.plans, record, record.recipient)
+    for recipient in regenerator.document.recipients:
+        try:
+            plans = plan_release(regenerator.document, regenerator.attributes(), recipient)
+        except SfumatoError:
+            continue  # not complete yet, so nobody was given it
+        _add(found, plans, None, recipient.name)
+    for held in held_adopted(regenerator):
+        _add(found, (held.plan,), None, held.holder)
+    return tuple(found.values())
+
+
+def _add(
+    found: dict[tuple[tuple[str, float], ...], Candidate],
+    plans: tuple[EntryPlan, ...],
+    record: ReleaseRecord | None,
+    recipient: str,
+) -> None:
+    same_values = tuple(sorted((plan.ladder, plan.level) for plan in plans))
+    known = found.get(same_values, Candidate(plans, (), ()))
+    records = (*known.records, record) if record is not None else known.records
+    recipients = tuple(dict.fromkeys((*known.recipients, recipient)))
+    found[same_values] = Candidate(known.plans, records, recipients)
+
+
+def _is_dropped(regenerator: Regenerator, name: str) -> bool:
+    spec = regenerator.specification(name)
+    return spec is None or spec.role is Role.IDENTIFYING
+
+
+def _count(
+    leak: Table,
+    opened: Mapping[str, pd.Series],
+    telling: Sequence[str],
+    candidates: Sequence[Candidate],
+    regenerator: Regenerator,
+    context: Context,
+) -> LeakCounts:
+    """Count the leaked rows in every candidate, column by column."""
+    rows = regenerator.table.rows
+    start = RowGroups.before_any_column(leak.rows, rows)
+    different: dict[str, int] = {}
+    for name, column in opened.items():
+        start = _split(start, column, leak.column(name), different)
+    groups = []
+    for place, candidate in enumerate(candidates):
+        part = Part(context, place / len(candidates), (place + 1) / len(candidates))
+        part.report(0.0, f"Making the release to {candidate.name} again")
+        group = start
+        made = {
+            name: column
+            for plan in candidate.plans
+            for name, column in regenerator.perturbed(plan, part).items()
+        }
+        for name in telling:
+            released = made.get(name, regenerator.table.column(name))
+            group = _split(group, released, leak.column(name), different)
+        regenerator.forget()
+        groups.append(group)
+    context.report(1.0, "Comparing with the table itself")
+    ways = _ways(start, leak, telling, regenerator, different)
+    return count_rows(groups, rows, float(prod(map(float, different.values()))), ways)
+
+
+def _ways(
+    start: RowGroups,
+    leak: Table,
+    telling: Sequence[str],
+    regenerator: Regenerator,
+    different: Mapping[str, int],
+) -> list[Way]:
+    """Return how rows can come about without any release, the table itself last.
+
+    The columns that no release perturbs are the table's, and so are some of the others. The rest
+    is drawn by chance: evenly, or as often as each value occurs in the table.
+    """
+    truth = {name: regenerator.unperturbed(name) for name in telling}
+    even = {name: np.full(leak.rows, 1.0 / different[name]) for name in telling}
+    if any(column is None for column in truth.values()):
+        return [Way(start, _product(even.values(), leak.rows), shows_truth=False)]
+    true = {name: column for name, column in truth.items() if column is not None}
+    usual = {name: _shares(column, leak.column(name)) for name, column in true.items()}
+    ways = []
+    for kept in true_together(telling):
+        groups = start
+        for name in kept:
+            groups = _split(groups, true[name], leak.column(name), dict(different))
+        # With all columns true nothing is left to chance.
+        for chances in (even, usual) if len(kept) < len(telling) else (even,):
+            others = _product((chances[name] for name in telling if name not in kept), leak.rows)
+            ways.append(Way(groups, others, shows_truth=bool(kept)))
+    return ways
+
+
+def true_together(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which perturbed columns may be true in a row that comes from no release.
+
+    From none of them to all.
+    """
+    if len(names) > _MOST_COMBINED:
+        return [(), tuple(names)]
+    return list(chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
+
+
+def _shares(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.float64]:
+    """Return how often each leaked value occurs in a column of the table, as a share of it."""
+    places, leaked_places = common_positions(*_alike(true, leaked))
+    # Missing is -1, and what the table does not have lies below.
+    counts = np.bincount(places + 1)
+    found = counts[np.maximum(leaked_places + 1, 0)] / len(places)
+    return np.where(leaked_places < -1, 0.0, found)
+
+
+def _product(factors: Iterable[npt.NDArray[np.float64]], rows: int) -> npt.NDArray[np.float64]:
+    product: npt.NDArray[np.float64] = np.prod([np.ones(rows), *factors], axis=0)
+    return product
+
+
+def _split(
+    groups: RowGroups, released: pd.Series, leaked: pd.Series, different: dict[str, int]
+) -> RowGroups:
+    expected, actual = _alike(released, leaked)
+    table_places, leaked_places = common_positions(expected, actual)
+    name = str(leaked.name)
+    different[name] = max(different.get(name, 1), int(table_places.max()) + 1)
+    return groups.split_by(leaked_places, table_places)
+
+
+def _alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return both columns as text where one was read as numbers and the other was not."""
+    if is_number(released) == is_number(leaked):
+        return released, leaked
+    return _as_text(released), _as_text(leaked)
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    texts = column.astype("string")
+    return texts.str.removesuffix(".0") if is_number(column) else texts.str.strip()

@@ -1,0 +1,146 @@
+"""Which release a bundle is: by its digest, by its identifier, or by its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.randomness.row_order import Positions
+from sfumato.formats.bundles.reading import Bundle
+from sfumato.project.document.entry_plan import EntryPlan, plan_release
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.compare import differing_rows
+from sfumato.project.release.regenerate import Regenerator
+
+_ALIKE: Final = 0.1
+"""A release has a bundle's values if at most this share of the rows differs."""
+
+
+class Known(Enum):
+    """How a bundle was recognised."""
+
+    BY_DIGEST = "digest"
+    BY_IDENTIFIER = "identifier"
+    BY_VALUES = "values"
+    BY_KEY = "key"
+    """Its values are those of a release that the ledger does not have."""
+    NOT_AT_ALL = "not at all"
+
+
+@dataclass(frozen=True)
+class Match:
+    """The release that a bundle was recognised as.
+
+    Parameters
+    ----------
+    how
+        How it was recognised.
+    record
+        The ledger's release, where it has one.
+    plans
+        The policy entries at the levels of that release; none where nothing was recognised.
+    recipient
+        Whom that release was made for.
+    ordered_for
+        The release whose keyed order its rows should stand in; None for the table's order.
+    """
+
+    how: Known
+    record: ReleaseRecord | None = None
+    plans: tuple[EntryPlan, ...] = ()
+    recipient: str = ""
+    ordered_for: str | None = None
+
+    @classmethod
+    def of(cls, how: Known, record: ReleaseRecord) -> Match:
+        """Return a match with a release of the ledger."""
+        ordered_for = None if record.rows_as_in_table else record.release_id
+        return cls(how, record, record.plans, record.recipient, ordered_for)
+
+
+def find_release(
+    bundle: Bundle,
+    releases: Sequence[ReleaseRecord],
+    regenerator: Regenerator,
+    context: Context,
+) -> Match:
+    """Recognise a bundle.
+
+    Parameters
+    ----------
+    bundle
+        The bundle, altered or not.
+    releases
+        What the ledger has, oldest first.
+    regenerator
+        Makes released columns again, to compare values.
+    context
+        Progress and cancelling.
+    """
+    for record in reversed(releases):
+        if record.digest == bundle.digest:
+            return Match.of(Known.BY_DIGEST, record)
+    stated = [r for r in releases if r.release_id == bundle.descriptor.release_id]
+    if stated:
+        alike = [r for r in stated if bundle.descriptor.data_name in r.files]
+        record = (alike or stated)[-1]
+        return Match.of(Known.BY_IDENTIFIER, record)
+    by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
+    by_key = [
+        Match(Known.BY_KEY, None, plans, recipient, ordered_for)
+        for recipient, plans in _possible(regenerator)
+        for ordered_for in (bundle.descriptor.release_id, None)
+    ]
+    for candidates in (by_values, by_key):
+        shares = [_differing(bundle, match, regenerator, context) for match in candidates]
+        if shares and min(shares) <= _ALIKE:
+            return candidates[int(np.argmin(shares))]
+    return Match(Known.NOT_AT_ALL)
+
+
+def _possible(regenerator: Regenerator) -> Iterable[tuple[str, tuple[EntryPlan, ...]]]:
+    """Yield the releases that the present policy would make."""
+    document = regenerator.document
+    for recipient in document.recipients:
+        try:
+            attributes = regenerator.attributes()
+            yield recipient.name, plan_release(document, attributes, recipient)
+        except SfumatoError:
+            continue
+
+
+def order_of(match: Match, regenerator: Regenerator, rows: Positions) -> Positions:
+    """Return the order in which rows of the table stand in a release, as places in `rows`.
+
+    Raises
+    ------
+    TableError
+        If the record key of then, which decides it, is not in the table.
+    """
+    if match.ordered_for is None:
+        return np.arange(len(rows))
+    known = match.record if match.record is not None else regenerator.document
+    return regenerator.order(match.ordered_for, known.record_key, rows)
+
+
+def _differing(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> float:
+    """Return the share of rows in which a bundle's perturbed columns are not a release's."""
+    plans = match.plans
+    names = [name for plan in plans for name in plan.attributes]
+    if not names or not set(names) <= set(bundle.table.columns):
+        return 1.0
+    if any(regenerator.obstacle(plan) for plan in plans):
+        return 1.0
+    rows = min(bundle.table.rows, regenerator.table.rows)
+    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
+    differing = np.zeros(rows, dtype=bool)
+    for plan in plans:
+        for name, made in regenerator.perturbed(plan, context).items():
+            differing |= differing_rows(made.iloc[places], bundle.table.frame[name].iloc[:rows])
+    return float(np.mean(differing))

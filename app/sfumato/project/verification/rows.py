@@ -1,0 +1,281 @@
+"""The part of a verification that looks at rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Check
+from sfumato.engine.randomness.row_order import Positions
+from sfumato.formats.bundles.reading import Bundle
+from sfumato.project.release.compare import Rows, all_within, differing_rows
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.verification.recognition import Known, Match, order_of
+
+
+class Order(Enum):
+    """How a bundle's records stand to those of the release."""
+
+    SAME = "same"
+    """Record by record in the same place, as far as there are as many."""
+    OTHER = "other"
+    """Records of the release, but in other places."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A bundle's columns beside those that the release must have.
+
+    Parameters
+    ----------
+    rows
+        How many records were compared, from the first on: those that both have.
+    places
+        The table's row that each of them should show, shape (rows,).
+    order
+        How the bundle's records stand to those of the release.
+    differing
+        For each column that could be compared, the rows that differ, shape (rows,).
+    """
+
+    rows: int
+    places: Positions
+    order: Order
+    differing: Mapping[str, Rows]
+
+    def describe(self, differing: Rows) -> str:
+        """Say how many rows differ, and which row of the file, and of the table, is the first."""
+        return describe_difference(differing, self.places)
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether no compared value differs."""
+        return not any(bool(rows.any()) for rows in self.differing.values())
+
+
+def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> Comparison:
+    """Compare every column of a bundle that has a counterpart, value by value."""
+    expected = _expected(bundle, match, regenerator, context)
+    rows = min(bundle.table.rows, regenerator.table.rows)
+    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
+    differing = {
+        name: differing_rows(column.iloc[places], bundle.table.frame[name].iloc[:rows])
+        for name, column in expected.items()
+    }
+    comparison = Comparison(rows, places, Order.SAME, differing)
+    if comparison.all_alike or match.how is Known.NOT_AT_ALL:
+        return comparison
+    whole = pd.DataFrame(expected, copy=False)
+    if all_within(whole, bundle.table.frame[list(expected)]):
+        return replace(comparison, order=Order.OTHER)
+    return comparison
+
+
+def check_rows(
+    bundle: Bundle, match: Match, regenerator: Regenerator, comparison: Comparison
+) -> tuple[Check, ...]:
+    """Check the number and order of the records, and every column that is not perturbed."""
+    perturbed = {name for plan in match.plans for name in plan.attributes}
+    return (
+        _check_records(bundle, regenerator, comparison),
+        _check_columns(bundle, match, regenerator, perturbed),
+        _check_identifying(bundle, regenerator),
+        _check_unperturbed(bundle, regenerator, comparison, perturbed),
+    )
+
+
+def describe_difference(differing: Rows, places: Positions) -> str:
+    """Say how many rows differ and which is the first; never a value.
+
+    Parameters
+    ----------
+    differing
+        The rows of the file that differ, shape (n,).
+    places
+        The table's row that each of them should show, shape (n,).
+    """
+    count, at = int(differing.sum()), int(differing.argmax())
+    words = Sentence(
+        "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
+        count=count,
+        differing=len(differing),
+        verb="differs" if count == 1 else "differ",
+        first=at + 1,
+    )
+    if places[at] == at:
+        return words
+    return Sentence(
+        "{words}, which is row {record:,} of the source table",
+        words=words,
+        record=int(places[at]) + 1,
+    )
+
+
+def _expected(
+    bundle: Bundle, match: Match, regenerator: Regenerator, context: Context
+) -> dict[str, pd.Series]:
+    """Return, in the bundle's order, the columns that the release must have."""
+    expected: dict[str, pd.Series] = {}
+    for plan in match.plans:
+        if not regenerator.obstacle(plan):
+            expected.update(regenerator.perturbed(plan, context))
+    perturbed = {name for plan in match.plans for name in plan.attributes}
+    for name in bundle.table.columns:
+        if name not in perturbed and not _is_secret(regenerator, name):
+            column = regenerator.unperturbed(name)
+            if column is not None:
+                expected[name] = column
+    return {name: expected[name] for name in bundle.table.columns if name in expected}
+
+
+def _is_secret(regenerator: Regenerator, name: str) -> bool:
+    spec = regenerator.specification(name)
+    return spec is not None and spec.role in {Role.SENSITIVE, Role.IDENTIFYING}
+
+
+def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Comparison) -> Check:
+    title = "Records"
+    found, source = bundle.table.rows, regenerator.table.rows
+    if found > source:
+        return Check(
+            title,
+            False,
+            Sentence(
+                "It has {found:,} records, {more:,} more than the source table.",
+                found=found,
+                more=found - source,
+            ),
+        )
+    if found < source:
+        missing = Sentence(
+            "It has {found:,} records of {source:,}: {lost:,} are missing",
+            found=found,
+            source=source,
+            lost=source - found,
+        )
+        if comparison.order is Order.OTHER:
+            return Check(
+                title, False, Sentence("{missing}, and not only at the end.", missing=missing)
+            )
+        if comparison.all_alike:
+            return Check(title, False, Sentence("{missing} at the end.", missing=missing))
+        return Check(title, False, Sentence("{missing}, and others were altered.", missing=missing))
+    if comparison.order is Order.OTHER:
+        return Check(
+            title,
+            False,
+            Sentence(
+                "It has all {found:,} records, but in another order than was released.", found=found
+            ),
+        )
+    return Check(
+        title, True, Sentence("It has all {found:,} records of the source table.", found=found)
+    )
+
+
+def _check_columns(
+    bundle: Bundle, match: Match, regenerator: Regenerator, perturbed: set[str]
+) -> Check:
+    """Check which columns the bundle has, and their order."""
+    title = "Columns"
+    released = (
+        {*match.record.open_columns, *perturbed}
+        if match.record is not None
+        else {
+            name
+            for name in regenerator.table.columns
+            if (spec := regenerator.specification(name)) is not None
+            and spec.role is not Role.IDENTIFYING
+        }
+    )
+    wanted = [name for name in regenerator.table.columns if name in released]
+    found = list(bundle.table.columns)
+    missing = [name for name in wanted if name not in found]
+    strange = [name for name in found if name not in wanted]
+    findings = []
+    if missing:
+        findings.append(Sentence("missing: {names}", names=", ".join(missing)))
+    if strange:
+        findings.append(Sentence("not in the release: {names}", names=", ".join(strange)))
+    if findings:
+        return Check(
+            title,
+            False,
+            Sentence("Its columns are not those released ({names}).", names="; ".join(findings)),
+        )
+    if found != wanted:
+        return Check(title, False, "Its columns are in another order than was released.")
+    return Check(
+        title, True, Sentence("It has the {found} columns that were released.", found=len(found))
+    )
+
+
+def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
+    identifying = [
+        spec.name for spec in regenerator.document.columns if spec.role is Role.IDENTIFYING
+    ]
+    shown = [name for name in identifying if name in bundle.table.columns]
+    title = "Identifying columns"
+    if shown:
+        return Check(
+            title,
+            False,
+            Sentence("It has columns that identify a person: {names}.", names=", ".join(shown)),
+        )
+    if not identifying:
+        return Check(title, True, "No column of the project is identifying.")
+    return Check(
+        title,
+        True,
+        Sentence(
+            "None of the {identifying} identifying columns is in it.", identifying=len(identifying)
+        ),
+    )
+
+
+def _check_unperturbed(
+    bundle: Bundle, regenerator: Regenerator, comparison: Comparison, perturbed: Iterable[str]
+) -> Check:
+    title = "Unperturbed columns"
+    names = [
+        name
+        for name in bundle.table.columns
+        if name not in perturbed and not _is_secret(regenerator, name)
+    ]
+    if comparison.order is Order.OTHER:
+        return Check(title, True, "They have the source table's values, in other places.")
+    differing = {
+        name: comparison.differing[name]
+        for name in names
+        if name in comparison.differing and comparison.differing[name].any()
+    }
+    unknown = [name for name in names if name not in comparison.differing]
+    findings = [f"{name}: {comparison.describe(rows)}" for name, rows in differing.items()]
+    findings += [
+        Sentence("{name}: it can't be compared with the source table", name=name)
+        for name in unknown
+    ]
+    if findings:
+        return Check(
+            title,
+            False,
+            Sentence("They are not as in the source table ({names}).", names="; ".join(findings)),
+        )
+    if not names:
+        return Check(title, True, "It has none.")
+    return Check(title, True, Sentence("All {names} are as in the source table.", names=len(names)))
+
+
+def any_rows(rows: Iterable[Rows], length: int) -> Rows:
+    """Return the rows that are in any of several selections, shape (length,)."""
+    found: Rows = np.zeros(length, dtype=bool)
+    for selection in rows:
+        found |= selection
+    return found

@@ -1,0 +1,218 @@
+"""Whether a bundle is what it claims to be: a release of this project, unaltered and safe.
+
+Every check says in plain words what was found; no finding holds a value of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Check
+from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles.reading import Bundle, read_bundle
+from sfumato.formats.errors import FileError
+from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.verification.chain import check_entries
+from sfumato.project.verification.publication import check_publication
+from sfumato.project.verification.recognition import Known, Match, find_release
+from sfumato.project.verification.rows import check_rows, compare
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """What a verification found.
+
+    Parameters
+    ----------
+    checks
+        Every check that was made, in the order in which they build on each other.
+    release
+        The release that the bundle was recognised as, or None.
+    recipient
+        Whom that release was made for; empty where nothing was recognised.
+    """
+
+    checks: tuple[Check, ...]
+    release: ReleaseRecord | None = None
+    recipient: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that don't hold."""
+        return tuple(check for check in self.checks if not check.holds)
+
+
+def verify_bundle(
+    project: ProjectFile, table: Table, bundle_path: Path, context: Context
+) -> VerificationReport:
+    """Examine a bundle against the project, its ledger and the source table.
+
+    Nothing is written. An altered, cut, reordered or foreign bundle is no error: the report
+    says what is wrong with it.
+
+    Parameters
+    ----------
+    project
+        The project; read-only is enough.
+    table
+        The source table, as the project's source was read.
+    bundle_path
+        The bundle, a folder or a zip file.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    VerificationReport
+        The checks and the release that was recognised.
+    """
+    try:
+        bundle = read_bundle(bundle_path, Part(context, 0.0, 0.3), accept_altered=True)
+    except FileError as error:
+        return VerificationReport((Check("Files", False, str(error)),))
+    releases = project.releases
+    folders = (project.path.parent,)
+    regenerator = Regenerator(project.document, table, project.keys, folders)
+    match = find_release(bundle, releases, regenerator, Part(context, 0.3, 0.5))
+    if match.record is not None and match.record.is_publication:
+        part = Part(context, 0.5, 1.0)
+        found = check_publication(bundle, match, regenerator, part)
+        checks = (
+            _check_files(bundle),
+            _check_ledger(bundle, match),
+            _check_source(project, table, match),
+            *found,
+        )
+        return VerificationReport(checks, match.record, match.recipient)
+    comparison = compare(bundle, match, regenerator, Part(context, 0.5, 0.6))
+    checks = (
+        _check_files(bundle),
+        _check_ledger(bundle, match),
+        _check_source(project, table, match),
+        *check_rows(bundle, match, regenerator, comparison),
+        *check_entries(bundle, match, releases, regenerator, comparison, Part(context, 0.6, 1.0)),
+    )
+    context.report(1.0, "Verified")
+    return VerificationReport(checks, match.record, match.recipient)
+
+
+def _check_files(bundle: Bundle) -> Check:
+    """Check the bundle's files against the digests that it states itself."""
+    if bundle.altered:
+        return Check(
+            "Files",
+            False,
+            Sentence(
+                "Not as {description} states: {names}. The digest differs, so the file "
+                "was altered after it was released.",
+                description=DATAPACKAGE_NAME,
+                names=", ".join(bundle.altered),
+            ),
+        )
+    return Check(
+        "Files",
+        True,
+        Sentence("All files are as {description} states.", description=DATAPACKAGE_NAME),
+    )
+
+
+def _check_ledger(bundle: Bundle, match: Match) -> Check:
+    """Check that the ledger knows the bundle."""
+    if match.record is not None:
+        return _check_known(bundle, match.how, match.record)
+    if match.how is Known.BY_KEY:
+        return Check(
+            "Ledger",
+            False,
+            Sentence(
+                "The ledger has no such release. Its values are those that {recipient} "
+                "would get, so it was made with this project's key: by a copy of the "
+                "project, or before the ledger was lost.",
+                recipient=match.recipient,
+            ),
+        )
+    return Check(
+        "Ledger",
+        False,
+        "The ledger has no such release, and its values are not those of any release of this"
+        " project: it was made from another project, or altered beyond recognition.",
+    )
+
+
+def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
+    """Check what the ledger says of the release that a bundle was recognised as."""
+    day = record.recorded_at[:10]
+    release = Sentence(
+        "the release {release_id} to {recipient}, recorded on {day}",
+        release_id=record.release_id,
+        recipient=record.recipient,
+        day=day,
+    )
+    if how is Known.BY_VALUES:
+        finding = Sentence(
+            "The ledger has no bundle with these files. Its values are those of {release}.",
+            release=release,
+        )
+    elif how is Known.BY_IDENTIFIER:
+        finding = Sentence(
+            "It states to be {release}; not as released: {other_files}.",
+            release=release,
+            other_files=_other_files(bundle, record),
+        )
+    elif record.state is ReleaseState.ABANDONED:
+        finding = Sentence(
+            "It is {release}, which was abandoned: nobody should have it.", release=release
+        )
+    elif record.state is ReleaseState.COMPLETED:
+        return Check("Ledger", True, f"It is {release}.")
+    else:
+        return Check(
+            "Ledger", True, Sentence("It is {release}, which was interrupted.", release=release)
+        )
+    return Check("Ledger", False, finding)
+
+
+def _other_files(bundle: Bundle, record: ReleaseRecord) -> str:
+    names = {*bundle.files, *record.files}
+    differing = [name for name in names if bundle.files.get(name) != record.files.get(name)]
+    return ", ".join(sorted(differing))
+
+
+def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
+    """Check that the table is the one that the release was made from."""
+    title = "Source table"
+    known = project.document.source
+    made_from = known if match.record is None else match.record.source
+    if known is None or made_from is None:
+        return Check(title, True, Sentence("It has {rows:,} records.", rows=table.rows))
+    if table.rows != made_from.rows:
+        return Check(
+            title,
+            False,
+            Sentence(
+                "It has {rows:,} records, but the release was made from {made_from:,}. Verify "
+                "with the table of then.",
+                rows=table.rows,
+                made_from=made_from.rows,
+            ),
+        )
+    if known.digest != made_from.digest:
+        return Check(
+            title,
+            False,
+            "It has changed since the release was made. Verify with the table of then.",
+        )
+    return Check(
+        title, True, Sentence("The release was made from it: {rows:,} records.", rows=table.rows)
+    )

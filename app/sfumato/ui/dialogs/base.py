@@ -1,0 +1,67 @@
+"""What every dialog has: a title, a sentence, its content, and buttons where they belong."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayout, QWidget
+
+from sfumato.ui.look.theme import Space
+from sfumato.ui.shell.messages import MessageBar
+from sfumato.ui.widgets.layout import label, set_look
+
+
+class Dialog(QDialog):
+    """A dialog; subclasses fill `body` and add buttons.
+
+    Parameters
+    ----------
+    title
+        What it is about.
+    text
+        One or two sentences.
+    """
+
+    def __init__(self, title: str, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(480)
+        self.setWindowFlag(Qt.WindowType.WindowContextHelpButtonHint, False)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.AROUND)
+        page.setSpacing(Space.BETWEEN)
+        page.addWidget(label(title, "heading"))
+        self.explanation = label(text, "muted", wrap=True)
+        self.explanation.setVisible(bool(text))
+        page.addWidget(self.explanation)
+        self.messages = MessageBar(self)
+        page.addWidget(self.messages)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(Space.INSIDE)
+        page.addLayout(self.body, 1)
+        self.buttons = QDialogButtonBox(self)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        page.addWidget(self.buttons)
+
+    def grow(self) -> None:
+        """Be as high as what is shown needs, so that a message is there to its last line."""
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+            needed = layout.totalHeightForWidth(self.width())
+            self.resize(self.width(), max(needed, self.height()))
+
+    def add_primary(self, text: str) -> QPushButton:
+        """Add the button that does what the dialog is for."""
+        made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
+        set_look(made, "primary")  # the box has polished it already
+        made.setDefault(True)
+        return made
+
+    def add_cancel(self, text: str = "") -> QPushButton:
+        """Add the button that leaves everything as it is."""
+        made = self.buttons.addButton(
+            text or self.tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole
+        )
+        made.setAutoDefault(False)
+        return made

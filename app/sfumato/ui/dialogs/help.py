@@ -1,0 +1,114 @@
+"""The help pages, read beside the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QShowEvent, QTextCursor
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QTextBrowser,
+    QWidget,
+)
+
+from sfumato.resources import resource_path
+from sfumato.ui.look.theme import Space, Theme, current_theme, themes
+from sfumato.ui.widgets.prose import set_prose
+
+
+def help_pages() -> tuple[Path, ...]:
+    """Return the shipped pages: the index, then in the order in which it leads to them."""
+    try:
+        folder = resource_path("help")
+        index = resource_path("help", "index.md").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ()
+
+    def place(page: Path) -> tuple[bool, int, str]:
+        found = index.find(f"({page.name})")
+        return (page.stem != "index", found if found >= 0 else len(index), page.stem)
+
+    return tuple(sorted(folder.glob("*.md"), key=place))
+
+
+def _title_of(page: Path) -> str:
+    """Return a page's first heading, or its name."""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            return line[2:].strip()
+    return page.stem
+
+
+class HelpDialog(QDialog):
+    """Lists the help pages and shows one; stays open beside the window."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Help – Sfumato"))
+        self.resize(920, 680)
+        self.pages = help_pages()
+        self.list = QListWidget(self)
+        self.list.setFixedWidth(240)
+        self.list.setAccessibleName(self.tr("Pages"))
+        for page in self.pages:
+            item = QListWidgetItem(_title_of(page), self.list)
+            item.setSizeHint(QSize(0, Space.FIELD))
+        self.text = QTextBrowser(self)
+        self.text.setOpenLinks(False)
+        self.text.anchorClicked.connect(self._follow)
+        self.list.currentRowChanged.connect(self._show_row)
+        self._shown_in: Theme | None = None
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._follow_theme)
+        # Not at once: the page is written anew once Qt has told every widget of its new colours.
+        themes().changed.connect(self._soon.start)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(16)
+        layout.addWidget(self.list)
+        layout.addWidget(self.text, 1)
+        if self.pages:
+            self.list.setCurrentRow(0)
+
+    def show_page(self, name: str) -> bool:
+        """Show the page of that name (without ``.md``); return whether there is one."""
+        for line, page in enumerate(self.pages):
+            if page.stem == name:
+                self.list.setCurrentRow(line)
+                return True
+        return False
+
+    def _show_row(self, line: int) -> None:
+        if not 0 <= line < len(self.pages):
+            return
+        self._shown_in = current_theme()
+        page = self.pages[line]
+        document = self.text.document()
+        self.text.setSearchPaths([str(page.parent)])
+        set_prose(document, page.read_text(encoding="utf-8"), self._shown_in.style)
+        document.setDocumentMargin(24)
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
+
+    def _follow(self, url: QUrl) -> None:
+        if url.isRelative():
+            self.show_page(Path(url.path()).stem)
+        else:
+            QDesktopServices.openUrl(url)
+
+    def _follow_theme(self) -> None:
+        """Show the page in the new theme's colours, read as far as it was."""
+        if self.isVisible() and self._shown_in is not current_theme():
+            place = self.text.verticalScrollBar()
+            before = place.value()
+            self._show_row(self.list.currentRow())
+            place.setValue(before)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with a theme that changed meanwhile."""
+        super().showEvent(event)
+        self._follow_theme()

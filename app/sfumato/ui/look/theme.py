@@ -1,0 +1,287 @@
+"""How the window looks: tokens, light and dark, following the system or the person's choice.
+
+Colours and type sizes come from `sfumato.plots.style`, which plots share; what only widgets need
+(hover, selection, the rail) is mixed from them here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from sfumato.plots.style import PlotStyle, dark_style, light_style
+from sfumato.resources import resource_path
+from sfumato.ui.look.stylesheet import stylesheet
+
+FONT_FAMILY: Final = "Inter"
+FALLBACK_FAMILY: Final = "DejaVu Sans"
+
+
+class Space:
+    """Distances in pixels, in multiples of four."""
+
+    TIGHT: Final = 4
+    INSIDE: Final = 8
+    BETWEEN: Final = 16
+    AROUND: Final = 24
+    RADIUS: Final = 6
+    FIELD: Final = 32
+    """Height of fields, buttons and table rows."""
+
+
+class TextSize:
+    """Type sizes in pixels."""
+
+    SMALL: Final = 12
+    BODY: Final = 13
+    HEADING: Final = 16
+    TITLE: Final = 22
+
+
+class Appearance(StrEnum):
+    """What the person chose in the View menu."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The tokens of the window; `style` holds those that plots share."""
+
+    style: PlotStyle
+
+    @property
+    def name(self) -> str:
+        """``"light"`` or ``"dark"``."""
+        return "dark" if self.style.dark else "light"
+
+    @cached_property
+    def on_accent(self) -> str:
+        """Text on the accent colour."""
+        return self.style.ink_on(self.style.accent) if self.style.dark else "#FFFFFF"
+
+    @cached_property
+    def accent_hover(self) -> str:
+        """The accent colour under the pointer."""
+        return mix(self.style.text, self.style.accent, 0.16)
+
+    @cached_property
+    def rail(self) -> str:
+        """Behind the rail and the job bar: a step further back than the page."""
+        return "#121519" if self.style.dark else "#F3F3EF"
+
+    @cached_property
+    def hover(self) -> str:
+        """Behind something under the pointer."""
+        return mix(self.style.text, self.style.background, 0.06)
+
+    @cached_property
+    def selected(self) -> str:
+        """Behind what is selected: a breath of the accent colour."""
+        return mix(self.style.accent, self.style.surface, 0.22 if self.style.dark else 0.13)
+
+    @cached_property
+    def quiet(self) -> str:
+        """Muted text where the ground is darker than the page: rails, selections, hovers."""
+        return mix(self.style.text, self.style.muted, 0.34)
+
+    @cached_property
+    def field_line(self) -> str:
+        """Around fields and buttons: stronger than a rule, weaker than text."""
+        return mix(self.style.muted, self.style.surface, 0.5)
+
+    @cached_property
+    def disabled(self) -> str:
+        """Text of what can't be used now."""
+        return mix(self.style.muted, self.style.background, 0.62)
+
+    def tint(self, colour: str) -> str:
+        """Return a colour's pale background, for message bars and badges."""
+        return mix(colour, self.style.surface, 0.16 if self.style.dark else 0.09)
+
+    def palette(self) -> QPalette:
+        """Return the palette, for everything that a style sheet does not reach."""
+        s, palette = self.style, QPalette()
+        roles = QPalette.ColorRole
+        for role, colour in {
+            roles.Window: s.background,
+            roles.WindowText: s.text,
+            roles.Base: s.surface,
+            roles.AlternateBase: self.hover,
+            roles.Text: s.text,
+            roles.PlaceholderText: s.muted,
+            roles.Button: s.surface,
+            roles.ButtonText: s.text,
+            roles.BrightText: s.danger,
+            roles.ToolTipBase: s.surface,
+            roles.ToolTipText: s.text,
+            roles.Highlight: self.selected,
+            roles.HighlightedText: s.text,
+            roles.Link: s.accent,
+            roles.LinkVisited: s.accent,
+            roles.Accent: s.accent,
+            roles.Light: s.surface,
+            roles.Midlight: self.hover,
+            roles.Mid: self.field_line,
+            roles.Dark: self.field_line,
+            roles.Shadow: s.line,
+        }.items():
+            palette.setColor(role, QColor(colour))
+        for role in (roles.WindowText, roles.Text, roles.ButtonText):
+            palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(self.disabled))
+        return palette
+
+    def stylesheet(self) -> str:
+        """Return the style sheet of the whole application."""
+        return stylesheet(self)
+
+
+def mix(over: str, under: str, share: float) -> str:
+    """Return `over` laid on `under` with opacity `share` (0 to 1), as ``#RRGGBB``."""
+    a, b = QColor(over), QColor(under)
+    channels = (
+        round(share * x + (1 - share) * y)
+        for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True)  # type: ignore[index]
+    )
+    return "#" + "".join(f"{channel:02X}" for channel in channels)
+
+
+def load_fonts() -> str:
+    """Load the bundled faces and return the family to use."""
+    try:
+        folder = resource_path("fonts")
+    except FileNotFoundError:
+        return FALLBACK_FAMILY
+    for path in sorted((*folder.glob("*.ttf"), *folder.glob("*.otf"))):
+        QFontDatabase.addApplicationFont(str(path))
+    return FONT_FAMILY if FONT_FAMILY in QFontDatabase.families() else FALLBACK_FAMILY
+
+
+def font(size: int = TextSize.BODY, *, strong: bool = False, tabular: bool = False) -> QFont:
+    """Return the application's font in one of the four sizes.
+
+    Parameters
+    ----------
+    size
+        Pixels; one of `TextSize`.
+    strong
+        Semi-bold, for titles and names.
+    tabular
+        Figures of equal width, for tables and changing numbers.
+    """
+    made = QFont(QApplication.font())
+    made.setPixelSize(size)
+    made.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
+    if tabular:
+        made.setFeature(QFont.Tag("tnum"), 1)
+    return made
+
+
+class Themes(QObject):
+    """Keeps the application in the look that the person or the system asks for.
+
+    There is one for each application; `themes()` returns it. Widgets that paint themselves
+    redraw when `changed` is emitted.
+    """
+
+    changed = Signal()
+
+    def __init__(self, application: QApplication) -> None:
+        super().__init__(application)
+        self._application = application
+        self._appearance = Appearance.SYSTEM
+        family = load_fonts()
+        self._looks = {
+            False: Theme(light_style(family)),
+            True: Theme(dark_style(family)),
+        }
+        self.current = self._looks[False]
+        application.setStyle("Fusion")
+        base = QFont(family)
+        base.setPixelSize(TextSize.BODY)
+        base.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
+        application.setFont(base)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
+        self._apply()
+
+    @property
+    def appearance(self) -> Appearance:
+        """What the person chose."""
+        return self._appearance
+
+    def set_appearance(self, appearance: Appearance) -> None:
+        """Switch to light, to dark, or to whatever the system says."""
+        self._appearance = appearance
+        self._follow()
+
+    def _wants_dark(self) -> bool:
+        if self._appearance is Appearance.SYSTEM:
+            return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        return self._appearance is Appearance.DARK
+
+    def _follow(self) -> None:
+        wanted = self._looks[self._wants_dark()]
+        if wanted is not self.current:
+            self.current = wanted
+            self._apply()
+            self.changed.emit()
+
+    def _apply(self) -> None:
+        application, sheet = self._application, self.current.stylesheet()
+        restyled = bool(application.styleSheet())
+        if restyled:
+            # Where one sheet replaces another, Qt styles each widget once more for every widget
+            # that it stands in: seconds in a filled window. With its rules forgotten it styles
+            # none, and each is styled here: what is in sight now, the rest when it is shown.
+            application.style().unpolish(application)
+        application.setStyleSheet(sheet)
+        application.setPalette(self.current.palette())
+        if restyled:
+            for widget in application.topLevelWidgets():
+                self._restyle(widget)
+
+    def _restyle(self, widget: QWidget) -> None:
+        """Style a widget and what is in sight of it; what is hidden waits until it is shown."""
+        if widget.isHidden():
+            widget.installEventFilter(self)
+            return
+        widget.style().polish(widget)
+        widget.update()
+        for child in widget.children():
+            if isinstance(child, QWidget):
+                self._restyle(child)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Style what was hidden when the look changed: before it is painted, once."""
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
+            watched.removeEventFilter(self)
+            self._restyle(watched)
+        return False
+
+
+def themes() -> Themes:
+    """Return the application's themes, set up at the first call.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no application yet.
+    """
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        raise RuntimeError("there is no QApplication")
+    found = application.findChild(Themes)
+    return found if found is not None else Themes(application)
+
+
+def current_theme() -> Theme:
+    """Return the look the application has now."""
+    return themes().current

@@ -1,0 +1,94 @@
+"""Numbers, levels and times as every panel writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from PySide6.QtCore import QCoreApplication
+
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
+
+THIN_SPACE = "\u202f"
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
+
+
+def spoken(text: str, **details: object) -> str:
+    """Return what the layers below the window say, in the person's language, and filled in.
+
+    Parameters
+    ----------
+    text
+        A `Sentence`, a text without details, or a template.
+    **details
+        What a template is filled in with.
+    """
+    if isinstance(text, Sentence):
+        return spoken(text.template, **text.details)
+    said = QCoreApplication.translate("Sentences", text) if text else ""
+    if not details:
+        return said
+    inner = {
+        name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
+    }
+    return said.format(**inner)
+
+
+def typeset(text: str) -> str:
+    """Return a sentence of the engine's in the person's language, as the window writes it.
+
+    Thousands are parted by a thin space, and no line ends between a number and its sign.
+    """
+    return _BESIDE_SIGN.sub(THIN_SPACE, _THOUSANDS.sub(THIN_SPACE, spoken(text)))
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits and no noise; infinity as a sign."""
+    if math.isinf(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def grouped(count: int) -> str:
+    """Return a count with a thin space between thousands."""
+    return f"{count:,}".replace(",", THIN_SPACE)
+
+
+def term_of(mechanism: Mechanism, statement: Mapping[str, float]) -> LevelTerm | None:
+    """Return the term that a statement uses; None where the mechanism has no such term."""
+    names = set(statement)
+    return next(
+        (term for term in mechanism.terms if {field.name for field in term.fields} == names), None
+    )
+
+
+def statement_text(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
+    """Return a statement as ``p = 0.6`` or ``ρ 0.1 → 0.5``, by its fields' names."""
+    term = term_of(mechanism, statement)
+    if term is None:
+        return QCoreApplication.translate("Levels", "not known to this version")
+    return term_text(term, statement)
+
+
+def term_text(term: LevelTerm, statement: Mapping[str, float]) -> str:
+    """Return the numbers of a statement in one of its mechanism's terms, with their names."""
+    titles = [spoken(field.title) for field in term.fields]
+    numbers = [number(statement[field.name]) for field in term.fields]
+    if len(numbers) == 1:
+        return f"{titles[0]} = {numbers[0]}"
+    letters = {title[:1] for title in titles}
+    shared = letters.pop() if len(letters) == 1 else ""
+    return f"{shared} {' → '.join(numbers)}".strip()
+
+
+def local_time(recorded_at: str) -> str:
+    """Return a recorded time (ISO 8601, UTC) in the person's zone, to the minute."""
+    return datetime.fromisoformat(recorded_at).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,214 @@
+"""One column, or several, in detail: role, kind, missing values, bins and domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.table.profile import ColumnProfile, Proposal
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.panels.attributes.binning_editor import BinningEditor
+from sfumato.ui.panels.attributes.domain_editor import DomainEditor
+from sfumato.ui.panels.attributes.hierarchy.section import HierarchySection
+from sfumato.ui.panels.attributes.wording import (
+    kind_name,
+    missing_name,
+    protection_of_numbers,
+    role_choices,
+    role_meaning,
+)
+from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, column, label, row
+
+
+class Section(QWidget):
+    """A part of the card with a rule above, and a caption unless it has one of its own."""
+
+    def __init__(self, title: str, *widgets: QWidget) -> None:
+        super().__init__()
+        titled = (label(title, "caption"), *widgets) if title else widgets
+        layout = column(Rule(), *titled, spacing=Space.INSIDE)
+        layout.setContentsMargins(0, Space.INSIDE, 0, 0)
+        self.setLayout(layout)
+
+
+class Detail(Card):
+    """Shows what is decided about the chosen columns, and tells what should change."""
+
+    role_chosen = Signal(object)
+    kind_chosen = Signal(object)
+    missing_chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self.title = ElidedLabel("", "heading")
+        self.about = label("", "muted", wrap=True)
+        self.role = ChoiceField(role_choices())
+        self.role.setAccessibleName(self.tr("Role"))
+        self.role.chosen.connect(self.role_chosen)
+        self.kind = ChoiceField()
+        self.kind.setAccessibleName(self.tr("Kind"))
+        self.kind.chosen.connect(self.kind_chosen)
+        self.meaning = label("", wrap=True)
+        self.reason = label("", "muted", wrap=True)
+        self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule])
+        self.missing.setAccessibleName(self.tr("A missing value"))
+        self.missing.chosen.connect(self.missing_chosen)
+        self.bins = BinningEditor()
+        self.domain = DomainEditor()
+        self.hierarchy = HierarchySection()
+        self.problem = label("", "danger", wrap=True)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        titles = column(self.title, self.about, spacing=2)
+        self.body.addLayout(titles)
+        self._kind_box = QWidget()
+        self._kind_box.setLayout(self._titled(self.tr("Kind"), self.kind))
+        choices = row(spacing=Space.INSIDE)
+        choices.addLayout(self._titled(self.tr("Role"), self.role), 3)
+        choices.addWidget(self._kind_box, 2)
+        self.body.addSpacing(Space.TIGHT)
+        self.body.addLayout(choices)
+        self.body.addWidget(self.meaning)
+        self.body.addWidget(self.reason)
+        self.body.addWidget(self.problem)
+        self._bins = Section(self.tr("Bins"), self.bins)
+        self._missing = Section(self.tr("A missing value"), self.missing)
+        self._domain = Section("", self.domain)
+        self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
+        for section in (self._bins, self._missing, self._hierarchy, self._domain):
+            self.body.addWidget(section)
+
+    def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
+        field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        field.setMinimumWidth(96)
+        caption = label(title, "small")
+        caption.setBuddy(field)
+        return column(caption, field, spacing=Space.TIGHT)
+
+    def show_several(self, specs: Sequence[ColumnSpec]) -> None:
+        """Show what several columns have in common: their role."""
+        self.title.setText(self.tr("{count} columns").format(count=len(specs)))
+        names = ", ".join(spec.name for spec in specs[:6])
+        self.about.setText(names if len(specs) <= 6 else f"{names}, …")
+        roles = {spec.role for spec in specs}
+        if len(roles) == 1:
+            self.role.set_value(specs[0].role)
+        else:
+            self.role.setCurrentIndex(-1)
+        self.meaning.setText(role_meaning(specs[0].role) if len(roles) == 1 else "")
+        self.reason.setText(self.tr("A role chosen here is given to all of them."))
+        self._kind_box.hide()
+        for widget in (self._bins, self._missing, self._hierarchy, self._domain, self.problem):
+            widget.hide()
+
+    def show_column(
+        self,
+        spec: ColumnSpec,
+        kinds: Sequence[Kind],
+        profile: ColumnProfile | None,
+        proposal: Proposal | None,
+    ) -> None:
+        """Show one column.
+
+        Parameters
+        ----------
+        spec
+            What is decided about it.
+        kinds
+            What it can be read as.
+        profile, proposal
+            What looking at it told, where that is known.
+        """
+        self.title.setText(spec.name)
+        self.about.setText(_about(profile))
+        self._kind_box.show()
+        self.role.set_value(spec.role)
+        self.kind.set_choices([(kind, kind_name(kind)) for kind in kinds])
+        self.kind.set_value(spec.kind)
+        self.meaning.setText(role_meaning(spec.role))
+        self.reason.setText(_reason(spec, proposal))
+        self.reason.setVisible(bool(self.reason.text()))
+        sensitive = spec.role is Role.SENSITIVE
+        numbers = spec.kind is Kind.NUMERIC and spec.binning is None
+        self.missing.set_choices([(r, missing_name(r, numbers=numbers)) for r in MissingRule])
+        self.missing.set_value(spec.missing)
+        words = protection_of_numbers(binned=spec.binning is not None) if sensitive else ""
+        self.bins.show_consequence(words)
+        self._bins.setVisible(spec.kind is Kind.NUMERIC and spec.role is not Role.IDENTIFYING)
+        self._missing.setVisible(sensitive)
+        self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
+        self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)
+
+    def show_values(
+        self,
+        spec: ColumnSpec,
+        domain: Domain | None,
+        counts: tuple[int, ...] | None,
+        error: SfumatoError | None,
+    ) -> None:
+        """Show a column's domain, and why its rows don't fit where they don't.
+
+        Parameters
+        ----------
+        spec
+            What is decided about the column.
+        domain
+            Its values; None where it has none.
+        counts
+            How many records have each.
+        error
+            Why the rows don't fit.
+        """
+        wanted = spec.role is not Role.IDENTIFYING and spec.kind is not Kind.TEXT
+        self._domain.setVisible(domain is not None and wanted)
+        if domain is not None:
+            size = f"{domain.size:,}".replace(",", "\u202f")
+            text = self.tr("{count} values") if spec.binning is None else self.tr("{count} bins")
+            if domain.allows_missing and spec.binning is not None:
+                text = self.tr("{count} values: bins, and missing")
+            self.domain.caption.setText(text.format(count=size))
+        fixed = spec.binning is not None
+        self.domain.show_domain(domain, counts, fixed=fixed)
+        self.domain.show_origin(from_rows=spec.tells_rows)
+        self.problem.setText(" ".join(error_texts(error)) if error is not None else "")
+        self.problem.setVisible(error is not None)
+
+
+def _about(profile: ColumnProfile | None) -> str:
+    """Return what a column looks like, in a line."""
+    if profile is None:
+        return ""
+    tr = QCoreApplication.translate
+
+    def grouped(number: int) -> str:
+        return f"{number:,}".replace(",", "\u202f")
+
+    parts = [
+        spoken(profile.type_name),
+        tr("Profiles", "{count} different values").format(count=grouped(profile.distinct)),
+    ]
+    if profile.missing:
+        parts.append(
+            tr("Profiles", "missing in {count} records").format(count=grouped(profile.missing))
+        )
+    return " · ".join(parts)
+
+
+def _reason(spec: ColumnSpec, proposal: Proposal | None) -> str:
+    """Return why another role was proposed, or might be right."""
+    if proposal is None:
+        return ""
+    if proposal.may_be_sensitive and spec.role is not Role.SENSITIVE:
+        return spoken(proposal.reason)
+    if proposal.spec.role is spec.role:
+        words = QCoreApplication.translate("Attributes", "Proposed: {reason}")
+        return words.format(reason=spoken(proposal.reason))
+    return ""

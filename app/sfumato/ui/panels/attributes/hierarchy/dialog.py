@@ -1,0 +1,336 @@
+"""The hierarchy editor: a builder with its settings, and what comes of it while they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDialogButtonBox, QPushButton, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.generalization.hierarchies import (
+    RECIPES,
+    HierarchyProposal,
+    Mend,
+    Problem,
+    Recipe,
+    Rows,
+    Suppression,
+    Taxonomy,
+    mended,
+    propose_hierarchy,
+)
+from sfumato.formats.hierarchies import (
+    SUFFIX,
+    HierarchyText,
+    parse_hierarchy,
+    read_hierarchy,
+    write_hierarchy,
+)
+from sfumato.ui.dialogs.base import Dialog
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.attributes.hierarchy.builder import Builder
+from sfumato.ui.panels.attributes.hierarchy.draft import (
+    Draft,
+    Ground,
+    Outcome,
+    as_draft,
+    ground_of,
+    outcome_of,
+    relabelled,
+    renamed,
+)
+from sfumato.ui.panels.attributes.hierarchy.preview import Preview
+from sfumato.ui.panels.attributes.hierarchy.problems_view import ProblemsView
+from sfumato.ui.panels.attributes.hierarchy.wording import tr
+from sfumato.ui.shell.messages import Message, MessageKind
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import ScrollPage, column, row
+
+GROUND_KEY: Final = "hierarchy-ground"
+DRAFT_KEY: Final = "hierarchy-draft"
+LEFT: Final = 356
+TOPIC: Final = "hierarchy"
+
+
+class HierarchyDialog(Dialog):
+    """Edits the hierarchy of one column.
+
+    Parameters
+    ----------
+    session
+        What is open; its table has the column.
+    name
+        The column.
+    """
+
+    decided = Signal(str, object)
+    """The column, and the recipe that the person wants to keep."""
+
+    def __init__(self, session: Session, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(
+            tr("Hierarchy of {column}").format(column=name),
+            tr(
+                "How its values become coarser, level by level. Every class lies within one class"
+                " of the next level; the last level usually is one class, *."
+            ),
+            parent,
+        )
+        self.session, self.name = session, name
+        self._ground: Ground | None = None
+        self._draft: Draft | None = None
+        self._outcome = Outcome()
+        self.resize(1040, 700)
+        self.builder = Builder()
+        self.preview = Preview()
+        self.problems = ProblemsView()
+        self.problems.hide()
+        self._lay_out()
+        self._add_buttons()
+        self._connect()
+        self._load()
+
+    # ----- assembly
+
+    def _lay_out(self) -> None:
+        scroll = ScrollPage()
+        scroll.column.addWidget(self.builder)
+        scroll.column.addStretch(1)
+        scroll.setFixedWidth(LEFT)
+        right = column(self.problems, spacing=Space.INSIDE)
+        right.addWidget(self.preview, 1)
+        whole = row(spacing=Space.AROUND)
+        whole.addWidget(scroll)
+        whole.addLayout(right, 1)
+        self.body.addLayout(whole, 1)
+
+    def _add_buttons(self) -> None:
+        role = QDialogButtonBox.ButtonRole.ResetRole
+        self.import_button = self.buttons.addButton(self.tr("Import…"), role)
+        self.paste_button = self.buttons.addButton(self.tr("Paste"), role)
+        self.export_button = self.buttons.addButton(self.tr("Export…"), role)
+        tips = (
+            self.tr("Read a table: value;level 1;…;*"),
+            self.tr("Take a table from the clipboard, copied from a spreadsheet"),
+            self.tr("Write the hierarchy as a table, for other tools and for later"),
+        )
+        buttons: tuple[QPushButton, ...] = (
+            self.import_button,
+            self.paste_button,
+            self.export_button,
+        )
+        for made, tip in zip(buttons, tips, strict=True):
+            made.setAutoDefault(False)
+            made.setToolTip(tip)
+        self.import_button.clicked.connect(self._import)
+        self.paste_button.clicked.connect(self._paste)
+        self.export_button.clicked.connect(self._export)
+        self.add_cancel()
+        self.keep = self.add_primary(self.tr("Use this hierarchy"))
+        self.keep.setEnabled(False)
+
+    def _connect(self) -> None:
+        self.builder.kind.chosen.connect(self._switch)
+        self.builder.changed.connect(self._read_form)
+        self.builder.propose.clicked.connect(self._propose)
+        self.problems.mend_wanted.connect(self._mend)
+        self.preview.tree_model.name_given.connect(self._rename)
+        self.preview.rows_model.cell_given.connect(self._relabel)
+
+    # ----- the column
+
+    def _load(self) -> None:
+        session = self.session
+        table, spec = session.table, session.document.column(self.name)
+        if table is None:
+            return
+        series = table.column(self.name)
+        recipe = session.document.hierarchies.get(self.name)
+
+        def work(context: Context) -> tuple[Ground, HierarchyProposal | None]:
+            context.report(0.0, "Counting values")
+            ground = ground_of(spec, series)
+            return ground, None if recipe is not None else propose_hierarchy(spec, series)
+
+        def begin(found: tuple[Ground, HierarchyProposal | None]) -> None:
+            self._ground, proposal = found
+            if recipe is not None:
+                self._take(as_draft(recipe))
+            elif proposal is not None:
+                self._take_proposal(proposal)
+
+        self._run(self.tr("Reading {column}").format(column=self.name), work, begin, GROUND_KEY)
+
+    def _run(self, title: str, work: object, done: object, key: str) -> None:
+        self.session.runner.run(title, work, done, self._refuse, key=(key, self.name))  # type: ignore[arg-type]
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.messages.show_message(Message.of_error(error, topic=TOPIC))
+
+    def done(self, result: int) -> None:
+        """Close, and stop what is still being computed."""
+        for key in (GROUND_KEY, DRAFT_KEY):
+            self.session.runner.cancel((key, self.name))
+        super().done(result)
+
+    def accept(self) -> None:
+        """Keep the hierarchy."""
+        if self._outcome.recipe is not None:
+            self.decided.emit(self.name, self._outcome.recipe)
+            super().accept()
+
+    # ----- the draft
+
+    def _take(self, draft: Draft) -> None:
+        """Show a draft's settings, and what comes of it."""
+        ground = self._ground
+        if ground is None:
+            return
+        self.messages.clear(TOPIC)
+        self.builder.show_recipe(draft if isinstance(draft, Recipe) else None, ground)
+        self._compute(draft)
+
+    def _compute(self, draft: Draft) -> None:
+        self._draft = draft
+        ground = self._ground
+        if ground is None:
+            return
+        self.keep.setEnabled(False)
+        self._run(
+            self.tr("Building the hierarchy"),
+            lambda _context: outcome_of(ground, draft),
+            self._show,
+            DRAFT_KEY,
+        )
+
+    def _show(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self.preview.show_outcome(outcome)
+        self.problems.show_problems(outcome.problems)
+        self.keep.setEnabled(outcome.recipe is not None)
+        self.export_button.setEnabled(bool(outcome.rows))
+        self.messages.clear(TOPIC)
+        blocked = any(problem.blocks for problem in outcome.problems)
+        if outcome.error is not None and not blocked:
+            self._refuse(outcome.error)
+
+    def _read_form(self) -> None:
+        """Take the settings as they stand; say what is wrong with them."""
+        names = self._draft.renames if isinstance(self._draft, Recipe) else ()
+        try:
+            recipe = self.builder.recipe()
+        except SfumatoError as error:
+            self.keep.setEnabled(False)
+            self.session.runner.cancel((DRAFT_KEY, self.name))
+            self._refuse(error)
+            return
+        self._compute(replace(recipe, renames=names))
+
+    def _switch(self, kind: object) -> None:
+        """Begin with another kind: a table with what is there, others as they usually are."""
+        if kind == Taxonomy.kind:
+            rows = self._outcome.rows
+            width = len(rows[0]) if rows else 0
+            ground = self._ground
+            plain = Suppression().build(self.name, ground.values) if ground is not None else None
+            if width < 2 and plain is not None:
+                rows = tuple(((row or ""), "*") for row in plain.labels[0])
+            self._take(rows)
+            self.preview.show_table()
+            return
+        made = RECIPES[str(kind)]()
+        self._take(made)
+
+    def _propose(self, _checked: bool = False) -> None:
+        table, spec = self.session.table, self.session.document.column(self.name)
+        if table is not None:
+            series = table.column(self.name)
+            self._run(
+                self.tr("Looking at the values"),
+                lambda _context: propose_hierarchy(spec, series),
+                self._take_proposal,
+                GROUND_KEY,
+            )
+
+    def _take_proposal(self, proposal: HierarchyProposal) -> None:
+        self._take(proposal.recipe)
+        self.builder.show_reason(proposal.reason)
+
+    def _mend(self, problems: list[Problem], mend: object) -> None:
+        draft = self._draft
+        if isinstance(mend, Mend) and draft is not None and not isinstance(draft, Recipe):
+            self._run(
+                self.tr("Mending the table"),
+                lambda _context: mended(draft, problems, mend),
+                self._take,
+                GROUND_KEY,
+            )
+
+    def _rename(self, level: int, shown: str, name: str) -> None:
+        if self._draft is not None:
+            self._compute(renamed(self._draft, level, shown, name))
+
+    def _relabel(self, line: int, level: int, text: str) -> None:
+        """Change one cell of a table; of any other hierarchy, the name of the whole class."""
+        draft = self._draft
+        if draft is None:
+            return
+        if not isinstance(draft, Recipe):
+            self._compute(relabelled(draft, line, level, text))
+        else:
+            self._rename(level, self._outcome.rows[line][level], text)
+
+    # ----- tables from elsewhere
+
+    def _import(self, _checked: bool = False) -> None:
+        path = self.session.chooser.open_file(self.tr("Import a hierarchy"), _filters())
+        if path is not None:
+            self.import_from(path)
+
+    def import_from(self, path: Path) -> None:
+        """Read a table from a file."""
+        self._run(
+            self.tr("Reading the hierarchy"),
+            lambda _context: read_hierarchy(path),
+            self._take_text,
+            GROUND_KEY,
+        )
+
+    def _paste(self, _checked: bool = False) -> None:
+        text = QGuiApplication.clipboard().text()
+        try:
+            self._take_text(parse_hierarchy(text, self.tr("The clipboard")))
+        except SfumatoError as error:
+            self._refuse(error)
+
+    def _take_text(self, read: HierarchyText) -> None:
+        self._take(read.rows)
+        self.preview.show_table()
+
+    def _export(self, _checked: bool = False) -> None:
+        proposal = Path.home() / f"hierarchy_{self.name}{SUFFIX}"
+        path = self.session.chooser.save_file(self.tr("Export the hierarchy"), _filters(), proposal)
+        if path is None:
+            return
+        target = path if path.suffix else path.with_suffix(SUFFIX)
+        rows: Rows = self._outcome.rows
+        self._run(
+            self.tr("Writing the hierarchy"),
+            lambda _context: write_hierarchy(target, rows),
+            partial(self._exported, target),
+            DRAFT_KEY,
+        )
+
+    def _exported(self, target: Path, _result: object) -> None:
+        words = self.tr("The hierarchy is written to {path}.").format(path=target)
+        remedy = self.tr("It lists the column's values: give it only to whom may know them.")
+        self.messages.show_message(Message(MessageKind.GOOD, words, remedy, topic=TOPIC))
+
+
+def _filters() -> str:
+    return tr("Tables (*.csv *.txt *.tsv);;All files (*)")

@@ -1,0 +1,106 @@
+"""The problems of a table, one by one, with buttons that mend them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QHBoxLayout, QHeaderView, QWidget
+
+from sfumato.engine.generalization.hierarchies import Mend, Problem
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.attributes.hierarchy.tables import ProblemsModel
+from sfumato.ui.panels.attributes.hierarchy.wording import grouped, mend_name
+from sfumato.ui.widgets.layout import Badge, button, column, row
+from sfumato.ui.widgets.tables import TableView
+
+_SHOWN = 4
+_ROW = 32
+
+
+class ProblemsView(QWidget):
+    """Shows what is wrong, and tells how the person wants it mended."""
+
+    mend_wanted = Signal(list, object)
+    """Problems, and the `Mend` for all of them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = ProblemsModel()
+        self.model.setParent(self)
+        self._problems: tuple[Problem, ...] = ()
+        self.badge = Badge("caution", "caution", "", look="")
+        self.view = TableView(row_numbers=False)
+        self.view.setModel(self.model)
+        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.view.horizontalHeader().hide()
+        self.view.setAccessibleName(self.tr("Problems of the table"))
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._offer())
+        self.all_alike = QCheckBox()
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(Space.INSIDE)
+        layout = column(self.badge, self.view, spacing=Space.INSIDE)
+        layout.addLayout(row(self.all_alike, None))
+        layout.addLayout(self._buttons)
+        self.setLayout(layout)
+
+    def show_problems(self, problems: tuple[Problem, ...]) -> None:
+        """Show other problems, those that keep the table from being used first."""
+        self._problems = tuple(sorted(problems, key=lambda problem: not problem.blocks))
+        blocking = sum(problem.blocks for problem in problems)
+        notes = len(problems) - blocking
+        self.setVisible(bool(problems))
+        place = max(self.view.currentIndex().row(), 0)
+        self.model.show_problems(self._problems)
+        if not problems:
+            return
+        words = self.tr("{count} problems to mend").format(count=grouped(blocking))
+        if blocking == 1:
+            words = self.tr("One problem to mend")
+        if not blocking:
+            words = self.tr("{count} remarks; the table can be used").format(count=grouped(notes))
+        self.badge.show_state(*(("caution", "caution") if blocking else ("info", "muted")), words)
+        self.view.setFixedHeight(_ROW * min(max(len(problems), 2), _SHOWN) + 4)
+        self.view.selectRow(min(place, len(problems) - 1))
+        self._offer()
+
+    @property
+    def chosen(self) -> Problem | None:
+        """The problem that is chosen."""
+        place = self.view.currentIndex().row()
+        return self._problems[place] if 0 <= place < len(self._problems) else None
+
+    def alike(self) -> list[Problem]:
+        """Return the chosen problem, with all others that can be mended in the same ways."""
+        chosen = self.chosen
+        if chosen is None:
+            return []
+        return [p for p in self._problems if (p.kind, p.mends) == (chosen.kind, chosen.mends)]
+
+    def _offer(self) -> None:
+        """Offer the ways to mend the chosen problem."""
+        while (item := self._buttons.takeAt(0)) is not None:
+            made = item.widget()
+            if made is not None:
+                made.hide()
+                made.deleteLater()
+        chosen, alike = self.chosen, self.alike()
+        self.all_alike.setVisible(len(alike) > 1)
+        self.all_alike.setText(
+            self.tr("Mend all {count} of this kind").format(count=grouped(len(alike)))
+        )
+        for mend in chosen.mends if chosen is not None else ():
+            assert chosen is not None
+            made = button(mend_name(mend, chosen), partial(self._mend, mend))
+            made.setAutoDefault(False)
+            self._buttons.addWidget(made)
+            made.show()
+        self._buttons.addStretch(1)
+
+    def _mend(self, mend: Mend) -> None:
+        chosen = self.chosen
+        if chosen is not None:
+            every = self.all_alike.isChecked() and self.all_alike.isVisibleTo(self)
+            self.mend_wanted.emit(self.alike() if every else [chosen], mend)

@@ -1,0 +1,402 @@
+"""The Attributes panel: roles, kinds, domains and bins, and what records are known by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelectionModel, QPoint, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QMenu,
+    QStackedWidget,
+    QWidget,
+)
+
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.table.profile import BinWidths, suggest_binning
+from sfumato.engine.table.table import proposed_domain
+from sfumato.project.document.model import Document
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.attributes import edits
+from sfumato.ui.panels.attributes.columns_model import (
+    KIND,
+    NAME,
+    ROLE,
+    ROW_HEIGHT,
+    ColumnsDelegate,
+    ColumnsModel,
+)
+from sfumato.ui.panels.attributes.detail import Detail
+from sfumato.ui.panels.attributes.hierarchy.keeping import Hierarchies
+from sfumato.ui.panels.attributes.merge import known_attributes, who_stays
+from sfumato.ui.panels.attributes.record_key import RecordKeyField
+from sfumato.ui.panels.attributes.wording import kind_name, kinds_for, role_choices, role_name, tr
+from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.shell.messages import MessageKind, error_texts
+from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column
+from sfumato.ui.widgets.tables import TableView
+
+EDIT_KEY = "attributes-edit"
+
+
+class AttributesPanel(Panel):
+    """Says what each column is for; every change is one undoable edit."""
+
+    name: ClassVar[str] = "attributes"
+    order: ClassVar[int] = 2
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Attributes"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP(
+            "Panel", "Say what each column is for: what names a person, and what nobody may learn."
+        )
+    )
+    icon: ClassVar[str] = "attributes"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._provisional = ""
+        self.model = ColumnsModel(session)
+        self.model.setParent(self)
+        self.table = self._build_table()
+        self.record_key = RecordKeyField(session)
+        self.detail = Detail(self)
+        self.hierarchies = Hierarchies(session, self)
+        self.empty = self._build_empty()
+        self.pages = QStackedWidget(self)
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self._build_work())
+        self.body.addWidget(self.pages, 1)
+        self.next = self.set_primary(self.tr("Set the policy"), "policy")
+        self.next.clicked.connect(lambda: session.panel_requested.emit("policy"))
+        self._connect()
+        self.refresh()
+
+    # ----- assembly
+
+    def _build_empty(self) -> EmptyState:
+        made = EmptyState(
+            "attributes",
+            self.tr("There are no columns yet"),
+            self.tr("Open a table first. Each of its columns gets a role here."),
+        )
+        request = self.session.panel_requested.emit
+        made.add_button(button(self.tr("Go to Data"), lambda: request("data"), "primary", "data"))
+        return made
+
+    def _build_table(self) -> TableView:
+        table = TableView(row_numbers=False)
+        table.setModel(self.model)
+        table.setItemDelegate(ColumnsDelegate(table))
+        table.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        triggers = QAbstractItemView.EditTrigger
+        table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
+        table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
+        table.setAccessibleName(self.tr("Columns with their roles and kinds"))
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        for section, width in ((ROLE, 154), (KIND, 100)):
+            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
+            header.resizeSection(section, width)
+        table.setMinimumWidth(354)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._offer_roles)
+        return table
+
+    def _build_work(self) -> QWidget:
+        left = column(self.table, spacing=Space.BETWEEN)
+        left.addWidget(self.record_key)
+        scroll = ScrollPage(self)
+        scroll.column.addWidget(self.detail)
+        scroll.column.addStretch(1)
+        scroll.setMinimumWidth(300)
+        work = QWidget()
+        line = QHBoxLayout(work)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.BETWEEN)
+        line.addLayout(left, 1)
+        line.addWidget(scroll, 1)
+        return work
+
+    def _connect(self) -> None:
+        session, detail = self.session, self.detail
+        session.document_changed.connect(self.refresh)
+        session.table_changed.connect(self.refresh)
+        session.profiles_changed.connect(self._take_insight)
+        session.attribute_changed.connect(lambda _name: self._show_detail())
+        self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_detail())
+        self.model.role_chosen.connect(lambda name, role: self._set_roles([name], role))
+        self.model.kind_chosen.connect(self._set_kind)
+        detail.role_chosen.connect(lambda role: self._set_roles(self.chosen, role))
+        detail.kind_chosen.connect(lambda kind: self._set_kind(self.chosen[0], kind))
+        detail.missing_chosen.connect(self._set_missing)
+        detail.bins.switched.connect(self._switch_bins)
+        detail.bins.suggestion_wanted.connect(self._suggest_bins)
+        detail.bins.edges_given.connect(self._set_bins)
+        self.hierarchies.attach(detail.hierarchy)
+        self.hierarchies.changed.connect(self._show_detail)
+        self.hierarchies.refused.connect(self.show_error)
+        domain = detail.domain
+        domain.added.connect(self._add_value)
+        domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
+        domain.moved.connect(lambda row, by: self._change_domain(edits.move_value, row, by))
+        domain.sort_asked.connect(lambda: self._change_domain(edits.sorted_domain))
+        domain.confirmed.connect(self._confirm)
+        domain.labelled.connect(self._label_value)
+
+    # ----- what is shown
+
+    def state(self) -> PanelState:
+        """Return how far this step is."""
+        document, session = self.session.document, self.session
+        if not document.columns:
+            return PanelState.EMPTY
+        if not document.sensitive:
+            return PanelState.IN_PROGRESS
+        misfits = [c for c in document.sensitive if session.attribute_error(c.name) is not None]
+        return PanelState.ATTENTION if misfits else PanelState.DONE
+
+    @property
+    def chosen(self) -> list[str]:
+        """The names of the chosen columns."""
+        rows = {index.row() for index in self.table.selectionModel().selectedIndexes()}
+        return [self.model.spec(row).name for row in sorted(rows)]
+
+    def choose(self, name: str) -> None:
+        """Choose a column."""
+        row = self.model.row_of(name)
+        if row >= 0:
+            flags = QItemSelectionModel.SelectionFlag
+            self.table.selectionModel().setCurrentIndex(
+                self.model.index(row, ROLE), flags.ClearAndSelect | flags.Rows
+            )
+
+    def refresh(self) -> None:
+        """Show the document's columns."""
+        self.model.refresh()
+        columns = self.session.document.columns
+        self.pages.setCurrentIndex(1 if columns else 0)
+        self.next.setVisible(bool(columns))
+        self.next.setEnabled(bool(self.session.document.sensitive))
+        self.record_key.refresh()
+        if columns and not self.chosen:
+            self._choose_first()
+        self._show_detail()
+        self.state_changed.emit()
+
+    def _choose_first(self) -> None:
+        """Choose the first column that may be sensitive, else the first of all."""
+        insight, columns = self.session.insight(), self.session.document.columns
+        known = insight.proposals if insight is not None else ()
+        hinted = [proposal.spec.name for proposal in known if proposal.may_be_sensitive]
+        names = [column.name for column in columns]
+        self._provisional = names[0] if insight is None else ""
+        self.choose(next((name for name in hinted if name in names), names[0]))
+
+    def _take_insight(self) -> None:
+        """Show what has become known; begin where it points, unless the person chose already."""
+        if self._provisional and self.chosen == [self._provisional]:
+            self._choose_first()
+        self.record_key.refresh()
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        names = self.chosen
+        document, session = self.session.document, self.session
+        self.detail.setEnabled(bool(names))  # what it shows belongs to no chosen column
+        if not names:
+            return
+        if len(names) > 1:
+            self.detail.show_several([document.column(name) for name in names])
+            return
+        spec, table = document.column(names[0]), session.table
+        insight = session.insight()
+        profile = insight.by_name.get(spec.name) if insight is not None else None
+        proposal = insight.proposal_for.get(spec.name) if insight is not None else None
+        known = table is not None and spec.name in table.columns
+        kinds = kinds_for(table.column(spec.name)) if known and table is not None else (spec.kind,)
+        self.detail.show_column(spec, kinds, profile, proposal)
+        encoded = session.attribute(spec.name) if self._has_values(spec) else None
+        domain, counts = spec.domain, None
+        if encoded is not None and encoded.attribute.domain is not None:
+            domain = encoded.attribute.domain
+            found = encoded.attribute.counts
+            counts = tuple(found.tolist()) if found is not None else None
+        error = session.attribute_error(spec.name) if self._has_values(spec) else None
+        self.detail.show_values(spec, domain, counts, error)
+        self.hierarchies.show(spec)
+
+    def _has_values(self, spec: ColumnSpec) -> bool:
+        """Return whether a column's values are worth listing: free text and names are not."""
+        return spec.role is not Role.IDENTIFYING and spec.kind is not Kind.TEXT
+
+    def _offer_roles(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for role, words in role_choices():
+            action = menu.addAction(words)
+            action.triggered.connect(
+                lambda _checked=False, role=role: self._set_roles(self.chosen, role)
+            )
+        menu.popup(self.table.viewport().mapToGlobal(place))
+
+    # ----- what is edited
+
+    def _set_roles(self, names: list[str], role: object) -> None:
+        if not isinstance(role, Role) or not names:
+            return
+        what = names[0] if len(names) == 1 else tr("{count} columns").format(count=len(names))
+        text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
+        before = self.session.document
+        changed = edits.with_roles(
+            before, names, role, known_attributes(self.session), self.session.noise
+        )
+        self._edit(text, changed)
+        for words in who_stays(before, changed):
+            self.tell(MessageKind.INFO, words, topic="roles")
+
+    def _set_kind(self, name: str, kind: object) -> None:
+        if isinstance(kind, Kind):
+            text = tr("Read {column} as {kind}").format(column=name, kind=kind_name(kind).lower())
+            self._edit(text, edits.with_kind(self.session.document, name, kind))
+
+    def _edit(self, text: str, document: Document) -> None:
+        """Make an edit, after fixing the domains that it asks for."""
+        session, table = self.session, self.session.table
+        waiting = [spec for spec in document.sensitive if edits.needs_domain(spec)]
+        if table is None or not waiting:
+            session.edit(text, document)
+            return
+        known = {spec.name: self._known_domain(spec) for spec in waiting}
+        domains = {name: domain for name, domain in known.items() if domain is not None}
+        if table.rows <= ROWS_AT_ONCE or len(domains) == len(waiting):
+            try:
+                session.edit(text, edits.with_fixed_domains(document, table, domains))
+            except SfumatoError as error:
+                self.show_error(error)
+            return
+        session.runner.run(
+            tr("Reading the values"),
+            lambda _context: edits.with_fixed_domains(document, table, domains),
+            lambda changed: session.edit(text, changed),
+            self.show_error,
+            key=EDIT_KEY,
+        )
+
+    def _known_domain(self, spec: ColumnSpec) -> Domain | None:
+        """Return the domain that the column was encoded by, unless it is read otherwise now."""
+        now = self.session.document.column(spec.name)
+        if (now.kind, now.binning, now.missing) != (spec.kind, spec.binning, spec.missing):
+            return None
+        encoded = self.session.attribute(spec.name)
+        return encoded.attribute.domain if encoded is not None else None
+
+    def _set_missing(self, rule: object) -> None:
+        name, insight = self.chosen[0], self.session.insight()
+        profile = insight.by_name.get(name) if insight is not None else None
+        occurs = profile is not None and profile.missing > 0
+        if isinstance(rule, MissingRule):
+            changed = edits.with_missing(self.session.document, name, rule, occurs)
+            self.session.edit(tr("Missing values of {column}").format(column=name), changed)
+
+    # ----- bins
+
+    def _switch_bins(self, wanted: bool) -> None:
+        if wanted:
+            bins = self.detail.bins
+            self._suggest_bins(int(bins.count.value), bins.widths.value)
+        else:
+            self._set_bins(None)
+
+    def _suggest_bins(self, count: int, widths: object) -> None:
+        table, name = self.session.table, self.chosen[0]
+        if table is None or not isinstance(widths, BinWidths):
+            return
+        series = table.column(name)
+        self.session.runner.run(
+            tr("Looking for round edges"),
+            lambda _context: suggest_binning(series, count, widths),
+            lambda binning: self._set_bins(binning, name, from_rows=True),
+            self._refuse_bins,
+            key=EDIT_KEY,
+        )
+
+    def _refuse_bins(self, error: SfumatoError) -> None:
+        self.show_error(error)
+        self._show_detail()
+
+    def _set_bins(
+        self, binning: Binning | None, name: str = "", *, from_rows: bool = False
+    ) -> None:
+        name = name or self.chosen[0]
+        text = tr("Bins of {column}").format(column=name)
+        changed = edits.with_binning(self.session.document, name, binning, from_rows=from_rows)
+        self._edit(text, changed)
+
+    # ----- domain
+
+    def _domain_of(self, name: str) -> Domain | None:
+        spec, table = self.session.document.column(name), self.session.table
+        if spec.domain is not None or table is None:
+            return spec.domain
+        encoded = self.session.attribute(name)
+        if encoded is not None and encoded.attribute.domain is not None:
+            return encoded.attribute.domain
+        return proposed_domain(table, spec)
+
+    def _change_domain(self, change: Callable[..., Domain], *arguments: object) -> bool:
+        """Edit the chosen column's domain; say beside it why that can't be done."""
+        name = self.chosen[0]
+        domain = self._domain_of(name)
+        if domain is None:
+            return False
+        try:
+            changed = change(domain, *arguments)
+        except DomainError as error:
+            self.detail.domain.show_problem(" ".join(error_texts(error)))
+            return False
+        self.detail.domain.show_problem("")
+        text = tr("Values of {column}").format(column=name)
+        self.session.edit(text, edits.with_domain(self.session.document, name, changed))
+        return True
+
+    def _add_value(self, text: str) -> None:
+        table, name = self.session.table, self.chosen[0]
+        if table is None:
+            self.tell(MessageKind.INFO, tr("Open the table first."))
+            return
+
+        def add(domain: Domain) -> Domain:
+            value = edits.value_of_text(text, domain.values, table.column(name))
+            return edits.add_value(domain, value)
+
+        if self._change_domain(add):
+            self.detail.domain.clear_new_value()
+
+    def _confirm(self) -> None:
+        name = self.chosen[0]
+        text = tr("Confirm the values of {column}").format(column=name)
+        self.session.edit(text, edits.confirmed(self.session.document, name))
+
+    def _label_value(self, row: int, text: str) -> None:
+        spec = self.session.document.column(self.chosen[0])
+        if spec.binning is None:
+            self._change_domain(edits.with_label, row, text)
+            return
+        try:
+            binning = edits.relabelled(spec.binning, row, text)
+        except (DomainError, IndexError):
+            self.detail.domain.show_problem(tr("Give each bin a name of its own."))
+            return
+        changed = replace(spec, binning=binning, domain=None)
+        self._edit(
+            tr("Name a bin of {column}").format(column=spec.name),
+            self.session.document.with_column(changed),
+        )

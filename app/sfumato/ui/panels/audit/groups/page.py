@@ -1,0 +1,246 @@
+"""What the pages about small groups have in common: one question, one job, one answer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.attacker import public_names, usual_knowledge
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.groups.question_bar import QuestionBar
+from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import Badge, EmptyState, ScrollPage, button, label
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page asks about: snapshots of the session's.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    entry
+        The policy entry of the attribute.
+    column
+        The attribute with its rows.
+    recipient
+        The recipient chosen; empty where the page asks about all of them.
+    knowledge
+        The public columns that the attacker knows.
+    """
+
+    document: Document
+    table: Table
+    entry: PolicyEntry
+    column: EncodedColumn
+    recipient: str
+    knowledge: tuple[str, ...]
+
+
+class GroupsPage(AuditPage):
+    """A page that asks one question about an attribute's small groups.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    parent
+        The owner.
+    """
+
+    theme: ClassVar[Theme] = Theme.GROUPS
+    job: ClassVar[str]
+    """The key of the page's job."""
+    working: ClassVar[str]
+    """What is being done, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
+    with_recipient: ClassVar[bool] = True
+    needs_recipients: ClassVar[bool] = True
+    """Whether there is nothing to ask before somebody is to receive the attribute."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self.bar = QuestionBar(self.with_recipient, self)
+        self.sentence = label("", "heading", wrap=True)
+        self.explanation = label("", "muted", wrap=True)
+        self.trouble = Badge("danger", "danger", self.tr("This can't be examined"), parent=self)
+        self.trouble.hide()
+        self._answered = False
+        self._stale = True
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.sheet = ScrollPage(self)
+        self.work = QWidget(self)
+        column = QVBoxLayout(self.work)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.BETWEEN)
+        column.addWidget(self.bar)
+        column.addWidget(self.sheet, 1)
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.pages)
+        for words in (self.trouble, self.sentence, self.explanation):
+            self.sheet.column.addWidget(words)
+        self.build(self.sheet.column)
+        self.sheet.column.addStretch(1)
+        self.bar.changed.connect(self.ask)
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.attribute_changed,
+            session.project_changed,
+        ):
+            signal.connect(self._refresh)
+        self._refresh()
+
+    # ----- what a page adds
+
+    @abstractmethod
+    def build(self, column: QVBoxLayout) -> None:
+        """Put the page's widgets below one another."""
+
+    @abstractmethod
+    def question(self, subject: Subject) -> Callable[[Context], Any]:
+        """Return the work that answers the page's question about a subject."""
+
+    @abstractmethod
+    def show_answer(self, answer: Any) -> None:
+        """Show what the work returned."""
+
+    @abstractmethod
+    def clear_answer(self) -> None:
+        """Show that there is no answer."""
+
+    def problem(self, subject: Subject) -> str:
+        """Return why a subject can't be asked about yet; empty where it can."""
+        del subject
+        return ""
+
+    # ----- what there is
+
+    def state(self) -> PanelState:
+        """Return whether the present question is answered."""
+        if self.subject() is None:
+            return PanelState.EMPTY
+        return PanelState.DONE if self._answered else PanelState.IN_PROGRESS
+
+    def subject(self) -> Subject | None:
+        """Return what is asked about; None where there is nothing yet."""
+        session = self.session
+        name = self.bar.attribute.value
+        if session.table is None or not isinstance(name, str):
+            return None
+        entry, column = session.document.entry_for(name), session.attribute(name)
+        if entry is None or column is None:
+            return None
+        if self.needs_recipients and not session.document.recipients:
+            return None
+        recipient = str(self.bar.recipient.value or "")
+        return Subject(
+            session.document, session.table, entry, column, recipient, self.bar.knowledge.names
+        )
+
+    def _attributes(self) -> list[str]:
+        """Return the attributes with a domain that are protected by themselves."""
+        found = []
+        for entry in self.session.document.policy:
+            column = self.session.attribute(entry.attributes[0])
+            single = len(entry.attributes) == 1
+            if single and column is not None and column.attribute.domain is not None:
+                found.append(entry.attributes[0])
+        return found
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Answer the question, now that somebody looks."""
+        super().showEvent(event)
+        if self._stale:
+            self.ask()
+
+    def _refresh(self, _changed: object = None) -> None:
+        document = self.session.document
+        self.bar.offer(
+            self._attributes(),
+            [recipient.name for recipient in document.recipients],
+            public_names(document),
+            usual_knowledge(document),
+        )
+        self.pages.setCurrentWidget(self.work if self.subject() is not None else self.empty)
+        self.ask()
+
+    def ask(self) -> None:
+        """Start the job that answers the present question; a hidden page waits."""
+        self._answered = False
+        self._stale = not self.isVisible()
+        subject = self.subject()
+        if subject is None or self._stale:
+            self.session.runner.cancel(self.job)
+            self.state_changed.emit()
+            return
+        problem = self.problem(subject)
+        if problem:
+            self.session.runner.cancel(self.job)
+            self.clear_answer()
+            self.say(problem)
+        else:
+            words = self.translated(self.working)
+            self.say(words + "…")
+            self.session.runner.run(
+                words, self.question(subject), self._show, self._fail, key=self.job
+            )
+        self.state_changed.emit()
+
+    def say(self, sentence: str, explanation: str = "") -> None:
+        """Say what was found, and what it means."""
+        self.trouble.hide()
+        self.sentence.setText(sentence)
+        self.explanation.setText(explanation)
+        self.explanation.setVisible(bool(explanation))
+
+    def _show(self, answer: Any) -> None:
+        self._answered = True
+        self.show_answer(answer)
+        self.state_changed.emit()
+
+    def _fail(self, error: SfumatoError) -> None:
+        self.clear_answer()
+        what, remedy = error_texts(error)
+        self.say(what, remedy)
+        self.trouble.show()
+
+    @staticmethod
+    def translated(text: str) -> str:
+        """Return a marked text in the person's language."""
+        return QCoreApplication.translate("Audit", text)
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "audit",
+            self.tr("Nothing to examine yet"),
+            self.tr(
+                "Once a sensitive attribute with a list of values has a mechanism, and somebody"
+                " is to receive it, this page shows what its small groups give away."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Policy"),
+                lambda: self.session.panel_requested.emit("policy"),
+                "primary",
+            )
+        )
+        return empty

@@ -1,0 +1,228 @@
+"""What a coalition restores from the very files that were released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from sfumato.analysis.realized import RealizedReport, weigh_released
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.realized_risk import RealizedRisk
+from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.plots.figure import percent
+from sfumato.plots.realized_distribution import RealizedData, build_realized_distribution
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.audit.holdings import Holding
+from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
+from sfumato.ui.state.records import releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.tables import MISSING_TEXT, show_value
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+JOB: Final = "audit files"
+WIDE: Final = 640
+WORST: Final = 3
+
+
+class ReleasedFiles(QWidget):
+    """Makes the released columns again and tells what they give away of each record."""
+
+    failed = Signal(object)
+    """A `Message`: the plot could not be saved."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._coalition: tuple[Holding, ...] = ()
+        self.sentence = label("", wrap=True)
+        self.worst = label("", wrap=True)
+        self.agreement = label("", "muted", wrap=True)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(self.failed)
+        words = QWidget(self)
+        column = QVBoxLayout(words)
+        column.setContentsMargins(0, 0, 0, 0)
+        for part in (self.sentence, self.worst, self.agreement):
+            column.addWidget(part)
+        column.addStretch(1)
+        beside = ResponsiveRow(WIDE, parent=self)
+        beside.add(words)
+        beside.add(self.plot)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(Space.INSIDE)
+        whole.addWidget(label(self.tr("In the files as released"), "heading"))
+        note = self.tr(
+            "The figures above are averages over the noise. Here the released values themselves"
+            " are looked at, record by record."
+        )
+        whole.addWidget(label(note, "muted", wrap=True))
+        whole.addWidget(beside)
+        self.hide()
+
+    def show_coalition(
+        self,
+        entry: PolicyEntry,
+        attribute: Attribute,
+        coalition: Sequence[Holding],
+        expected: RecordRisk,
+    ) -> None:
+        """Weigh the files of a coalition, if they are released; else there is nothing to show.
+
+        Parameters
+        ----------
+        entry, attribute
+            What is weighed.
+        coalition
+            What the members hold, the most trusted first.
+        expected
+            What they restore on average over the noise.
+        """
+        session, table = self._session, self._session.table
+        released = all(one.adopted or one.recorded_at is not None for one in coalition)
+        if session.project is None or table is None or not coalition or not released:
+            self.dismiss()
+            return
+        self._coalition = tuple(coalition)
+        self._say(tr("The released columns are being made again."))
+        self.show()
+        session.runner.run(
+            self.tr("Weighing the released files"),
+            partial(
+                _weigh,
+                (session.document, table, session.keys, session.project.path.parent),
+                releases_of(session),
+                entry,
+                self._coalition,
+            ),
+            partial(self._show, entry, attribute, self._coalition, expected),
+            self._refuse,
+            key=JOB,
+        )
+
+    def dismiss(self) -> None:
+        """Show nothing any more."""
+        self._session.runner.cancel(JOB)
+        self._coalition = ()
+        self.plot.clear()
+        self.hide()
+
+    def _show(
+        self,
+        entry: PolicyEntry,
+        attribute: Attribute,
+        coalition: tuple[Holding, ...],
+        expected: RecordRisk,
+        report: RealizedReport,
+    ) -> None:
+        if coalition != self._coalition:
+            return
+        if report.risk is None:
+            self._say(tr("That can't be told: {reason}", reason=report.reason))
+            return
+        found = report.risk
+        names = report.members
+        self._say(_sentence(names, found.risk, expected), _worst(attribute, found))
+        self.agreement.setText(_agreement(names, found))
+        self.agreement.setVisible(len(names) > 1)
+        data = RealizedData(entry.key, names, found.risk, expected)
+        self.plot.show()
+        self.plot.show_plot(partial(build_realized_distribution, data))
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self._say(f"{error.what} {error.remedy}".strip())
+
+    def _say(self, sentence: str, worst: str = "") -> None:
+        """Show words alone, until there is more."""
+        self.sentence.setText(sentence)
+        self.worst.setText(worst)
+        self.worst.setVisible(bool(worst))
+        self.agreement.hide()
+        self.plot.clear()
+        self.plot.hide()
+
+
+def _weigh(
+    opened: tuple[Document, Table, KeyRing, Path],
+    releases: Sequence[ReleaseRecord],
+    entry: PolicyEntry,
+    coalition: Sequence[Holding],
+    context: Context,
+) -> RealizedReport:
+    document, table, keys, folder = opened
+    context.report(0.0, "Reading the table's values")
+    return weigh_released(
+        Regenerator(document, table, keys, (folder,)),
+        releases,
+        entry,
+        [one.recipient for one in coalition if not one.adopted],
+        [one.recipient for one in coalition if one.adopted],
+        context,
+    )
+
+
+def _sentence(names: Sequence[str], risk: RecordRisk, expected: RecordRisk) -> str:
+    holders = tr("{best} alone", best=names[0]) if len(names) == 1 else listed(names)
+    verb = tr("gives") if len(names) == 1 else tr("give")
+    return tr(
+        "{holders} {verb} a record's true value a probability of {share} on average; {expected} was"
+        " to be expected. For {likely} of the records it is at least {half}, for {certain} at least"
+        " {high}. The best guess is right for {guessed} of them.",
+        holders=holders,
+        verb=verb,
+        share=percent(risk.average, 1),
+        expected=percent(expected.average, 1),
+        likely=percent(risk.likely, 1),
+        half=percent(LIKELY, 0),
+        certain=percent(risk.certain, 1),
+        high=percent(CERTAIN, 0),
+        guessed=percent(risk.guessed, 1),
+    )
+
+
+def _worst(attribute: Attribute, found: RealizedRisk) -> str:
+    """Return which values' records are in most danger; for the custodian's eyes."""
+    if attribute.domain is None or attribute.counts is None:
+        return ""
+    told = []
+    for at in found.worst(WORST):
+        value = attribute.domain.values[at]
+        told.append(
+            tr(
+                "{value} ({share}, {records} records)",
+                value=MISSING_TEXT if value is None else show_value(value),
+                share=percent(float(found.risk.by_value[at]), 1),
+                records=grouped(int(attribute.counts[at])),
+            )
+        )
+    return tr("In most danger, on average: {values}.", values=", ".join(told))
+
+
+def _agreement(names: Sequence[str], found: RealizedRisk) -> str:
+    sentence = tr(
+        "With all that they hold, {compared} of {records} records were weighed again: the largest"
+        " difference from what {best} believes alone is {difference}",
+        compared=grouped(found.compared),
+        records=grouped(found.records),
+        best=names[0],
+        difference=tiny(found.largest_difference),
+    )
+    if 0.0 < found.largest_difference <= ROUNDING:
+        sentence += " " + tr("(rounding): they are the same")
+    return sentence + "."

@@ -1,0 +1,348 @@
+"""What is known so far: any group of recipients, and what it learns by pooling releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.table.table import Attribute
+from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.plots.error_by_copies import build_error_by_copies
+from sfumato.plots.risk_distribution import RiskData, build_risk_distribution
+from sfumato.plots.risk_growth import build_risk_growth
+from sfumato.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
+from sfumato.ui.panels.audit.holdings import Holding, planned, released
+from sfumato.ui.panels.audit.numbers_weighing import NumbersCoalition, weigh_copies
+from sfumato.ui.panels.audit.numbers_wording import numbers_sentence
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.pages.coalition.files import ReleasedFiles
+from sfumato.ui.panels.audit.pages.coalition.groups import GroupsCard
+from sfumato.ui.panels.audit.pages.coalition.what_if import WhatIf
+from sfumato.ui.panels.audit.weighing import Weighed, weigh
+from sfumato.ui.panels.audit.wording import adopted_beside, agreement_sentence, coalition_sentence
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.state.records import count_entries, releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, Segments
+from sfumato.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import ResponsiveRow
+
+JOB: Final = "audit coalition"
+LEDGER_JOB: Final = "audit ledger"
+WIDE: Final = 760
+
+
+class CoalitionPage(AuditPage):
+    """Ticks recipients and weighs what they hold together."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Coalitions"))
+    order: ClassVar[int] = 1
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._holdings: tuple[Holding, ...] = ()
+        self._weighed = False
+        self._tampering: SfumatoError | None = None
+        self.entry = ChoiceField(parent=self)
+        self.entry.setAccessibleName(self.tr("Attribute"))
+        self.entry.setMinimumWidth(160)
+        self.basis = Segments(
+            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
+        )
+        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
+        self.model = HoldersModel(self)
+        self.table = HoldersTable(self.model, self)
+        self.sentence = label("", "heading", wrap=True)
+        self.beside = label("", "muted", wrap=True)
+        self.ladder = PlotView(session.chooser, self)
+        self.bars = PlotView(session.chooser, self)
+        self.agreement = label("", "muted", wrap=True)
+        self.distribution = PlotView(session.chooser, self)
+        self.growth = PlotView(session.chooser, self)
+        self.what_if = WhatIf(session, self)
+        self.files = ReleasedFiles(session, self)
+        self.groups = GroupsCard(self)
+        self.ledger = Badge("verify", "muted", "", parent=self)
+        self.ledger.hide()
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.work = self._build_work()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+        self._connect()
+        self._examine_ledger()
+        self._refresh()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "audit",
+            self.tr("Nobody holds anything yet"),
+            self.tr(
+                "Once recipients have levels of trust, tick any group of them here and see what"
+                " they would learn by putting their releases together."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Policy"),
+                lambda: self.session.panel_requested.emit("policy"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_work(self) -> QWidget:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        name = label(self.tr("&Attribute"), "muted")
+        name.setBuddy(self.entry)
+        for widget in (name, self.entry, self.basis):
+            line.addWidget(widget)
+        line.insertSpacing(2, Space.INSIDE)
+        line.addStretch(1)
+        line.addWidget(self.ledger)
+        everyone = button(self.tr("Tick all"), lambda: self.model.tick_all(True), "quiet")
+        nobody = button(self.tr("Untick all"), lambda: self.model.tick_all(False), "quiet")
+        card = Card(
+            self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
+        )
+        ticks = QHBoxLayout()
+        ticks.addWidget(everyone)
+        ticks.addWidget(nobody)
+        ticks.addStretch(1)
+        card.body.addWidget(self.table, 1)
+        card.body.addLayout(ticks)
+        above = ResponsiveRow(WIDE, parent=self)
+        above.add(card)
+        above.add(self.bars)
+        page = self.scrolled = ScrollPage(self)
+        page.column.addWidget(self.sentence)
+        page.column.addWidget(self.beside)
+        page.column.addWidget(above)
+        page.column.addWidget(self.agreement)
+        page.column.addWidget(self._side_by_side(self.distribution, self.growth))
+        page.column.addWidget(self.files)
+        page.column.addWidget(self.groups)
+        page.column.addWidget(self._side_by_side(self.what_if, self.ladder))
+        page.column.addStretch(1)
+        work = QWidget(self)
+        column = QVBoxLayout(work)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.BETWEEN)
+        column.addLayout(line)
+        column.addWidget(page, 1)
+        return work
+
+    def _side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
+        made = ResponsiveRow(WIDE, parent=self)
+        made.add(left)
+        made.add(right)
+        return made
+
+    def _connect(self) -> None:
+        session = self.session
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.ledger_changed,
+            session.attribute_changed,
+        ):
+            signal.connect(self._refresh)
+        for signal in (session.project_changed, session.ledger_changed):
+            signal.connect(self._examine_ledger)
+        self.entry.chosen.connect(self._refresh)
+        self.basis.chosen.connect(self._refresh)
+        self.model.ticked.connect(self._weigh)
+        plots = (self.ladder, self.bars, self.distribution, self.growth)
+        for part in (*plots, self.what_if, self.files):
+            part.failed.connect(self.told)
+
+    # ----- what there is
+
+    def state(self) -> PanelState:
+        """Return whether the present coalition was weighed."""
+        if not self._holdings:
+            return PanelState.EMPTY
+        if self._tampering is not None:
+            return PanelState.ATTENTION
+        return PanelState.DONE if self._weighed else PanelState.IN_PROGRESS
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Weigh the coalition, now that somebody looks."""
+        super().showEvent(event)
+        self._refresh()
+
+    def _entries(self) -> dict[str, tuple[PolicyEntry, tuple[Attribute, ...]]]:
+        """Return the entries whose attributes are known, with these."""
+        found = {}
+        for entry in self.session.document.policy:
+            encoded = [self.session.attribute(name) for name in entry.attributes]
+            known = tuple(column.attribute for column in encoded if column is not None)
+            if len(known) == len(encoded):
+                found[entry.key] = (entry, known)
+        return found
+
+    def _refresh(self, _changed: object = None) -> None:
+        entries = self._entries()
+        self.entry.set_choices([(key, key) for key in entries])
+        records = releases_of(self.session)
+        self._holdings, anything_released = (), False
+        if entries:
+            entry, attributes = entries[str(self.entry.value)]
+            held = released(records, entry, attributes)
+            anything_released = any(holding.recorded_at is not None for holding in held)
+            use_ledger = anything_released and self.basis.value == "released"
+            self._holdings = (
+                held if use_ledger else planned(self.session.document, entry, attributes)
+            )
+        self.basis.setVisible(anything_released)
+        self.model.show_holdings(self._holdings)
+        self.table.fit_rows()
+        self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
+        self._weigh()
+
+    def _examine_ledger(self) -> None:
+        """Find out whether the record of what was released can be relied on."""
+        project = self.session.project
+        self._tampering = None
+        self.ledger.setVisible(project is not None)
+        if project is not None:
+            self.ledger.show_state("clock", "muted", self.tr("Examining the ledger"))
+            self.session.runner.run(
+                self.tr("Examining the ledger"),
+                partial(count_entries, project),
+                self._show_intact,
+                self._show_tampering,
+                key=LEDGER_JOB,
+            )
+
+    def _show_intact(self, entries: int) -> None:
+        entry = self.tr("Ledger intact, 1 entry")
+        words = entry if entries == 1 else self.tr("Ledger intact, {n} entries").format(n=entries)
+        self.ledger.show_state("verify", "good", words)
+        self.state_changed.emit()
+
+    def _show_tampering(self, error: SfumatoError) -> None:
+        self._tampering = error
+        self.ledger.show_state("danger", "danger", self.tr("Ledger not as it was written"))
+        self.tell(Message.of_error(error, topic="ledger"))
+        self.state_changed.emit()
+
+    # ----- what it comes to
+
+    def _weigh(self) -> None:
+        """Say what the ticked recipients learn; the bars follow from a job."""
+        entries, coalition = self._entries(), self.model.coalition
+        self._weighed = False
+        if not self._holdings or not entries:
+            self.session.runner.cancel(JOB)
+            self.state_changed.emit()
+            return
+        entry, attributes = entries[str(self.entry.value)]
+        self._show_ladder(entry)
+        self.sentence.setText(coalition_sentence(entry.key, coalition))
+        beside = adopted_beside(entry)
+        self.beside.setText(beside)
+        self.beside.setVisible(bool(beside))
+        countable = attributes[0].counts is not None
+        self.what_if.setVisible(countable)
+        if countable:
+            self.what_if.show_coalition(entry, attributes, coalition)
+        if not coalition:
+            self._show_nothing()
+        if coalition and self.isVisible() and countable:
+            self.session.runner.run(
+                self.tr("Weighing a coalition"),
+                partial(weigh, entry.key, coalition, attributes[0].frequencies),
+                partial(self._show_weighed, coalition, attributes[0]),
+                self._fail,
+                key=JOB,
+            )
+        else:
+            self.session.runner.cancel(JOB)
+        if not countable:
+            self._show_nothing()
+        if coalition and not countable and self.isVisible():
+            self._show_numbers(entry, attributes, coalition)
+        self.state_changed.emit()
+
+    def _show_numbers(
+        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], coalition: Sequence[Holding]
+    ) -> None:
+        """Show how far the error of an estimate falls: numbers have no values to guess right."""
+        asked = NumbersCoalition(entry, attributes, tuple(coalition))
+        try:
+            data = weigh_copies(asked)
+            self.sentence.setText(numbers_sentence(asked))
+        except SfumatoError as error:
+            self._fail(error)
+            return
+        self._weighed = True
+        self.bars.show_plot(partial(build_error_by_copies, data))
+
+    def _show_ladder(self, entry: PolicyEntry) -> None:
+        chosen = set(self.model.coalition)
+        rungs = tuple(
+            Rung(holding.recipient, holding.trust, holding.text, "", holding in chosen)
+            for holding in self._holdings
+        )
+        self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
+
+    def _show_weighed(
+        self, coalition: Sequence[Holding], attribute: Attribute, weighed: Weighed | None
+    ) -> None:
+        if tuple(coalition) != self.model.coalition:
+            return
+        self._weighed = True
+        if weighed is None or attribute.domain is None or attribute.counts is None:
+            self._show_nothing()
+        else:
+            names = tuple(holding.recipient for holding in coalition)
+            entry = str(self.entry.value)
+            risk = RiskData(entry, names, weighed.risk)
+            self.sentence.setText(coalition_sentence(entry, coalition, weighed.bars))
+            self.agreement.setText(agreement_sentence(names, weighed.risk))
+            self.bars.show_plot(partial(build_collusion_bars, weighed.bars))
+            self.distribution.show_plot(partial(build_risk_distribution, risk))
+            self.growth.show_plot(partial(build_risk_growth, weighed.growth))
+            self.groups.show_risk(attribute.domain.values, attribute.counts, weighed.risk)
+            policy = self.session.document.entry_for(attribute.name)
+            if policy is not None:
+                on_ladder = weighed.risk.on_ladder
+                self.files.show_coalition(policy, attribute, coalition, on_ladder)
+        self._show_details(weighed is not None)
+        self.state_changed.emit()
+
+    def _show_nothing(self) -> None:
+        for plot in (self.bars, self.distribution, self.growth):
+            plot.clear()
+        self._show_details(False)
+
+    def _show_details(self, shown: bool) -> None:
+        """Show what is known record by record, or take it away."""
+        for part in (self.agreement, self.distribution, self.growth, self.groups):
+            part.setVisible(shown)
+        if not shown:
+            self.files.dismiss()
+
+    def _fail(self, error: SfumatoError) -> None:
+        self._show_nothing()
+        self.tell(Message.of_error(error, topic="coalition"))
+
+
+PAGE = CoalitionPage

@@ -1,0 +1,218 @@
+"""The custodian plays recipient: what each release answers to count queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from sfumato.analysis.query_desk import (
+    CONFIDENCE,
+    PoolResult,
+    QueryDesk,
+    QueryResult,
+    answer_pool,
+    open_desk,
+)
+from sfumato.engine.core.errors import EstimationError, SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, RiskLimits
+from sfumato.engine.disclosure.query_curves import QueryPoint, query_curves
+from sfumato.engine.disclosure.risk_curves import Setting
+from sfumato.plots.query_error_curves import ErrorCurveData, ErrorPoint, build_query_error_curves
+from sfumato.plots.query_errors import ErrorRow, ErrorsData, build_query_errors
+from sfumato.plots.query_estimates import EstimateRow, EstimatesData, build_query_estimates
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
+from sfumato.ui.panels.audit.groups.query_form import QueryForm
+from sfumato.ui.shell.messages import Message, error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import Card, button, row
+from sfumato.ui.widgets.plot_view import PlotView
+
+JOB: Final = "audit count queries"
+POOL_JOB: Final = "audit query pool"
+CURVES_JOB: Final = "audit query curves"
+START_RETENTION: Final = 0.5
+
+
+class CountQueriesPage(GroupsPage):
+    """Asks each release how many records are like this, and tells the truth beside it."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Count queries"))
+    order: ClassVar[int] = 21
+    job: ClassVar[str] = JOB
+    working: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Counting released values"))
+    with_recipient: ClassVar[bool] = False
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        self.desk: QueryDesk | None = None
+        super().__init__(session, parent)
+
+    def build(self, column: QVBoxLayout) -> None:
+        """Put the form, the answers and the pool below one another."""
+        self.form = QueryForm(self)
+        card = Card(
+            self.tr("Ask"),
+            self.tr("How many records have these public values and this sensitive value?"),
+            parent=self,
+        )
+        card.body.addWidget(self.form)
+        self.estimates = PlotView(self.session.chooser, self)
+        self.errors = PlotView(self.session.chooser, self)
+        column.insertWidget(0, card)
+        column.addWidget(self.estimates)
+        column.addWidget(self.errors)
+        column.addWidget(self._cost_card())
+        column.addWidget(self.curves)
+        self.form.changed.connect(self._answer)
+        for plot in (self.estimates, self.errors):
+            plot.failed.connect(self.told)
+
+    def _cost_card(self) -> Card:
+        card = Card(
+            self.tr("What protecting small groups costs"),
+            self.tr(
+                "Makes plain and protected releases of this attribute over p, ε, δ and the table's"
+                " size, and asks each of them 5,000 random queries. Nothing is released."
+            ),
+            parent=self,
+        )
+        self.curves = PlotView(self.session.chooser, self)
+        self.curves.failed.connect(self.told)
+        self.compare = button(self.tr("Compare"), self._compare)
+        card.body.addLayout(row(self.compare, None))
+        return card
+
+    def ask(self) -> None:
+        """Count the released values anew."""
+        self.session.runner.cancel(CURVES_JOB)
+        self.curves.clear()
+        self.session.runner.cancel(POOL_JOB)
+        super().ask()
+
+    def question(self, subject: Subject) -> Callable[[Context], QueryDesk]:
+        """Return the work that counts the released values."""
+        return partial(
+            open_desk,
+            subject.document,
+            subject.table,
+            subject.column,
+            subject.knowledge,
+            self.session.keys,
+        )
+
+    def show_answer(self, answer: QueryDesk) -> None:
+        """Offer queries, answer the present one, and start on the pool."""
+        self.desk = answer
+        self.form.offer(answer.known)
+        self._answer()
+        if answer.known.grouped.attributes and answer.held:
+            self.session.runner.run(
+                self.tr("Answering 5,000 random queries"),
+                partial(answer_pool, answer),
+                self._show_pool,
+                self._no_pool,
+                key=POOL_JOB,
+            )
+        else:
+            self.errors.clear()
+
+    def clear_answer(self) -> None:
+        """Show no answers."""
+        self.desk = None
+        self.estimates.clear()
+        self.errors.clear()
+
+    def _answer(self) -> None:
+        value = self.form.value.value
+        if self.desk is None or not isinstance(value, int):
+            return
+        try:
+            result = self.desk.ask(self.form.asked, value)
+        except EstimationError as error:
+            self.say(*error_texts(error))
+            self.estimates.clear()
+            return
+        self.say(
+            self.tr("{truth} of the {matching} records that match have this value.").format(
+                truth=grouped(result.truth), matching=grouped(result.matching)
+            ),
+            self.tr(
+                "Recipients see which records match, for those columns are released as they are;"
+                " they estimate how many of them have the value."
+            ),
+        )
+        self.estimates.show_plot(partial(build_query_estimates, estimates_data(result)))
+
+    def _show_pool(self, result: PoolResult) -> None:
+        subject = self.bar.attribute.value
+        rows = tuple(
+            ErrorRow(each.recipient, each.trust, each.mean, each.quartiles)
+            for each in result.recipients
+        )
+        data = ErrorsData(str(subject), result.queries, rows)
+        self.errors.show_plot(partial(build_query_errors, data))
+
+    def _compare(self) -> None:
+        """Start on the releases that show what protection costs."""
+        if self.desk is None:
+            return
+        known = self.desk.known
+        start = Setting(START_RETENTION, RiskLimits(), known.groups.records)
+        self.session.runner.run(
+            self.tr("Comparing plain with protected releases"),
+            partial(query_curves, known.groups, known.codes, known.grouped.values, start),
+            partial(self._show_curves, self.desk),
+            self._no_curves,
+            key=CURVES_JOB,
+        )
+
+    def _show_curves(self, desk: QueryDesk, found: Sequence[QueryPoint]) -> None:
+        self.curves.show_plot(partial(build_query_error_curves, curve_data(desk, found)))
+
+    def _no_curves(self, error: SfumatoError) -> None:
+        self.tell(Message.of_error(error, topic=CURVES_JOB))
+
+    def _no_pool(self, error: Exception) -> None:
+        del error  # a table this small has no query that enough records answer
+        self.errors.clear()
+
+
+def curve_data(desk: QueryDesk, points: Sequence[QueryPoint]) -> ErrorCurveData:
+    """Return the errors as they are drawn."""
+    nothing = float("nan")
+    return ErrorCurveData(
+        desk.known.attribute.name,
+        START_RETENTION,
+        USUAL_EPSILON,
+        USUAL_DELTA,
+        desk.known.groups.records,
+        tuple(
+            ErrorPoint(
+                str(point.parameter),
+                point.value,
+                point.plain,
+                nothing if point.published is None else point.published,
+                nothing if point.exact is None else point.exact,
+            )
+            for point in points
+        ),
+    )
+
+
+def estimates_data(result: QueryResult) -> EstimatesData:
+    """Return the answers as they are drawn."""
+    rows = tuple(
+        EstimateRow(
+            each.recipient, each.trust, each.answer.estimate, each.answer.low, each.answer.high
+        )
+        for each in result.answers
+    )
+    return EstimatesData(result.truth, result.matching, CONFIDENCE, rows)
+
+
+PAGE = CountQueriesPage

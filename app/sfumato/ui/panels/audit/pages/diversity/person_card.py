@@ -1,0 +1,222 @@
+"""One person's classes: what all tables together tell, and a correlation that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFormLayout, QVBoxLayout, QWidget
+
+from sfumato.analysis.composition import Belief, Beside, belief_in, known_correlation
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.generalization.probabilistic import ImaginaryTables
+from sfumato.plots.beliefs import BeliefData, build_beliefs
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.audit.pages.diversity.wording import tr
+from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.layout import button, label, row
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.tables import FrameModel, TableView
+
+JOB: Final = "audit other holders correlation"
+MOST_OFFERED: Final = 400
+"""Classes of a table that can be chosen here; a combination from the list brings any other."""
+MOST_WAYS: Final = 200
+WAYS_HEIGHT: Final = 180
+
+
+class PersonCard(QWidget):
+    """The belief about somebody whose class in each table is known.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    told = Signal(object)
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(0, Space.INSIDE, 0, 0)
+        self.body.setSpacing(Space.INSIDE)
+        self.body.addWidget(label(tr("What the tables tell about one person"), "heading"))
+        self.body.addWidget(
+            label(tr("Choose the class that the person is in, in each table."), "muted", wrap=True)
+        )
+        self._session = session
+        self._found: Beside | None = None
+        self._belief: Belief | None = None
+        self.classes: list[ChoiceField] = []
+        self._form = QFormLayout()
+        self._form.setHorizontalSpacing(Space.BETWEEN)
+        self._form.setVerticalSpacing(Space.TIGHT)
+        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self.body.addLayout(self._form)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(self.told)
+        self.nobody = label("", "muted", wrap=True)
+        self.body.addWidget(self.nobody)
+        self.body.addWidget(self.plot)
+        self.body.addWidget(label(tr("Where it is known how many people they share"), "caption"))
+        self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
+        self.share.set_value(50.0)
+        self.share.spin.setAccessibleName(tr("Share of people in all the other classes"))
+        self.of = ChoiceField(parent=self)
+        self.of.setAccessibleName(tr("Table whose class the share is of"))
+        self.count = button(tr("Count the ways"), self._count)
+        self.body.addLayout(
+            row(self.share, label(tr("of the class of"), "muted"), self.of, self.count, None)
+        )
+        self.ways_text = label(
+            tr("Every way in which these people can have the values is then equally likely."),
+            "muted",
+            wrap=True,
+        )
+        self.body.addWidget(self.ways_text)
+        self.ways = TableView(self, row_numbers=False)
+        self.ways.setAccessibleName(tr("Ways"))
+        self.ways.setFixedHeight(WAYS_HEIGHT)
+        self.ways.hide()
+        self.body.addWidget(self.ways)
+
+    # ----- what is shown
+
+    def show_tables(self, found: Beside) -> None:
+        """Offer the classes of other tables."""
+        self._found = found
+        while self._form.rowCount():
+            self._form.removeRow(0)
+        self.classes = []
+        for holder in found.holders:
+            field = ChoiceField(_offered(holder), self)
+            field.setAccessibleName(tr("Class in the table of {holder}", holder=holder.holder))
+            field.setMinimumContentsLength(20)
+            field.setSizeAdjustPolicy(
+                ChoiceField.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+            )
+            field.chosen.connect(self._show)
+            self.classes.append(field)
+            self._form.addRow(holder.holder, field)
+        self.of.set_choices([(n, holder.holder) for n, holder in enumerate(found.holders)])
+        self._show()
+
+    def choose(self, classes: Sequence[int]) -> None:
+        """Look at the person of a combination."""
+        if self._found is None:
+            return
+        for holder, field, number in zip(self._found.holders, self.classes, classes, strict=True):
+            if number >= MOST_OFFERED:
+                field.set_choices([*_offered(holder), (number, holder.describe(number))])
+            field.set_value(number)
+        self._show()
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The class of each table."""
+        return tuple(int(str(field.value)) for field in self.classes)
+
+    def _show(self, _value: object = None) -> None:
+        self._session.runner.cancel(JOB)
+        self.ways.hide()
+        self.ways_text.setText(
+            tr("Every way in which these people can have the values is then equally likely.")
+        )
+        if self._found is None or not self._found.holders:
+            self._belief = None
+            self.plot.clear()
+            return
+        self._belief = belief_in(self._found.holders, self.chosen)
+        nobody = self._belief.probabilities is None
+        self.nobody.setText(
+            tr("Nobody can be in these classes at once: they share no value.") if nobody else ""
+        )
+        self.nobody.setVisible(nobody)
+        self.plot.setVisible(not nobody)
+        self._draw(None)
+
+    def _draw(self, correlated: ImaginaryTables | None) -> None:
+        if self._found is None or self._belief is None or self._belief.probabilities is None:
+            return
+        known = None
+        if correlated is not None:
+            known = np.array([float(share) for share in correlated.probabilities])
+        data = BeliefData(
+            tuple(map(str, self._found.values)),
+            self._belief.prior,
+            self._belief.probabilities,
+            known,
+        )
+        self.plot.show_plot(partial(build_beliefs, data))
+
+    # ----- a known correlation
+
+    def _count(self) -> None:
+        if self._found is None or not self._found.holders:
+            return
+        of = int(str(self.of.value))
+        self._session.runner.run(
+            tr("Counting the ways"),
+            partial(
+                known_correlation,
+                self._found.holders,
+                self.chosen,
+                self.share.value / 100,
+                of,
+            ),
+            self._show_ways,
+            self._refuse,
+            key=JOB,
+        )
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.ways_text.setText(" ".join(error_texts(error)))
+        self.ways.hide()
+
+    def _show_ways(self, found: ImaginaryTables) -> None:
+        if self._found is None:
+            return
+        values = tuple(map(str, self._found.values))
+        shown = [code for code, most in enumerate(found.most) if most > 0]
+        chances = ", ".join(
+            f"{values[code]} {found.probabilities[code].limit_denominator(1000)}"
+            for code in shown[:6]
+        )
+        self.ways_text.setText(
+            tr(
+                "{records} people, {instances} ways. Then the chances are: {chances}",
+                records=grouped(found.records),
+                instances=_large(found.instances),
+                chances=chances + ("…" if len(shown) > 6 else "."),
+            )
+        )
+        listed = found.listed(MOST_WAYS)
+        frame = pd.DataFrame(
+            [[way[code] for code in shown] for way in listed],
+            columns=[values[code] for code in shown],
+        )
+        model = FrameModel(frame)
+        model.setParent(self.ways)
+        self.ways.setModel(model)
+        self.ways.fit_columns()
+        self.ways.setVisible(bool(listed))
+        self._draw(found)
+
+
+def _offered(holder: HolderClasses) -> list[tuple[int, str]]:
+    shown = min(holder.classes, MOST_OFFERED)
+    return [(number, holder.describe(number)) for number in range(shown)]
+
+
+def _large(count: int) -> str:
+    """Return a whole number, by its order of magnitude where it is too long to read."""
+    return grouped(count) if count < 10**12 else f"10^{len(str(count)) - 1}"

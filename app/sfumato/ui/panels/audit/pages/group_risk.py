@@ -1,0 +1,318 @@
+"""Which small groups of people alike one recipient's release gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelection, Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.estimate_tails import retention_of
+from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, RiskLimits
+from sfumato.engine.disclosure.risk_curves import CurvePoint
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.reconstruction.privacy import Rule, allowed_size
+from sfumato.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
+from sfumato.plots.group_sizes import SizesData, build_group_sizes
+from sfumato.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
+from sfumato.plots.risk_curves import RiskCurveData, RiskPoint, build_risk_curves
+from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
+from sfumato.ui.panels.audit.groups.risk_answer import (
+    RiskAnswer,
+    answer_curves,
+    answer_risk,
+    as_frame,
+    rule_of,
+)
+from sfumato.ui.panels.audit.groups.risk_wording import (
+    gain_sentence,
+    gap_sentence,
+    limits_sentence,
+    risk_sentence,
+    rule_name,
+    tr,
+    whole_table_sentence,
+)
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.layout import Card, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.tables import FrameModel, TableView
+
+JOB: Final = "audit small groups"
+CURVES_JOB: Final = "audit small groups curves"
+WIDE: Final = 760
+TABLE_HEIGHT: Final = 300
+
+
+class GroupRiskPage(GroupsPage):
+    """Examines every group of people alike, and what gives it away."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Small groups"))
+    order: ClassVar[int] = 20
+    job: ClassVar[str] = JOB
+    working: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Examining small groups"))
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        self._answer: RiskAnswer | None = None
+        self._started_from: PolicyEntry | None = None
+        super().__init__(session, parent)
+
+    def build(self, column: QVBoxLayout) -> None:
+        """Put the limits, the plots and the table of groups below one another."""
+        self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
+        self.epsilon.set_value(USUAL_EPSILON)
+        self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)
+        self.delta.set_value(USUAL_DELTA)
+        self.rule = Segments(
+            [
+                (Rule.EXACT, self.tr("Exact")),
+                (Rule.CHERNOFF, self.tr("Chernoff")),
+                (Rule.SIMPLIFIED, self.tr("Simplified")),
+            ],
+            self,
+        )
+        self.rule.setAccessibleName(self.tr("Test"))
+        self.limits_text = label("", "small", wrap=True)
+        column.insertLayout(0, self._limits_line())
+        column.insertWidget(1, self.limits_text)
+        self.sizes = PlotView(self.session.chooser, self)
+        self.remedies = PlotView(self.session.chooser, self)
+        self.curves = PlotView(self.session.chooser, self)
+        self.group = PlotView(self.session.chooser, self)
+        above = ResponsiveRow(WIDE, parent=self)
+        above.add(self.sizes)
+        above.add(self.remedies)
+        column.addWidget(above)
+        column.addWidget(self.curves)
+        column.addWidget(self._groups_card())
+        column.addWidget(self.group)
+        for field in (self.epsilon, self.delta):
+            field.value_changed.connect(self._limits_changed)
+        self.rule.chosen.connect(self._limits_changed)
+        for plot in (self.sizes, self.remedies, self.curves, self.group):
+            plot.failed.connect(self.told)
+
+    def _limits_line(self) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for text, tip, field in (
+            ("&ε", self.tr("The relative error that an estimate should exceed"), self.epsilon),
+            ("&δ", self.tr("How often it should, on either side"), self.delta),
+            (self.tr("&Test"), self.tr("How a group is examined"), self.rule),
+        ):
+            name = label(text, "muted")
+            name.setBuddy(field)
+            name.setToolTip(tip)
+            field.setToolTip(tip)
+            line.addWidget(name)
+            line.addWidget(field)
+            line.addSpacing(Space.INSIDE)
+        line.addStretch(1)
+        return line
+
+    def _groups_card(self) -> Card:
+        card = Card(
+            self.tr("Groups"),
+            self.tr("Choose a group to see its true distribution beside the reconstructed one."),
+            parent=self,
+        )
+        self.table = TableView(self, row_numbers=False)
+        self.table.setProperty("framed", False)
+        self.table.setAccessibleName(self.tr("Groups"))
+        self.table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(TableView.SelectionMode.SingleSelection)
+        self.table.setSortingEnabled(True)
+        self.table.setMinimumHeight(TABLE_HEIGHT)
+        card.body.addWidget(self.table)
+        return card
+
+    # ----- the question
+
+    @property
+    def limits(self) -> RiskLimits:
+        """What is asked for."""
+        return RiskLimits(self.epsilon.value, self.delta.value, rule_of(self.rule.value))
+
+    def _limits_changed(self, _value: object) -> None:
+        exact = rule_of(self.rule.value) is Rule.EXACT
+        self.delta.set_range(0.01, 0.5 if exact else 0.99)
+        self.ask()
+
+    def ask(self) -> None:
+        """Say what is asked for, and examine the groups anew."""
+        self._start_from_the_entry()
+        self.limits_text.setText(limits_sentence(self.limits))
+        self.session.runner.cancel(CURVES_JOB)
+        super().ask()
+
+    def _start_from_the_entry(self) -> None:
+        """Ask for what the policy promises groups, until the person asks for something else."""
+        subject = self.subject()
+        if subject is None or subject.entry == self._started_from:
+            return
+        self._started_from = subject.entry
+        promised = mechanism_called(subject.entry.mechanism).group_limits(subject.entry.settings)
+        if promised is not None:
+            epsilon, delta, rule = promised
+            self.epsilon.set_value(epsilon)
+            self.delta.set_value(delta)
+            self.rule.set_value(Rule(rule))
+
+    def question(self, subject: Subject) -> Callable[[Context], RiskAnswer]:
+        """Return the work that examines the groups."""
+        return partial(answer_risk, subject, self.limits, self.session.keys)
+
+    # ----- the answer
+
+    def show_answer(self, answer: RiskAnswer) -> None:
+        """Show what was found, and start on the curves."""
+        self._answer = answer
+        notes = (
+            whole_table_sentence(answer.known.grouped.names),
+            gain_sentence(answer),
+            gap_sentence(answer),
+        )
+        self.limits_text.setText(limits_sentence(answer.risk.limits))
+        self.say(risk_sentence(answer), " ".join(note for note in notes if note))
+        self.sizes.show_plot(partial(build_group_sizes, sizes_data(answer)))
+        self.remedies.show_plot(partial(build_remedy_bars, remedy_data(answer)))
+        self._fill_table(answer)
+        subject = self.subject()
+        if subject is not None:
+            self.session.runner.run(
+                self.tr("Moving p, ε, δ and size"),
+                partial(answer_curves, subject, self.limits),
+                self._show_curves,
+                self._fail,
+                key=CURVES_JOB,
+            )
+
+    def clear_answer(self) -> None:
+        """Show no plots and no groups."""
+        self._answer = None
+        for plot in (self.sizes, self.remedies, self.curves, self.group):
+            plot.clear()
+        self.table.setModel(None)
+
+    def _fill_table(self, answer: RiskAnswer) -> None:
+        frame = as_frame(
+            answer,
+            {
+                "size": self.tr("Records"),
+                "value": self.tr("Most frequent"),
+                "share": self.tr("Share, %"),
+                "within": self.tr("Within ε, %"),
+                "allowed": self.tr("Published limit"),
+                "violates": self.tr("Given away"),
+                "yes": self.tr("yes"),
+                "no": self.tr("no"),
+            },
+        )
+        model = FrameModel(frame)
+        model.setParent(self.table)
+        self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.table.setModel(model)
+        self.table.fit_columns()
+        self.table.selectionModel().selectionChanged.connect(self._choose)
+        self.table.selectRow(0)
+
+    def _choose(self, _chosen: QItemSelection, _left: QItemSelection) -> None:
+        rows = self.table.selectionModel().selectedRows()
+        model = self.table.model()
+        if not rows or self._answer is None or not isinstance(model, FrameModel):
+            return
+        answer = self._answer
+        group = answer.listed[model.source_row(rows[0].row())]
+        domain = answer.known.attribute.domain
+        data = ReconstructionData(
+            answer.known.attribute.name,
+            answer.shown.recipient,
+            domain.names if domain is not None else (),
+            answer.view(group),
+            float(answer.risk.tails.within[group]),
+            answer.risk.limits.epsilon,
+        )
+        self.group.show_plot(partial(build_group_reconstruction, data))
+
+    def _show_curves(self, points: tuple[CurvePoint, ...]) -> None:
+        if self._answer is None:
+            return
+        data = curve_data(self._answer, points)
+        self.curves.show_plot(partial(build_risk_curves, data))
+
+
+def sizes_data(answer: RiskAnswer) -> SizesData:
+    """Return the groups as they are drawn, with the published limit where there is one."""
+    grouped, risk = answer.known.grouped, answer.risk
+    shares = np.linspace(0.02, 1.0, 100)
+    sizes = np.empty(0)
+    retention = retention_of(answer.shown.matrix)
+    if risk.allowed is not None and retention is not None:
+        limits = risk.limits
+        sizes = allowed_size(
+            Rule.SIMPLIFIED, retention, grouped.values, shares, limits.epsilon, limits.delta
+        )
+    return SizesData(
+        answer.known.attribute.name,
+        answer.shown.recipient,
+        grouped.sizes,
+        grouped.shares,
+        risk.violating,
+        shares if len(sizes) else np.empty(0),
+        sizes,
+        risk.limits.epsilon,
+        risk.limits.delta,
+    )
+
+
+def remedy_data(answer: RiskAnswer) -> RemedyData:
+    """Return what changes to public columns would do, as it is drawn."""
+    rows = tuple(
+        RemedyRow(
+            remedy.change.attribute,
+            remedy.change.bins,
+            remedy.total.all_groups,
+            remedy.total.groups,
+            remedy.total.record_share,
+            remedy.change.level,
+            remedy.change.classes,
+        )
+        for remedy in answer.remedies
+    )
+    return RemedyData(answer.known.attribute.name, answer.risk.total.record_share, rows)
+
+
+def curve_data(answer: RiskAnswer, points: tuple[CurvePoint, ...]) -> RiskCurveData:
+    """Return the curves as they are drawn."""
+    limits = answer.risk.limits
+    start = points[-1].setting
+    return RiskCurveData(
+        answer.known.attribute.name,
+        start.retention,
+        limits.epsilon,
+        limits.delta,
+        start.records,
+        rule_name(limits.rule)
+        if answer.shown.trials is None
+        else tr("{test}, were no record repeated", test=rule_name(limits.rule)),
+        tuple(
+            RiskPoint(
+                str(point.parameter),
+                point.value,
+                point.found[limits.rule].group_share,
+                point.found[limits.rule].record_share,
+            )
+            for point in points
+        ),
+    )
+
+
+PAGE = GroupRiskPage

@@ -1,0 +1,160 @@
+"""What a system that answers counts with noise gives away about small groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
+from sfumato.plots.figure import percent
+from sfumato.plots.ratio_tails import build_ratio_tails
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.panels.audit.groups.noisy_answer import NoisyAnswer, NoisyQuestion, answer_noisy
+from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
+from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.layout import Card, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.tables import FrameModel, TableView
+
+JOB: Final = "audit noisy answers"
+USUAL_LOSS: Final = 0.1
+USUAL_SIZE: Final = 70
+USUAL_COUNT: Final = 7
+
+
+class NoisyAnswersPage(GroupsPage):
+    """Examines two counts with Laplace noise (Wang, Han and Fu 2012, section 6.3)."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Noisy answers"))
+    order: ClassVar[int] = 22
+    job: ClassVar[str] = JOB
+    working: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Examining noisy answers"))
+    with_recipient: ClassVar[bool] = False
+    needs_recipients: ClassVar[bool] = False
+
+    def build(self, column: QVBoxLayout) -> None:
+        """Put the noise, the plot and the groups below one another."""
+        self.loss = NumberField(0.001, 10.0, decimals=3, step=0.05, show_range=False, parent=self)
+        self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
+        self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)
+        self.smallest = NumberField(0, 1e6, decimals=0, step=10, show_range=False, parent=self)
+        self.count = NumberField(1, 100, decimals=0, step=1, show_range=False, parent=self)
+        column.insertLayout(0, self._line())
+        self.plot = PlotView(self.session.chooser, self)
+        self.plot.failed.connect(self.told)
+        card = Card(self.tr("Groups"), parent=self)
+        self.table = TableView(self, row_numbers=False)
+        self.table.setProperty("framed", False)
+        self.table.setAccessibleName(self.tr("Groups"))
+        self.table.setSortingEnabled(True)
+        card.body.addWidget(self.table)
+        column.addWidget(self.plot)
+        column.addWidget(card)
+
+    def _line(self) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for text, tip, field, value in (
+            ("&λ", self.tr("The privacy loss of one answer"), self.loss, USUAL_LOSS),
+            ("&ε", self.tr("The relative error in question"), self.epsilon, USUAL_EPSILON),
+            ("&δ", self.tr("How often it should be exceeded"), self.delta, USUAL_DELTA),
+            (self.tr("&More than"), self.tr("Records in a group"), self.smallest, USUAL_SIZE),
+            (self.tr("&Groups"), self.tr("The most skewed ones"), self.count, USUAL_COUNT),
+        ):
+            field.set_value(value)
+            field.setToolTip(tip)
+            field.spin.setFixedWidth(88)
+            field.value_changed.connect(self._changed)
+            name = label(text, "muted")
+            name.setToolTip(tip)
+            name.setBuddy(field)
+            line.addWidget(name)
+            line.addWidget(field)
+        line.addStretch(1)
+        return line
+
+    def _changed(self, _value: float) -> None:
+        self.ask()
+
+    def question(self, subject: Subject) -> Callable[[Context], NoisyAnswer]:
+        """Return the work that examines the riskiest groups."""
+        asked = NoisyQuestion(
+            self.loss.value,
+            self.epsilon.value,
+            self.delta.value,
+            round(self.smallest.value),
+            round(self.count.value),
+        )
+        return partial(answer_noisy, subject, asked)
+
+    def show_answer(self, answer: NoisyAnswer) -> None:
+        """Show how often two answers estimate the groups well."""
+        asked = answer.question
+        if not len(answer.groups):
+            self.clear_answer()
+            self.say(
+                self.tr("No group has more than {size} records.").format(
+                    size=grouped(asked.smallest)
+                ),
+                self.tr("Ask about smaller groups, or let the attacker know fewer columns."),
+            )
+            return
+        self.say(self._finding(answer), self._explanation(answer))
+        self.plot.show_plot(partial(build_ratio_tails, answer.data()))
+        model = FrameModel(answer.frame(self._headings()))
+        model.setParent(self.table)
+        self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.table.setModel(model)
+        self.table.fit_columns()
+        lines = min(len(answer.groups), 12)
+        self.table.setMinimumHeight(Space.FIELD * (lines + 1) + Space.AROUND)
+
+    def clear_answer(self) -> None:
+        """Show no groups."""
+        self.plot.clear()
+        self.table.setModel(None)
+
+    def _finding(self, answer: NoisyAnswer) -> str:
+        return self.tr(
+            "{violating} of the {count} most skewed groups are given away by two noisy counts at"
+            " λ = {loss}."
+        ).format(
+            violating=grouped(answer.violating),
+            count=grouped(len(answer.groups)),
+            loss=number(answer.question.privacy_loss),
+        )
+
+    def _explanation(self, answer: NoisyAnswer) -> str:
+        return self.tr(
+            "Each answer is {loss}-differentially private: it hides whether one person is in the"
+            " table. The ratio of two answers, the size of a group and how many of it have a value,"
+            " still estimates their share. A group is given away where that is too high or too low"
+            " by more than {epsilon} less than {delta} of the time. The chances are exact."
+        ).format(
+            loss=number(answer.question.privacy_loss),
+            epsilon=percent(answer.question.epsilon),
+            delta=percent(answer.question.delta),
+        )
+
+    def _headings(self) -> dict[str, str]:
+        return {
+            "size": self.tr("Records"),
+            "value": self.tr("Most frequent"),
+            "share": self.tr("Share, %"),
+            "table": self.tr("In the table, %"),
+            "high": self.tr("Too high, %"),
+            "low": self.tr("Too low, %"),
+            "within": self.tr("Within ε, %"),
+            "violates": self.tr("Given away"),
+            "yes": self.tr("yes"),
+            "no": self.tr("no"),
+        }
+
+
+PAGE = NoisyAnswersPage

@@ -1,0 +1,299 @@
+"""What a coalition learns of numbers: by how many pool, and how close single guesses come."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.postprocessing_leakage import FormLeaks
+from sfumato.engine.table.table import Attribute
+from sfumato.plots.bayes_by_copies import build_bayes_by_copies
+from sfumato.plots.error_by_copies import build_error_by_copies
+from sfumato.plots.error_histogram import build_error_histogram
+from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import typeset
+from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
+from sfumato.ui.panels.audit.holdings import Holding, planned, released
+from sfumato.ui.panels.audit.numbers_weighing import (
+    SAMPLES,
+    NumbersCoalition,
+    WeighedNumbers,
+    weigh_numbers,
+)
+from sfumato.ui.panels.audit.numbers_wording import (
+    bayes_sentence,
+    forms_text,
+    knowledge_words,
+    numbers_sentence,
+)
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.wording import coalition_sentence
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.state.records import releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, Segments
+from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import ResponsiveRow
+
+JOB: Final = "audit numbers"
+WIDE: Final = 760
+
+
+class NumbersPage(AuditPage):
+    """Ticks recipients and shows how closely they can tell people's numbers together."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Numbers"))
+    order: ClassVar[int] = 2
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._shown: NumbersCoalition | None = None
+        self._weighed: WeighedNumbers | None = None
+        self.entry = ChoiceField(parent=self)
+        self.knowledge = ChoiceField(parent=self)
+        self.attribute = ChoiceField(parent=self)
+        self.basis = Segments(
+            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
+        )
+        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
+        self.model = HoldersModel(self)
+        self.table = HoldersTable(self.model, self)
+        self.sentence = label("", "heading", wrap=True)
+        self.copies = PlotView(session.chooser, self)
+        self.errors = PlotView(session.chooser, self)
+        self.bayes = PlotView(session.chooser, self)
+        self.agreement = label("", "muted", wrap=True)
+        self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
+        self.forms = label("", wrap=True)
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.work = self._build_work()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+        self._tell_forms(None)
+        self._connect()
+        self._refresh()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "audit",
+            self.tr("No numbers are protected by noise yet"),
+            self.tr(
+                "Once a sensitive column stays numbers and recipients have levels of trust, see"
+                " here how closely any group of them can tell a person's numbers."
+            ),
+        )
+        go = partial(self.session.panel_requested.emit, "policy")
+        empty.add_button(button(self.tr("Go to Policy"), go, "primary"))
+        return empty
+
+    def _build_work(self) -> QWidget:
+        card = Card(
+            self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
+        )
+        card.body.addWidget(self.table, 1)
+        above = ResponsiveRow(WIDE, parent=self)
+        above.add(card)
+        above.add(self.copies)
+        page = ScrollPage(self)
+        page.column.addWidget(self.sentence)
+        page.column.addWidget(above)
+        page.column.addLayout(
+            self._line(
+                (self.tr("&Guesses of"), self.attribute),
+                (self.tr("by somebody who &knows"), self.knowledge),
+            )
+        )
+        page.column.addWidget(self.errors)
+        page.column.addWidget(self.bayes)
+        page.column.addWidget(self.agreement)
+        page.column.addWidget(self.forms_heading)
+        page.column.addWidget(self.forms)
+        page.column.addStretch(1)
+        work = QWidget(self)
+        column = QVBoxLayout(work)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.BETWEEN)
+        line = self._line((self.tr("&Attribute"), self.entry))
+        line.insertWidget(line.count() - 1, self.basis)
+        column.addLayout(line)
+        column.addWidget(page, 1)
+        return work
+
+    def _line(self, *fields: tuple[str, ChoiceField]) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for words, field in fields:
+            name = label(words, "muted")
+            name.setBuddy(field)
+            field.setAccessibleName(words.replace("&", ""))
+            field.setMinimumWidth(160)
+            field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
+            line.addWidget(name)
+            line.addWidget(field)
+        line.addStretch(1)
+        return line
+
+    def _connect(self) -> None:
+        session = self.session
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.ledger_changed,
+            session.attribute_changed,
+        ):
+            signal.connect(self._refresh)
+        self.entry.chosen.connect(self._refresh)
+        self.basis.chosen.connect(self._refresh)
+        self.knowledge.chosen.connect(self._draw_guesses)
+        self.attribute.chosen.connect(self._draw_guesses)
+        self.model.ticked.connect(self._weigh)
+        for plot in (self.copies, self.errors, self.bayes):
+            plot.failed.connect(self.told)
+
+    # ----- what there is
+
+    def state(self) -> PanelState:
+        """Return whether the present coalition was weighed."""
+        if not self._entries():
+            return PanelState.EMPTY
+        return PanelState.DONE if self._weighed is not None else PanelState.IN_PROGRESS
+
+    def has_material(self) -> bool:
+        """Return whether noise protects any numbers."""
+        return bool(self._entries())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Weigh the coalition, now that somebody looks."""
+        super().showEvent(event)
+        self._refresh()
+
+    def _entries(self) -> dict[str, tuple[PolicyEntry, tuple[Attribute, ...]]]:
+        """Return the entries whose attributes stay numbers, with these."""
+        found = {}
+        for entry in self.session.document.policy:
+            encoded = [self.session.attribute(name) for name in entry.attributes]
+            known = tuple(
+                column.attribute
+                for column in encoded
+                if column is not None and column.attribute.numbers is not None
+            )
+            if len(known) == len(entry.attributes):
+                found[entry.key] = (entry, known)
+        return found
+
+    def _refresh(self, _changed: object = None) -> None:
+        entries = self._entries()
+        self.entry.set_choices([(key, key) for key in entries])
+        holdings: tuple[Holding, ...] = ()
+        self.basis.hide()
+        if entries:
+            entry, attributes = entries[str(self.entry.value)]
+            holdings = self._holdings(entry, attributes)
+            self.attribute.set_choices(list(enumerate(entry.attributes)))
+            size = len(attributes)
+            self.knowledge.set_choices(
+                [(0, knowledge_words(0, size)), *((s, knowledge_words(s, size)) for s in SAMPLES)]
+            )
+        self.model.show_holdings(holdings)
+        self.table.fit_rows()
+        self.pages.setCurrentWidget(self.work if holdings else self.empty)
+        self._weigh()
+
+    def _holdings(
+        self, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+    ) -> tuple[Holding, ...]:
+        """Return who holds what; where nothing of an entry was released, what is planned."""
+        held = released(releases_of(self.session), entry, attributes)
+        anything = any(holding.recorded_at is not None for holding in held)
+        self.basis.setVisible(anything)
+        if anything and self.basis.value == "released":
+            return held
+        return planned(self.session.document, entry, attributes)
+
+    # ----- what it comes to
+
+    def _weigh(self) -> None:
+        """Say what the ticked recipients learn; the pictures follow from a job."""
+        entries, coalition = self._entries(), self.model.coalition
+        if not entries or not coalition:
+            self._forget()
+            self.sentence.setText(coalition_sentence("", ()))
+            return
+        entry, attributes = entries[str(self.entry.value)]
+        asked = NumbersCoalition(entry, attributes, coalition)
+        try:
+            self.sentence.setText(numbers_sentence(asked))
+        except SfumatoError as error:
+            self._fail(error)
+            return
+        if not self.isVisible() or (asked == self._shown and self._weighed is not None):
+            return
+        self._shown, self._weighed = asked, None
+        words = [knowledge_words(s, len(attributes)) for s in (0, *SAMPLES)]
+        self.session.runner.run(
+            self.tr("Weighing a coalition"),
+            partial(weigh_numbers, asked, words),
+            partial(self._show, asked),
+            self._fail,
+            key=JOB,
+        )
+        self.state_changed.emit()
+
+    def _forget(self) -> None:
+        self.session.runner.cancel(JOB)
+        self._shown = self._weighed = None
+        for plot in (self.copies, self.errors, self.bayes):
+            plot.clear()
+        self.agreement.setText("")
+        self._tell_forms(None)
+        self.state_changed.emit()
+
+    def _show(self, asked: NumbersCoalition, weighed: WeighedNumbers) -> None:
+        if asked is not self._shown:
+            return
+        self._weighed = weighed
+        self.copies.show_plot(partial(build_error_by_copies, weighed.copies))
+        self._draw_guesses()
+        self._tell_forms(weighed.forms)
+        self.state_changed.emit()
+
+    def _tell_forms(self, leaks: FormLeaks | None) -> None:
+        """Say what rounding and bounds give away, where there are any."""
+        self.forms.setText(forms_text(leaks))
+        for part in (self.forms_heading, self.forms):
+            part.setVisible(leaks is not None)
+
+    def _draw_guesses(self, _chosen: object = None) -> None:
+        """Show how close guesses come: linear ones, and those of who knows the distribution."""
+        samples, place = self.knowledge.value, self.attribute.value
+        if self._weighed is None or not isinstance(samples, int) or not isinstance(place, int):
+            return
+        data = self._weighed.errors.get((samples, place))
+        if data is not None:
+            self.errors.show_plot(partial(build_error_histogram, data))
+        if place < len(self._weighed.bayes):
+            bayes = self._weighed.bayes[place]
+            self.bayes.show_plot(partial(build_bayes_by_copies, bayes))
+            formed = self._weighed.forms is not None
+            told = bayes_sentence(bayes, formed=formed)
+            self.agreement.setText(f"{told} {typeset(self._weighed.in_table)}".strip())
+
+    def _fail(self, error: SfumatoError) -> None:
+        self._forget()
+        self.tell(Message.of_error(error, topic="numbers"))
+
+
+PAGE = NumbersPage

@@ -1,0 +1,177 @@
+"""One record's ladder: at which level of trust its value changes, and to what."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, Final
+
+import pandas as pd
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from sfumato.analysis.record_path import RecordPath, record_path
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.plots.record_ladder import RecordLadderData, build_record_ladder
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
+
+JOB: Final = "one record's ladder"
+ROWS_IN_SIGHT: Final = 8
+
+
+class RecordPage(AuditPage):
+    """Picks a row and shows its way down the ladder, to its custodian only."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "One record"))
+    order: ClassVar[int] = 70
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._shown_for: tuple[Document, object, str, int] | None = None
+        self.attribute = ChoiceField(parent=self)
+        self.attribute.setAccessibleName(self.tr("Attribute"))
+        self.attribute.setMinimumWidth(160)
+        self.row = NumberField(1, 1, decimals=0, step=1, parent=self)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(self.told)
+        self.table = TableView(self, row_numbers=False)
+        self.table.setAccessibleName(self.tr("What each recipient sees of the record"))
+        self._model: FrameModel | None = None
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self._build_work())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+        self.attribute.chosen.connect(self._refresh)
+        self.row.value_changed.connect(self._refresh)
+        for signal in (session.document_changed, session.table_changed, session.project_changed):
+            signal.connect(self._refresh)
+        self._refresh()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "ladder",
+            self.tr("There is no ladder yet"),
+            self.tr(
+                "Once recipients have levels of trust, pick a row here and see at which level its"
+                " value changes, and what each recipient sees of it."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Policy"),
+                lambda: self.session.panel_requested.emit("policy"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_work(self) -> QWidget:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        for text, field in (
+            (self.tr("&Attribute"), self.attribute),
+            (self.tr("&Row of the table"), self.row),
+        ):
+            name = label(text, "muted")
+            name.setBuddy(field)
+            line.addWidget(name)
+            line.addWidget(field)
+            line.addSpacing(Space.INSIDE)
+        line.addStretch(1)
+        card = Card(self.tr("What each recipient sees of this record"), parent=self)
+        card.body.addWidget(self.table)
+        page = ScrollPage(self)
+        page.column.addLayout(line)
+        page.column.addWidget(self.plot)
+        page.column.addWidget(card)
+        page.column.addStretch(1)
+        return page
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Walk down the ladder, now that somebody looks."""
+        super().showEvent(event)
+        self._refresh()
+
+    def _entries(self) -> dict[str, PolicyEntry]:
+        """Return the policy's attributes with their entries."""
+        return {name: entry for entry in self.session.document.policy for name in entry.attributes}
+
+    def _refresh(self, _changed: object = None) -> None:
+        session, entries = self.session, self._entries()
+        table = session.table
+        ready = bool(entries) and bool(session.document.recipients) and table is not None
+        self.pages.setCurrentIndex(int(ready))
+        if not ready or table is None:
+            session.runner.cancel(JOB)
+            return
+        self.attribute.set_choices([(name, name) for name in entries])
+        self.row.set_range(1, table.rows)
+        name, row = str(self.attribute.value), int(self.row.value)
+        asked = (session.document, session.keys, name, row)
+        if not self.isVisible() or self._shown_for == asked:
+            return
+        self._shown_for = asked
+        session.runner.run(
+            self.tr("Walking down one record's ladder"),
+            partial(
+                record_path,
+                session.document,
+                table,
+                session.keys,
+                entries[name],
+                name,
+                row,
+                folders=session.project_folders,
+            ),
+            self._show,
+            self._fail,
+            key=JOB,
+        )
+
+    def _show(self, path: RecordPath) -> None:
+        stops = tuple((stop.recipient, stop.trust, _text(stop.value)) for stop in path.stops)
+        data = RecordLadderData(
+            path.attribute,
+            path.row,
+            tuple((s.upper, s.lower, _text(s.value)) for s in path.stretches),
+            path.trusts,
+            path.numbers,
+            stops,
+        )
+        self.plot.show_plot(partial(build_record_ladder, data))
+        frame = pd.DataFrame(
+            {
+                self.tr("Recipient"): [name for name, _, _ in stops],
+                self.tr("Trust"): [round(trust, 4) for _, trust, _ in stops],
+                self.tr("Sees"): [seen for _, _, seen in stops],
+            }
+        )
+        self._model = FrameModel(frame)
+        self.table.setModel(self._model)
+        self.table.fit_columns()
+        self.table.setFixedHeight((min(len(frame), ROWS_IN_SIGHT) + 1) * Space.FIELD + 16)
+
+    def _fail(self, error: SfumatoError) -> None:
+        self._shown_for = None
+        self.plot.clear()
+        self.table.setModel(None)
+        self.tell(Message.of_error(error, topic="record"))
+
+
+def _text(value: object) -> str:
+    missing = value is None or value is pd.NA or value != value  # noqa: PLR0124 (NaN)
+    return QCoreApplication.translate("Audit", "missing") if missing else show_value(value)
+
+
+PAGE = RecordPage

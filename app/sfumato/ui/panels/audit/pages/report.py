@@ -1,0 +1,265 @@
+"""The report: for the files of whoever answers for the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
+from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTextBrowser, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.project.store.clock import utc_now
+from sfumato.report.blocks import Report
+from sfumato.report.drawing import Drawn, drawing
+from sfumato.report.material import (
+    USUAL_THRESHOLD,
+    Audience,
+    ReportMaterial,
+    ReportOptions,
+    collect,
+)
+from sfumato.report.pdf import fill
+from sfumato.report.sections import compose
+from sfumato.report.writing import picture_kind, write_report
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.shell.messages import Action, Message, MessageKind
+from sfumato.ui.shell.paint_queue import Steps, turns
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.layout import EmptyState, button, label
+
+COLLECT_JOB: Final = "collect a report"
+WRITE_JOB: Final = "write a report"
+MOST_RECORDS: Final = 1_000_000
+
+
+class ReportPage(AuditPage):
+    """Shows the report as it will be written, and writes it."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Report"))
+    theme: ClassVar[Theme] = Theme.EVIDENCE
+    order: ClassVar[int] = 90
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._material: ReportMaterial | None = None
+        self._stale = True
+        self.audience = Segments(
+            [
+                (Audience.INTERNAL, self.tr("For your house")),
+                (Audience.OUTSIDE, self.tr("For outsiders")),
+            ],
+            self,
+        )
+        self.audience.setAccessibleName(self.tr("Who the report is for"))
+        self.threshold = NumberField(
+            1, MOST_RECORDS, decimals=0, step=1, show_range=False, parent=self
+        )
+        self.threshold.set_value(USUAL_THRESHOLD)
+        self._threshold_name = label(self.tr("No &count below"), "muted")
+        self._threshold_name.setBuddy(self.threshold)
+        self.pdf = button(self.tr("Save as &PDF…"), partial(self._ask, ".pdf"), "primary")
+        self.html = button(self.tr("Save as &HTML…"), partial(self._ask, ".html"))
+        self.view = QTextBrowser(self)
+        self.view.setAccessibleName(self.tr("The report as it will be written"))
+        self.view.setStyleSheet("QTextBrowser { background: #FFFFFF; color: #1E2328; }")
+        self.pages = QStackedWidget(self)
+        self.empty = self._build_empty()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self._build_work())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+        self.audience.chosen.connect(self._compose)
+        self.threshold.value_changed.connect(self._compose)
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.ledger_changed,
+        ):
+            signal.connect(self._outdate)
+        self._outdate()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState(
+            "file",
+            self.tr("A report tells of a project"),
+            self.tr(
+                "Save your work as a project. The report then says what its releases promise, who"
+                " got what, and how to check it."
+            ),
+        )
+        empty.add_button(
+            button(
+                self.tr("Go to Releases"),
+                lambda: self.session.panel_requested.emit("releases"),
+                "primary",
+            )
+        )
+        return empty
+
+    def _build_work(self) -> QWidget:
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        line.addWidget(self.audience)
+        line.addWidget(self._threshold_name)
+        line.addWidget(self.threshold)
+        line.addStretch(1)
+        line.addWidget(self.html)
+        line.addWidget(self.pdf)
+        work = QWidget(self)
+        column = QVBoxLayout(work)
+        column.setContentsMargins(0, Space.INSIDE, 0, 0)
+        column.setSpacing(Space.INSIDE)
+        column.addLayout(line)
+        column.addWidget(self.view, 1)
+        return work
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Collect what the report tells of, now that somebody looks."""
+        super().showEvent(event)
+        self._collect()
+
+    @property
+    def options(self) -> ReportOptions:
+        """What the custodian chose."""
+        return ReportOptions(Audience(str(self.audience.value)), int(self.threshold.value))
+
+    # ----- what it tells
+
+    def _outdate(self) -> None:
+        session = self.session
+        self._stale = True
+        ready = session.project is not None and session.table is not None
+        self.pages.setCurrentIndex(int(ready))
+        if ready:
+            self._collect()
+
+    def _collect(self) -> None:
+        session = self.session
+        project, table = session.project, session.table
+        if not self._stale or not self.isVisible() or project is None or table is None:
+            return
+        self._stale = False
+        self._enable(False)
+        if session.unsaved:
+            session.save()
+        session.runner.run(
+            self.tr("Collecting the report"),
+            lambda context: collect(project, table, utc_now, context),
+            self._keep,
+            self._fail,
+            key=COLLECT_JOB,
+        )
+
+    def _keep(self, material: ReportMaterial) -> None:
+        self._material = material
+        self._compose()
+
+    def _fail(self, error: SfumatoError) -> None:
+        self._material = None
+        self._enable(False)
+        self.view.clear()
+        self.tell(Message.of_error(error, topic="report"))
+
+    def _compose(self, _changed: object = None) -> None:
+        outside = self.options.audience is Audience.OUTSIDE
+        self.threshold.setVisible(outside)
+        self._threshold_name.setVisible(outside)
+        if self._material is None:
+            return
+        report = compose(self._material, self.options)
+        self._draw(report, "image", partial(self._show, report))
+
+    def _show(self, report: Report, pictures: list[Drawn]) -> None:
+        place = self.view.verticalScrollBar().value()
+        document = self.view.document()
+        room = self.view.viewport().width() - 2 * Space.AROUND - Space.BETWEEN
+        fill(document, report, pictures, max(room, 200))
+        document.setDocumentMargin(Space.AROUND)
+        self.view.verticalScrollBar().setValue(place)
+        self._enable(True)
+
+    def _enable(self, ready: bool) -> None:
+        self.pdf.setEnabled(ready)
+        self.html.setEnabled(ready)
+
+    # ----- drawing in turns: the window has to go on answering
+
+    def _draw(self, report: Report, kind: str, then: Callable[[list[Drawn]], None]) -> None:
+        self._enable(False)
+        turns().ask(self, self._drawing(report, kind, then))
+
+    def _drawing(self, report: Report, kind: str, then: Callable[[list[Drawn]], None]) -> Steps:
+        drawn: list[Drawn] = []
+        for picture in report.pictures:
+            drawn.append((yield from drawing(picture, kind)))
+            yield
+        then(drawn)
+
+    # ----- writing
+
+    def _ask(self, ending: str) -> None:
+        project = self.session.project
+        if project is None or self._material is None:
+            return
+        name = f"{project.path.stem}-report-{self.options.audience.value}{ending}"
+        pattern = "PDF (*.pdf)" if ending == ".pdf" else "HTML (*.html)"
+        path = self.session.chooser.save_file(
+            self.tr("Save the report"), pattern, project.path.with_name(name)
+        )
+        if path is not None:
+            self.save(path if path.suffix else path.with_suffix(ending))
+
+    def save(self, path: Path) -> None:
+        """Write the report as it is shown; the ending says how."""
+        if self._material is None:
+            return
+        report = compose(self._material, self.options)
+        try:
+            kind = picture_kind(path)
+        except SfumatoError as error:
+            self.tell(Message.of_error(error, topic="report"))
+            return
+        self._draw(report, kind, partial(self._write, report, path))
+
+    def _write(self, report: Report, path: Path, pictures: list[Drawn]) -> None:
+        def work(context: Context) -> Path:
+            context.report(0.0, self.tr("Laying out the pages"))
+            write_report(report, pictures, path)
+            return path
+
+        self._enable(True)
+        self.session.runner.run(
+            self.tr("Writing {name}").format(name=path.name),
+            work,
+            self._tell_written,
+            lambda error: self.tell(Message.of_error(error, topic="report")),
+            key=WRITE_JOB,
+        )
+
+    def _tell_written(self, path: Path) -> None:
+        self.tell(
+            Message(
+                MessageKind.GOOD,
+                self.tr("The report is in {path}.").format(path=path),
+                "",
+                (
+                    Action(
+                        self.tr("Open"),
+                        lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))),
+                    ),
+                ),
+                topic="report",
+            )
+        )
+
+
+PAGE = ReportPage

@@ -1,0 +1,135 @@
+"""What every panel has: a title, one sentence, its work, one primary button and messages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.ui.look.theme import Space
+from sfumato.ui.shell.messages import Action, Message, MessageBar, MessageKind
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.icons import put_icon
+
+
+class PanelState(StrEnum):
+    """How far a step of the work is; the rail shows it as an icon and a word."""
+
+    EMPTY = "empty"
+    IN_PROGRESS = "in progress"
+    DONE = "done"
+    ATTENTION = "needs attention"
+
+
+class Panel(QWidget):
+    """One step of the work.
+
+    A panel reads the session, starts jobs, and asks the session to edit. It never calls another
+    panel. Subclasses fill `body` in their constructor.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    parent
+        The owner.
+    """
+
+    name: ClassVar[str]
+    """Its identifier, unique among the panels."""
+    order: ClassVar[int]
+    """Its place in the work, from 1."""
+    title: ClassVar[str]
+    """Marked by ``QT_TRANSLATE_NOOP("Panel", …)``."""
+    purpose: ClassVar[str]
+    """One sentence, marked likewise."""
+    icon: ClassVar[str]
+    """The name of a drawing in ``app/sfumato/resources/icons``."""
+
+    state_changed = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.setObjectName(f"panel-{self.name}")
+        self.setProperty("look", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.messages = MessageBar(self, gap=Space.BETWEEN)
+        self.primary: QPushButton | None = None
+        self._head = QHBoxLayout()
+        self._head.setSpacing(Space.INSIDE)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(Space.BETWEEN)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.BETWEEN)
+        page.setSpacing(0)
+        page.addLayout(self._build_head())
+        page.addSpacing(Space.BETWEEN)
+        page.addLayout(self.body, 1)
+        # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
+        page.addWidget(self.messages)
+
+    @classmethod
+    def translated_title(cls) -> str:
+        """Return the title in the person's language."""
+        return QCoreApplication.translate("Panel", cls.title)
+
+    @classmethod
+    def translated_purpose(cls) -> str:
+        """Return the sentence in the person's language."""
+        return QCoreApplication.translate("Panel", cls.purpose)
+
+    def state(self) -> PanelState:
+        """Return how far this step is; emit `state_changed` whenever it may have changed."""
+        return PanelState.EMPTY
+
+    def activate(self) -> None:
+        """Take notice of having come into sight; expensive updates can wait until here."""
+
+    def set_primary(self, text: str, icon: str = "") -> QPushButton:
+        """Return the one primary button, at the right of the title."""
+        if self.primary is None:
+            self.primary = QPushButton(self)
+            self.primary.setProperty("look", "primary")
+            policy = self.primary.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)  # what stands beside it keeps its place
+            self.primary.setSizePolicy(policy)
+            self.add_to_head(self.primary)
+        self.primary.setText(text)
+        if icon:
+            put_icon(self.primary, icon, "on_accent")
+        return self.primary
+
+    def add_to_head(self, widget: QWidget) -> None:
+        """Put a secondary control at the right of the title."""
+        place = self._head.count()
+        if self.primary is not None and widget is not self.primary:
+            place = self._head.indexOf(self.primary)
+        self._head.insertWidget(place, widget, 0, Qt.AlignmentFlag.AlignTop)
+
+    def show_error(self, error: SfumatoError, *actions: Action, topic: str = "") -> None:
+        """Show an expected error, with what can be done about it."""
+        self.messages.show_message(Message.of_error(error, *actions, topic=topic))
+
+    def tell(
+        self, kind: MessageKind, text: str, remedy: str = "", *actions: Action, topic: str = ""
+    ) -> None:
+        """Show a message in this panel."""
+        self.messages.show_message(Message(kind, text, remedy, actions, topic))
+
+    def _build_head(self) -> QHBoxLayout:
+        title = QLabel(self.translated_title(), self)
+        title.setProperty("look", "title")
+        purpose = QLabel(self.translated_purpose(), self)
+        purpose.setProperty("look", "muted")
+        purpose.setWordWrap(True)
+        purpose.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        texts = QVBoxLayout()
+        texts.setSpacing(Space.TIGHT)
+        texts.addWidget(title)
+        texts.addWidget(purpose)
+        self._head.addLayout(texts, 1)
+        return self._head

@@ -1,0 +1,263 @@
+"""The Data panel: from a file to a table on screen."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.errors import FileError
+from sfumato.formats.options import ReadOptions
+from sfumato.jobs.job import Ending, Job
+from sfumato.resources import resource_path
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.data.loaded_page import LoadedPage
+from sfumato.ui.panels.data.loading import Found, Loaded, load, look
+from sfumato.ui.panels.data.profiles import grouped
+from sfumato.ui.panels.data.waiting_page import WaitingPage
+from sfumato.ui.panels.data.welcome_page import WelcomePage
+from sfumato.ui.reading.import_page import ImportPage
+from sfumato.ui.shell.choosers import table_filters
+from sfumato.ui.shell.messages import Action, MessageKind
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import EmptyState, button
+
+LOAD_KEY = "data-load"
+TOPIC = "data"
+
+
+class DataPanel(Panel):
+    """Opens a table: choose a file, see how it is read, load it, look at it."""
+
+    name: ClassVar[str] = "data"
+    order: ClassVar[int] = 1
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Data"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP("Panel", "Open the table about individuals that you want to release.")
+    )
+    icon: ClassVar[str] = "data"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self.pages = QStackedWidget(self)
+        self.welcome = WelcomePage(session, self.pages)
+        self.importing = ImportPage(session, self.pages)
+        self.waiting = WaitingPage(self.pages)
+        self.loaded = LoadedPage(session, self.pages)
+        self.gone = self._build_gone()
+        for page in (self.welcome, self.importing, self.waiting, self.loaded, self.gone):
+            self.pages.addWidget(page)
+        self.body.addWidget(self.pages, 1)
+        self.other = button(self.tr("Open another table…"), self.choose, icon="open")
+        self.back = button(self.tr("Cancel"), self._cancel_import)
+        for widget in (self.other, self.back):
+            self.add_to_head(widget)
+        self.load_button = self.set_primary(self.tr("Load table"), "table")
+        self.load_button.clicked.connect(self._act)
+        self._connect()
+        self._show_page()
+
+    def _connect(self) -> None:
+        session = self.session
+        self.welcome.table_wanted.connect(self.choose)
+        self.welcome.sample_wanted.connect(self.open_sample)
+        self.importing.previewed.connect(self._allow_loading)
+        self.loaded.reread.clicked.connect(self._read_again)
+        session.table_requested.connect(self.open_file)
+        session.table_changed.connect(self._show_page)
+        session.document_changed.connect(self._show_page)
+        session.runner.job_finished.connect(lambda _job: self.state_changed.emit())
+
+    def _build_gone(self) -> EmptyState:
+        """Return the page of an opened project whose table is not read."""
+        made = EmptyState(
+            "file",
+            self.tr("The project's table is not open"),
+            self.tr(
+                "Everything you decided is here. To go on, show where the table is now; if the"
+                " file is being read, it appears by itself."
+            ),
+            self.pages,
+        )
+        show = self.session.locate_requested.emit
+        made.add_button(button(self.tr("Show where it is…"), show, "primary", "folder"))
+        return made
+
+    # ----- what the rail and the head show
+
+    def state(self) -> PanelState:
+        """Return how far this step is."""
+        if self.pages.currentWidget() in (self.importing, self.waiting):
+            return PanelState.IN_PROGRESS
+        if self.session.table is not None:
+            return PanelState.DONE
+        return PanelState.EMPTY if self.session.document.source is None else PanelState.ATTENTION
+
+    def _show_page(self) -> None:
+        """Show what fits the session, unless a file is being chosen."""
+        if self.pages.currentWidget() not in (self.importing, self.waiting):
+            self._settle()
+
+    def _settle(self) -> None:
+        """Show the table, or what takes its place."""
+        if self.session.table is not None:
+            self._turn_to(self.loaded)
+        elif self.session.document.source is not None:
+            self._turn_to(self.gone)
+        else:
+            self._turn_to(self.welcome)
+
+    def _turn_to(self, page: QWidget) -> None:
+        self.pages.setCurrentWidget(page)
+        importing, loaded = page is self.importing, page is self.loaded
+        self.back.setVisible(importing)
+        self.other.setVisible(loaded or page is self.gone)
+        self.load_button.setVisible(importing or loaded)
+        words = self.tr("Choose attributes") if loaded else self.tr("Load table")
+        self.set_primary(words, "attributes" if loaded else "table")
+        self.load_button.setEnabled(loaded)
+        self.state_changed.emit()
+
+    # ----- choosing a file
+
+    def choose(self) -> None:
+        """Ask which table to open."""
+        path = self.session.chooser.open_file(self.tr("Open table"), table_filters())
+        if path is not None:
+            self.open_file(path)
+
+    def open_sample(self) -> None:
+        """Open the table that comes with Sfumato."""
+        self.open_file(resource_path("samples", "clinic.csv"))
+
+    def open_file(self, path: Path) -> None:
+        """Look at a file and show how it would be read."""
+        self.messages.clear()
+        job = self.session.runner.run(
+            self.tr("Looking at {file}").format(file=path.name),
+            lambda _context: look(path),
+            self._show_found,
+            self._show_refusal,
+            key=LOAD_KEY,
+        )
+        self.waiting.watch(job)
+
+    def _show_found(self, found: Found) -> None:
+        self._turn_to(self.importing)
+        self.importing.show_file(found.path, found.options, found.sheets)
+
+    def _read_again(self) -> None:
+        """Show how the loaded table is read, to change it."""
+        source = self.session.document.source
+        if source is None:
+            return
+        path, options = Path(source.path), ReadOptions.from_dict(dict(source.options))
+        self.session.runner.run(
+            self.tr("Looking at {file}").format(file=path.name),
+            lambda _context: Found(path, options, look(path).sheets),
+            self._show_found,
+            self._show_refusal,
+            key=LOAD_KEY,
+        )
+
+    def _cancel_import(self) -> None:
+        self.session.runner.cancel(LOAD_KEY)
+        self.messages.clear()
+        self._settle()
+
+    def _allow_loading(self, readable: bool) -> None:
+        if self.pages.currentWidget() is self.importing:
+            self.load_button.setEnabled(readable)
+
+    # ----- loading
+
+    def _act(self) -> None:
+        """Do what the primary button is for on the page in sight."""
+        if self.pages.currentWidget() is self.loaded:
+            self.session.panel_requested.emit("attributes")
+        else:
+            self.load()
+
+    def load(self) -> None:
+        """Read the chosen file as it is previewed."""
+        path, options, document = (
+            self.importing.path,
+            self.importing.options,
+            self.session.document,
+        )
+        if path is None:
+            return
+        self.messages.clear()
+        job = self.session.runner.run(
+            self.tr("Reading {file}").format(file=path.name),
+            lambda context: load(path, options, document, context),
+            self._take,
+            self.show_load_error,
+            key=LOAD_KEY,
+        )
+        self.wait_for(job)
+
+    def wait_for(self, job: Job) -> None:
+        """Show a job in the place of the options until it ends."""
+        job.finished.connect(partial(self._stop_waiting, job))
+        self.waiting.watch(job)
+        self._turn_to(self.waiting)
+
+    def _stop_waiting(self, job: Job) -> None:
+        """Go back to the options, unless the table is about to take their place."""
+        if job.ending is not Ending.DONE and self.pages.currentWidget() is self.waiting:
+            self._turn_to(self.importing)
+            self.load_button.setEnabled(True)
+
+    def _take(self, loaded: Loaded) -> None:
+        name = loaded.document.title
+        text = self.tr("Open {table}").format(table=name)
+        self.session.open_table(text, loaded.table, loaded.document, loaded.insight)
+        self._settle()
+        self.loaded.table.setFocus()
+        self._tell(loaded)
+
+    def _tell(self, loaded: Loaded) -> None:
+        if loaded.skipped:
+            self.tell(
+                MessageKind.CAUTION,
+                self.tr("{count} rows of the file were left out.").format(
+                    count=grouped(loaded.skipped)
+                ),
+                self.tr("You chose so in how the file is read."),
+            )
+        for note in loaded.notes:
+            kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
+            self.tell(kind, spoken(note.template, **note.details))
+        if loaded.kept:
+            self.tell(
+                MessageKind.INFO,
+                self.tr("The columns are the same, so your earlier decisions are kept."),
+                "",
+                Action(self.tr("Undo"), self.session.undo),
+            )
+
+    def _show_refusal(self, error: SfumatoError) -> None:
+        self.show_error(error, Action(self.tr("Choose another file…"), self.choose), topic=TOPIC)
+
+    def show_load_error(self, error: SfumatoError) -> None:
+        """Show why the file can't be read so, with the ways that would do."""
+        ways = error.ways if isinstance(error, FileError) else ()
+        actions = [
+            Action(
+                spoken(way.title),
+                partial(self._try, way.options),
+            )
+            for way in ways
+        ]
+        self.show_error(error, *actions, topic=TOPIC)
+
+    def _try(self, options: ReadOptions) -> None:
+        """Load again with a way out of an error."""
+        self.importing.use_options(options)
+        self.load()

@@ -1,0 +1,263 @@
+"""What the chosen table promises, what it does not, and publishing it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QVBoxLayout, QWidget
+
+from sfumato.engine.core.errors import LadderError, SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.generalization.checker import CheckedCriterion
+from sfumato.engine.generalization.criteria import Closeness
+from sfumato.formats.tables import all_formats
+from sfumato.project.publication.publish import LIMITS, publish_table
+from sfumato.project.release.bundle_making import ReleaseOutcome
+from sfumato.project.release.uniqueness import left_out_sentence, publication_limits
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import number, spoken, typeset
+from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.wording import node_text, tr
+from sfumato.ui.shell.messages import Action, Message, MessageKind, error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row
+from sfumato.ui.widgets.responsive import ResponsiveRow
+
+JOB: Final = "publish generalized"
+WIDE: Final = 700
+
+
+class PublishPage(ScrollPage):
+    """The promise in words, checked from the published rows, and the bundle.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    finding
+        What was found.
+    """
+
+    told = Signal(object)
+    """A `Message` for the panel."""
+
+    def __init__(self, session: Session, finding: Finding, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._finding = session, finding
+        self.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
+        self.promise = Card(tr("What this table promises"), parent=self)
+        self.levels = label("", "muted", wrap=True)
+        self.promise.body.addWidget(self.levels)
+        self._promises = QVBoxLayout()
+        self._promises.setSpacing(Space.INSIDE)
+        self.promise.body.addLayout(self._promises)
+        self.check = Badge("clock", "muted", "")
+        self.promise.body.addWidget(self.check)
+        self.promise.body.addWidget(label(tr("What it does not promise"), "caption"))
+        self.exact = label("", "caution", wrap=True)
+        self.left_out = label("", "muted", wrap=True)
+        self.promise.body.addWidget(self.exact)
+        for limit in LIMITS:
+            self.promise.body.addWidget(label(f"•  {spoken(limit)}", "muted", wrap=True))
+        self.promise.body.addWidget(self.left_out)
+        self.promise.body.addStretch(1)
+        sides = ResponsiveRow(WIDE, parent=self)
+        sides.add(self.promise, 3)
+        sides.add(self._publish_card(), 2)
+        self.column.addWidget(sides)
+        self.column.addStretch(1)
+
+    def _publish_card(self) -> Card:
+        card = Card(tr("Publish"), parent=self)
+        formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
+        self.format = Segments(formats, self)
+        self.format.setAccessibleName(tr("Format"))
+        self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
+        self.kind.setAccessibleName(tr("Kind of bundle"))
+        self.folder = QLineEdit(self)
+        self.folder.setPlaceholderText(tr("A folder for the bundle"))
+        self.folder.setAccessibleName(tr("Target folder"))
+        self.folder.textChanged.connect(lambda _text: self.refresh())
+        choose = button(tr("C&hoose…"), self._choose_folder, icon="folder")
+        form = QFormLayout()
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapAllRows)
+        form.setVerticalSpacing(Space.TIGHT)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        form.addRow(label(tr("Format"), "caption"), self.format)
+        form.addRow(label(tr("Kind"), "caption"), self.kind)
+        form.addRow(label(tr("Folder"), "caption"), row(self.folder, choose))
+        card.body.addLayout(form)
+        self.reason = QLineEdit(self)
+        self.reason.setPlaceholderText(tr("Reason, kept in the ledger"))
+        self.reason.setAccessibleName(tr("Reason to publish all the same"))
+        self.reason.textChanged.connect(lambda _text: self.refresh())
+        self.reason.hide()
+        self.conflict = label("", "caution", wrap=True)
+        self.conflict.hide()
+        card.body.addWidget(self.conflict)
+        card.body.addWidget(self.reason)
+        self.why = label("", "small", wrap=True)
+        self.submit = button(tr("Publish…"), self._publish, "primary", "export")
+        # Below the button, which stays where it is when the reason goes.
+        card.body.addWidget(self.submit, 0, Qt.AlignmentFlag.AlignLeft)
+        card.body.addWidget(self.why)
+        card.body.addWidget(
+            label(
+                tr(
+                    "The bundle holds the table, its description with the hierarchies used, and a"
+                    " page for whoever reads it. The ledger keeps that it was published."
+                ),
+                "small",
+                wrap=True,
+            )
+        )
+        card.body.addStretch(1)
+        return card
+
+    # ----- what is shown
+
+    def refresh(self) -> None:
+        """Show the promise of the table that would be published now."""
+        node, searched = self._finding.node, self._finding.searched
+        view = self._finding.view
+        if searched is not None and node is not None:
+            self.levels.setText(
+                tr("Levels: {levels}", levels=node_text(searched.result.names, node))
+            )
+            criteria = searched.prepared.criteria
+            checked = view.check.criteria if view is not None else ()
+            lines = [
+                f"{spoken(criterion.promise)} {reached_text(checked[place])}"
+                if place < len(checked)
+                else spoken(criterion.promise)
+                for place, criterion in enumerate(criteria)
+            ]
+            self._show_promises(lines)
+        if view is None:
+            self.check.show_state("clock", "muted", tr("Not made yet"))
+        elif view.check.holds:
+            self.check.show_state("good", "good", tr("Counted again from the rows: it holds"))
+        else:
+            self.check.show_state("danger", "danger", tr("Counted again from the rows: broken"))
+        self._show_exact()
+        reason = self._reason_against()
+        self.why.setText(reason)
+        self.why.setVisible(bool(reason))
+        self.submit.setEnabled(not reason)
+
+    def _show_exact(self) -> None:
+        """Say what goes out as it is, and which other sensitive columns do not go out."""
+        document, view = self._session.document, self._finding.view
+        found = view.alone if view is not None else None
+        limits = publication_limits(document, found, advice=True)
+        for shown, text in (
+            (self.exact, " ".join(typeset(limit) for limit in limits)),
+            (self.left_out, spoken(left_out_sentence(document))),
+        ):
+            shown.setText(f"•  {text}" if text else "")
+            shown.setVisible(bool(text))
+
+    def _show_promises(self, lines: list[str]) -> None:
+        while self._promises.count():
+            item = self._promises.takeAt(0)
+            old = item.widget() if item is not None else None
+            if old is not None:
+                old.hide()
+                old.deleteLater()
+        for line in lines:
+            self._promises.addWidget(label(line, wrap=True))
+
+    def _reason_against(self) -> str:
+        """Return why nothing can be published yet; empty where it can."""
+        finding, view = self._finding, self._finding.view
+        unexplained = self.reason.isVisibleTo(self) and not self.reason.text().strip()
+        refused = finding.view_error
+        reasons = (
+            (finding.node is None, tr("There are no safe levels yet.")),
+            (refused is not None, error_texts(refused)[0] if refused is not None else ""),
+            (view is None, tr("The table is being made.")),
+            (
+                view is not None and not view.check.holds,
+                tr("The table does not keep what it promises."),
+            ),
+            (not self.folder.text().strip(), tr("Choose a folder first.")),
+            (unexplained, tr("Say why it is published all the same, or leave it.")),
+        )
+        return next((reason for holds, reason in reasons if holds), "")
+
+    # ----- what the person does
+
+    def _choose_folder(self) -> None:
+        text = self.folder.text().strip()
+        folder = self._session.chooser.folder(
+            tr("Folder for the bundle"), Path(text) if text else None
+        )
+        if folder is not None:
+            self.folder.setText(str(folder))
+
+    def _publish(self) -> None:
+        """Publish, once the work is safe in a project."""
+        if self._session.project is None:
+            self._session.save_requested.emit(self._start)
+        elif self._session.save():
+            self._start()
+
+    def _start(self) -> None:
+        session = self._session
+        if session.project is None or session.table is None:
+            return
+        project, table, folder = session.project, session.table, Path(self.folder.text().strip())
+        name, as_zip = str(self.format.value), bool(self.kind.value)
+        override = self.reason.text()
+
+        def work(context: Context) -> ReleaseOutcome:
+            return publish_table(project, table, folder, name, context, as_zip, override=override)
+
+        job = session.runner.run(
+            tr("Publishing the generalized table"),
+            work,
+            self._tell,
+            self._refuse,
+            key=JOB,
+        )
+        job.finished.connect(self._session.ledger_changed.emit)
+
+    def _tell(self, outcome: ReleaseOutcome) -> None:
+        self.conflict.hide()
+        self.reason.hide()
+        self.reason.clear()
+        folder = QUrl.fromLocalFile(str(outcome.path.parent))
+        self.told.emit(
+            Message(
+                MessageKind.GOOD,
+                tr("The generalized table is in {folder}.", folder=outcome.path.parent),
+                tr("Releases lists it; a bundle can be verified there."),
+                (Action(tr("Show folder"), partial(QDesktopServices.openUrl, folder)),),
+                "publish",
+            )
+        )
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.told.emit(Message.of_error(error, topic="publish"))
+        if isinstance(error, LadderError):
+            self.conflict.setText(
+                tr(
+                    "It contradicts what was released before. With a reason it can be published all"
+                    " the same; the ledger keeps the reason."
+                )
+            )
+            self.conflict.show()
+            self.reason.show()
+            self.refresh()
+
+
+def reached_text(checked: CheckedCriterion) -> str:
+    """Return what the worst class reaches, counted again from the rows."""
+    if isinstance(checked.criterion, Closeness):
+        return tr("(The worst class: {reached}.)", reached=number(checked.reached))
+    return tr("(The weakest class: {reached}.)", reached=number(checked.reached, 4))

@@ -1,0 +1,253 @@
+"""What is asked of a generalized table: columns, criteria, and what may be left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from sfumato.engine.generalization.publication import Suppressed
+from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, Generalization
+from sfumato.project.document.model import Document
+from sfumato.project.release.uniqueness import (
+    exact_sentence,
+    publication_advice,
+    published_as_they_are,
+)
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.panels.policy.generalized import edits
+from sfumato.ui.panels.policy.generalized.wording import GLOSSES, range_of, tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.layout import Card, button, label, row
+
+COLUMNS = 2
+"""Check boxes of quasi-identifiers side by side."""
+
+
+class CriterionRow(QWidget):
+    """One criterion with its numbers."""
+
+    def __init__(
+        self, session: Session, place: int, choice: CriterionChoice, limits: tuple[int, int]
+    ) -> None:
+        super().__init__()
+        self._session, self._place, self._choice = session, place, choice
+        kinds = [(kind.name, spoken(kind.title)) for kind in CRITERION_KINDS.values()]
+        self.kind = ChoiceField(kinds, self)
+        self.kind.set_value(choice.kind)
+        self.kind.setAccessibleName(tr("Criterion {number}", number=place + 1))
+        self.kind.setMinimumWidth(180)
+        self.kind.chosen.connect(self._change_kind)
+        self.fields: dict[str, NumberField] = {}
+        head = QHBoxLayout()
+        head.setSpacing(Space.INSIDE)
+        head.addWidget(self.kind, 1)
+        for name, number in choice.numbers.items():
+            head.addWidget(label(name, "muted"))
+            head.addWidget(self._field(name, number, limits))
+        self.remove = QToolButton(self)
+        self.remove.setIcon(themed_icon("remove"))
+        self.remove.setToolTip(tr("Remove this criterion"))
+        self.remove.setAccessibleName(tr("Remove criterion {number}", number=place + 1))
+        self.remove.clicked.connect(self._remove)
+        head.addWidget(self.remove)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(2)
+        whole.addLayout(head)
+        whole.addWidget(label(self._gloss(limits), "small", wrap=True))
+
+    def _field(self, name: str, number: float, limits: tuple[int, int]) -> NumberField:
+        known = range_of(self._choice.kind, name, *limits)
+        field = NumberField(
+            min(known.low, number),
+            max(known.high, number),
+            decimals=known.decimals,
+            step=1.0 if known.decimals == 0 else 0.1 if known.high > 1 else 0.05,
+            show_range=False,
+        )
+        field.spin.setFixedWidth(84)
+        field.spin.setAccessibleName(name)
+        field.set_value(number)
+        field.value_changed.connect(partial(self._change_number, name))
+        self.fields[name] = field
+        return field
+
+    def _gloss(self, limits: tuple[int, int]) -> str:
+        ranges = []
+        for name in self._choice.numbers:
+            known = range_of(self._choice.kind, name, *limits)
+            ranges.append(
+                tr("{name} from {low:g} to {high:g}", name=name, low=known.low, high=known.high)
+            )
+        return f"{tr(str(GLOSSES[self._choice.kind]))} · {', '.join(ranges)}"
+
+    def _change_kind(self, kind: object) -> None:
+        self._put(edits.fresh_criterion(str(kind)), None)
+
+    def _change_number(self, name: str, value: float) -> None:
+        numbers = {**self._choice.numbers, name: value}
+        if name in CRITERION_KINDS[self._choice.kind].whole:
+            numbers[name] = int(value)
+        self._put(replace(self._choice, numbers=numbers), ("criterion", self._place, name))
+
+    def _put(self, choice: CriterionChoice, merge_key: tuple[object, ...] | None) -> None:
+        self._session.edit(
+            tr("Ask for {criterion}", criterion=choice.text),
+            edits.with_criterion(self._session.document, self._place, choice),
+            merge_key=merge_key,
+        )
+
+    def _remove(self) -> None:
+        self._session.edit(
+            tr("Ask for {criterion} no longer", criterion=self._choice.text),
+            edits.without_criterion(self._session.document, self._place),
+        )
+
+
+class RequirementsCard(Card):
+    """The sensitive attribute, the columns to generalize, the criteria, the suppression."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(tr("What is asked"), parent=parent)
+        self._session = session
+        self._shown: tuple[object, ...] = ()
+        self.sensitive = ChoiceField(parent=self)
+        self.sensitive.setAccessibleName(tr("Sensitive attribute"))
+        self.sensitive.chosen.connect(self._choose_sensitive)
+        caption = label(tr("&Sensitive attribute, shown as it is"), "caption")
+        caption.setBuddy(self.sensitive)
+        self.body.addWidget(caption)
+        self.body.addWidget(self.sensitive)
+        self.body.addWidget(label(tr("Columns to generalize"), "caption"))
+        self._boxes = QGridLayout()
+        self._boxes.setSpacing(Space.TIGHT)
+        self.body.addLayout(self._boxes)
+        self.boxes: dict[str, QCheckBox] = {}
+        self.lacking = label("", "caution", wrap=True)
+        self.body.addWidget(self.lacking)
+        self.body.addWidget(label(tr("Every class of people who look alike keeps"), "caption"))
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(Space.INSIDE)
+        self.body.addLayout(self._rows)
+        self.criteria: list[CriterionRow] = []
+        self.add = button(tr("Add a criterion"), self._add, "quiet", "add")
+        self.body.addWidget(self.add, 0, Qt.AlignmentFlag.AlignLeft)
+        self._build_suppression()
+        self.body.addStretch(1)
+
+    def _build_suppression(self) -> None:
+        self.body.addWidget(label(tr("Records that stand out"), "caption"))
+        self.suppression = NumberField(0.0, 99.0, decimals=2, unit="%", step=0.5)
+        self.suppression.spin.setAccessibleName(tr("Share of records that may be left out"))
+        self.suppression.value_changed.connect(self._change_suppression)
+        self.body.addLayout(row(label(tr("At most"), "muted"), self.suppression, None))
+        self.suppressed = Segments(
+            [
+                (Suppressed.DROPPED, tr("are left out")),
+                (Suppressed.STARRED, tr("stay, with * only")),
+            ],
+            self,
+        )
+        self.suppressed.setAccessibleName(tr("What becomes of records that stand out"))
+        self.suppressed.chosen.connect(self._change_suppressed)
+        self.body.addWidget(self.suppressed, 0, Qt.AlignmentFlag.AlignLeft)
+
+    # ----- what is shown
+
+    def show_document(self, document: Document, limits: tuple[int, int]) -> None:
+        """Show what is decided, in a table of so many rows and sensitive values."""
+        decided = document.generalization
+        if decided is None:
+            return
+        self.sensitive.set_choices([(c.name, c.name) for c in document.sensitive])
+        self.sensitive.set_value(decided.sensitive)
+        self.suppression.set_value(100 * decided.suppression)
+        self.suppressed.set_value(decided.suppressed)
+        self._show_columns(document, decided)
+        shape = (tuple((c.kind, tuple(c.numbers)) for c in decided.criteria), limits)
+        if shape != self._shown:
+            self._shown = shape
+            self._rebuild(decided, limits)
+        for line, choice in zip(self.criteria, decided.criteria, strict=True):
+            line._choice = choice
+            for name, number in choice.numbers.items():
+                line.fields[name].set_value(number)
+
+    def _show_columns(self, document: Document, decided: Generalization) -> None:
+        known = edits.usable(document)
+        names = (*known, *(n for n in decided.quasi_identifiers if n not in known))
+        if tuple(self.boxes) != names:
+            for box in self.boxes.values():
+                box.hide()
+                self._boxes.removeWidget(box)
+                box.deleteLater()
+            self.boxes = {name: QCheckBox(name.replace("&", "&&"), self) for name in names}
+            for place, (name, box) in enumerate(self.boxes.items()):
+                self._boxes.addWidget(box, place // COLUMNS, place % COLUMNS)
+                box.clicked.connect(partial(self._tick, name))
+        for name, box in self.boxes.items():
+            box.setChecked(name in decided.quasi_identifiers)
+        bare = published_as_they_are(document)
+        self.lacking.setVisible(bool(bare))
+        told = (exact_sentence(bare), publication_advice(bare))
+        self.lacking.setText(" ".join(spoken(text) for text in told))
+
+    def _rebuild(self, decided: Generalization, limits: tuple[int, int]) -> None:
+        for line in self.criteria:
+            line.hide()
+            self._rows.removeWidget(line)
+            line.deleteLater()
+        self.criteria = [
+            CriterionRow(self._session, place, choice, limits)
+            for place, choice in enumerate(decided.criteria)
+        ]
+        for line in self.criteria:
+            self._rows.addWidget(line)
+            line.remove.setEnabled(len(self.criteria) > 1)
+
+    # ----- what the person does
+
+    def _choose_sensitive(self, name: object) -> None:
+        document = edits.changed(self._session.document, sensitive=str(name))
+        self._session.edit(tr("Show the true values of {name}", name=name), document)
+
+    def _tick(self, name: str, _checked: bool = False) -> None:
+        names = tuple(n for n, box in self.boxes.items() if box.isChecked())
+        if not names:
+            self.boxes[name].setChecked(True)
+            return
+        document = edits.with_quasi_identifiers(self._session.document, names)
+        more = tr("Generalize {name}", name=name)
+        less = tr("Generalize {name} no longer", name=name)
+        self._session.edit(more if name in names else less, document)
+
+    def _add(self) -> None:
+        document = self._session.document
+        decided = document.generalization
+        asked = {choice.kind for choice in decided.criteria} if decided is not None else set()
+        kind = next((name for name in CRITERION_KINDS if name not in asked), "k-anonymity")
+        choice = edits.fresh_criterion(kind)
+        place = len(decided.criteria) if decided is not None else 0
+        self._session.edit(
+            tr("Ask for {criterion}", criterion=choice.text),
+            edits.with_criterion(document, place, choice),
+        )
+
+    def _change_suppression(self, percent: float) -> None:
+        self._session.edit(
+            tr("Change how many records may be left out"),
+            edits.changed(self._session.document, suppression=percent / 100),
+            merge_key=("suppression",),
+        )
+
+    def _change_suppressed(self, what: object) -> None:
+        self._session.edit(
+            tr("Change what becomes of records that stand out"),
+            edits.changed(self._session.document, suppressed=Suppressed(str(what))),
+        )

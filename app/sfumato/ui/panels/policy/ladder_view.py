@@ -1,0 +1,305 @@
+"""The trust ladder as a control: recipients are rungs that can be dragged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from sfumato.plots.trust_ladder import LOWEST, Rung, height_of, spread
+from sfumato.ui.look.theme import TextSize, font, themes
+
+TOP: Final = 20.0
+FOOT: Final = 20.0
+RAILS: Final = (38.0, 78.0)
+LABELS: Final = 102.0
+LABEL_HEIGHT: Final = 38.0
+REACH: Final = 8.0
+"""How close to a rung the pointer takes hold of it."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a rung is drawn: its own height and its label's, in pixels from the top."""
+
+    rung: Rung
+    y: float
+    label_y: float
+
+
+class LadderView(QWidget):
+    """The original on top, nothing at the foot, and a rung for each recipient.
+
+    Rungs are dragged with the pointer, or moved with the plus and minus keys; the arrow keys
+    choose one.
+
+    Parameters
+    ----------
+    parent
+        The owner.
+    """
+
+    chosen = Signal(str)
+    """A recipient was chosen, by name."""
+    dragged = Signal(str, float)
+    """A recipient's rung is being moved to this trust."""
+    drag_finished = Signal()
+    """The rung was let go."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rungs: tuple[Rung, ...] = ()
+        self._fixed: tuple[Rung, ...] = ()
+        self._selected = ""
+        self._logarithmic = False
+        self._held = ""
+        self._held_at = 0.0
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(240, 200)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(self.tr("Trust ladder"))
+        themes().changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        """Return a height at which the labels do not touch."""
+        rungs = len(self._rungs) + len(self._fixed) + 1
+        return QSize(300, max(220, round(TOP + FOOT + LABEL_HEIGHT * rungs)))
+
+    def show_rungs(self, rungs: Sequence[Rung], selected: str, fixed: Sequence[Rung] = ()) -> None:
+        """Show recipients and which of them is chosen.
+
+        Rungs that are fixed belong to others: they can't be chosen or moved.
+        """
+        self._rungs = tuple(sorted(rungs, key=lambda rung: -rung.trust))
+        self._fixed = tuple(fixed)
+        self._selected = selected
+        self.setMinimumHeight(self.sizeHint().height())
+        described = (f"{rung.name}: {rung.level}" for rung in (*self._rungs, *self._fixed))
+        self.setAccessibleDescription("; ".join(described))
+        self.update()
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether equal distances are equal ratios of trust."""
+        return self._logarithmic
+
+    def set_logarithmic(self, logarithmic: bool) -> None:
+        """Change the scale."""
+        self._logarithmic = logarithmic
+        self.update()
+
+    # ----- where things are
+
+    def y_of(self, trust: float) -> float:
+        """Return how far below the widget's top a trust stands, in pixels."""
+        span = self.height() - TOP - FOOT
+        return TOP + span * (1.0 - height_of(trust, self._logarithmic))
+
+    def trust_at(self, y: float) -> float:
+        """Return the trust at a distance from the widget's top."""
+        share = 1.0 - (y - TOP) / max(self.height() - TOP - FOOT, 1.0)
+        share = min(max(share, 0.0), 1.0)
+        return float(LOWEST ** (1.0 - share)) if self._logarithmic else share
+
+    def _places(self) -> list[_Place]:
+        """Return everything on the ladder, the original first."""
+        original = Rung(self.tr("Original"), 1.0, self.tr("not released"))
+        others = sorted((*self._rungs, *self._fixed), key=lambda rung: -rung.trust)
+        everyone = (original, *others)
+        span = self.height() - TOP - FOOT
+        heights = [height_of(rung.trust, self._logarithmic) for rung in everyone]
+        gap = min(LABEL_HEIGHT / span, 1.0 / max(len(everyone) - 1, 1))
+        return [
+            _Place(rung, TOP + span * (1.0 - height), TOP + span * (1.0 - label))
+            for rung, height, label in zip(everyone, heights, spread(heights, gap), strict=True)
+        ]
+
+    def _rung_at(self, position: QPointF) -> str:
+        """Return the recipient at a point: the rung itself first, then its label."""
+        near = self._near(position, [p for p in self._places() if p.rung in self._rungs])
+        return near.name if near is not None else ""
+
+    @staticmethod
+    def _near(position: QPointF, places: Sequence[_Place]) -> Rung | None:
+        """Return the rung at a point, by itself or by its label."""
+        if position.x() < LABELS - 8:
+            near = min(places, key=lambda p: abs(p.y - position.y()), default=None)
+            return near.rung if near and abs(near.y - position.y()) <= REACH else None
+        near = min(places, key=lambda p: abs(p.label_y - position.y()), default=None)
+        return near.rung if near and abs(near.label_y - position.y()) <= 18 else None
+
+    # ----- drawing
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ladder."""
+        del event
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_scale(painter)
+        for place in self._places():
+            self._paint_rung(painter, place)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+
+    def _paint_scale(self, painter: QPainter) -> None:
+        style = themes().current.style
+        painter.setFont(font(TextSize.SMALL, tabular=True))
+        marks = (1.0, 0.1, 0.01, 0.001) if self._logarithmic else (1.0, 0.75, 0.5, 0.25, 0.0)
+        for mark in marks:
+            y = self.y_of(mark)
+            painter.setPen(QPen(QColor(style.line), 1))
+            painter.drawLine(QPointF(RAILS[0] - 6, y), QPointF(RAILS[0], y))
+            painter.setPen(QColor(style.muted))
+            painter.drawText(
+                QRectF(0, y - 9, RAILS[0] - 10, 18),
+                Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+                f"{mark:g}",
+            )
+        painter.setPen(QPen(QColor(style.line), 3, c=Qt.PenCapStyle.RoundCap))
+        for x in RAILS:
+            painter.drawLine(QPointF(x, self.y_of(1.0)), QPointF(x, self.height() - FOOT))
+
+    def _paint_rung(self, painter: QPainter, place: _Place) -> None:
+        style = themes().current.style
+        rung = place.rung
+        fixed = rung in self._fixed
+        first = not fixed and rung not in self._rungs
+        selected = not first and not fixed and rung.name == self._selected
+        colour = QColor(style.original if first else style.trust_colour(rung.trust))
+        if selected:
+            halo = QColor(style.accent)
+            halo.setAlphaF(0.28)
+            painter.setPen(QPen(halo, 14, c=Qt.PenCapStyle.RoundCap))
+            painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
+        pen = QPen(colour, 6, c=Qt.PenCapStyle.RoundCap)
+        if fixed:
+            # Somebody else's rung: in pieces, so that colour alone does not tell.
+            pen = QPen(colour, 5, c=Qt.PenCapStyle.FlatCap)
+            pen.setDashPattern([1.6, 0.9])
+        painter.setPen(pen)
+        painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
+        painter.setPen(QPen(QColor(style.line), 1))
+        painter.drawPolyline(
+            QPolygonF(
+                [
+                    QPointF(RAILS[1] + 8, place.y),
+                    QPointF(RAILS[1] + 20, place.label_y),
+                    QPointF(LABELS - 4, place.label_y),
+                ]
+            )
+        )
+        self._paint_label(painter, place, selected)
+
+    def _paint_label(self, painter: QPainter, place: _Place, selected: bool) -> None:
+        theme = themes().current
+        area = QRectF(LABELS, place.label_y - 18, self.width() - LABELS - 4, 36)
+        if selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.selected))
+            painter.drawRoundedRect(area, 6, 6)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+        inside = area.adjusted(8, 1, -8, -1)
+        for text, strong, size, colour, where in (
+            (place.rung.name, True, TextSize.BODY, theme.style.text, Qt.AlignmentFlag.AlignTop),
+            (
+                place.rung.level,
+                False,
+                TextSize.SMALL,
+                theme.style.muted,
+                Qt.AlignmentFlag.AlignBottom,
+            ),
+        ):
+            face = font(size, strong=strong, tabular=True)
+            painter.setFont(face)
+            painter.setPen(QColor(colour))
+            shown = QFontMetricsF(face).elidedText(
+                text, Qt.TextElideMode.ElideRight, inside.width()
+            )
+            painter.drawText(inside, Qt.AlignmentFlag.AlignLeft | where, shown)
+
+    # ----- hands
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose a rung, and take hold of it."""
+        name = self._rung_at(event.position())
+        if event.button() != Qt.MouseButton.LeftButton or not name:
+            super().mousePressEvent(event)
+            return
+        if name != self._selected:
+            self.chosen.emit(name)
+        if event.position().x() < LABELS - 8:
+            self._held = name
+            rung = next(rung for rung in self._rungs if rung.name == name)
+            self._held_at = event.position().y() - self.y_of(rung.trust)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the rung that is held; show which ones can be."""
+        if self._held:
+            self.dragged.emit(self._held, self.trust_at(event.position().y() - self._held_at))
+            return
+        name = self._rung_at(event.position())
+        on_rung = bool(name) and event.position().x() < LABELS - 8
+        shapes = Qt.CursorShape
+        self.setCursor(
+            shapes.SizeVerCursor
+            if on_rung
+            else shapes.PointingHandCursor
+            if name
+            else shapes.ArrowCursor
+        )
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let the rung go."""
+        super().mouseReleaseEvent(event)
+        if self._held:
+            self._held = ""
+            self.drag_finished.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose by arrow keys, move by plus and minus."""
+        names = [rung.name for rung in self._rungs]
+        key = event.key()
+        if not names or self._selected not in names:
+            super().keyPressEvent(event)
+            return
+        place = names.index(self._selected)
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            place += 1 if key == Qt.Key.Key_Down else -1
+            if 0 <= place < len(names):
+                self.chosen.emit(names[place])
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus):
+            step = 2.0 if key == Qt.Key.Key_Minus else -2.0
+            y = self.y_of(self._rungs[place].trust) + step
+            self.dragged.emit(self._selected, self.trust_at(y))
+            self.drag_finished.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Tell what a rung means, under the pointer."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            rung = self._near(QPointF(event.pos()), self._places()[1:])
+            if rung is not None and not self._held:
+                text = "\n".join(part for part in (rung.name, rung.level, rung.detail) if part)
+                QToolTip.showText(event.globalPos(), text, self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)

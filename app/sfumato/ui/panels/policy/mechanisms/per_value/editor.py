@@ -1,0 +1,60 @@
+"""The editor of per-value limits: recipients by a trust factor, values by limits of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.base import Statement
+from sfumato.ui.look.wording import term_of
+from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
+from sfumato.ui.panels.policy.mechanisms.cards import Preset
+from sfumato.ui.panels.policy.mechanisms.per_value.settings import FineGrainSettings
+from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
+from sfumato.ui.panels.policy.wording import tr
+
+DECIMALS = 3
+"""A rung that is dragged stops at thousandths of the trust factor."""
+
+
+class FineGrainEditor(LevelEditor):
+    """States how much of the profile a recipient gets."""
+
+    mechanism: ClassVar[str] = "finegrain"
+
+    @classmethod
+    def presets(cls) -> tuple[Preset, ...]:
+        """Return three levels in plain words, most trusted first."""
+        return (
+            Preset(tr("All that the limits allow"), {"trust_factor": 1.0}),
+            Preset(tr("Half of it"), {"trust_factor": 0.5}),
+            Preset(tr("A quarter of it"), {"trust_factor": 0.25}),
+        )
+
+    @classmethod
+    def settings_editor(cls) -> type[SettingsEditor] | None:
+        """Return the grid of limits."""
+        return FineGrainSettings
+
+    def slider_reach(self) -> Mapping[str, tuple[float, float]]:
+        """Return the part of each range that differs in practice."""
+        return {
+            "trust_factor": (0.0, 1.0),
+            "epsilon": (0.001, 8.0),
+            "gamma": (1.001, 1000.0),
+        }
+
+    def statement_at(self, trust: float, like: Statement) -> Statement | None:
+        """Return the statement for a place on the ladder, in the term that `like` uses."""
+        term = term_of(self._engine, like)
+        try:
+            restated = self._engine.restate(trust, self._attributes, self._settings)
+        except SfumatoError:
+            return None
+        wanted = term.name if term is not None else ""
+        statement = restated.get(wanted) or restated[self._engine.terms[0].name]
+        return {name: round(value, DECIMALS) or value for name, value in statement.items()}
+
+
+EDITOR = FineGrainEditor

@@ -1,0 +1,408 @@
+"""The Policy panel: for each sensitive attribute a mechanism, for each recipient a level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.regrouping import with_members
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.apply_settings import JOB, find_settings, take_settings
+from sfumato.ui.panels.policy.entry_list import EntryList, items_of
+from sfumato.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
+from sfumato.ui.panels.policy.generalized.switch import Ways
+from sfumato.ui.panels.policy.placeholders import Misfit, NothingSensitive, Unprotected
+from sfumato.ui.panels.policy.recipient_levels import standings_of
+from sfumato.ui.panels.policy.together import candidates_for
+from sfumato.ui.shell.messages import Action, MessageKind, error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import EmptyState, ScrollPage
+
+
+class PolicyPanel(Panel):
+    """Chooses mechanisms, recipients and levels; every change is one undoable edit."""
+
+    name: ClassVar[str] = "policy"
+    order: ClassVar[int] = 3
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Policy"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP(
+            "Panel", "Say how each sensitive attribute is protected, and how far you trust whom."
+        )
+    )
+    icon: ClassVar[str] = "policy"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._key = ""
+        self._covered: frozenset[str] = frozenset()
+        self._recipient = ""
+        self.set_primary(self.tr("Add recipient"), "add").clicked.connect(self._add_recipient)
+        self.pages = QStackedWidget(self)
+        self.list = EntryList(self)
+        self.page = EntryPage(session, self)
+        self._scroll = ScrollPage(self)
+        self._scroll.column.addWidget(self.page)
+        self._build_pages()
+        self.ways = Ways(session, self.pages, self)
+        self.add_to_head(self.ways.segments)
+        self.body.addWidget(self.ways, 1)
+        self._connect()
+        self._refresh()
+
+    def _build_pages(self) -> None:
+        self.nothing = NothingSensitive(self)
+        self.unprotected = Unprotected(self)
+        self.waiting = EmptyState("clock", "", self.tr("The table is large; this takes a moment."))
+        self.misfit = Misfit(self)
+        self.content = QStackedWidget(self)
+        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
+            self.content.addWidget(page)
+        work = QWidget(self)
+        line = QHBoxLayout(work)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.BETWEEN)
+        line.addWidget(self.list)
+        line.addWidget(self.content, 1)
+        self._work = work
+        self.pages.addWidget(self.nothing)
+        self.pages.addWidget(work)
+
+    def _connect(self) -> None:
+        session = self.session
+        session.document_changed.connect(self._refresh)
+        session.table_changed.connect(self._refresh)
+        session.attribute_changed.connect(self._refresh)
+        for place in (self.nothing, self.misfit):
+            place.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
+        self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
+        self.misfit.removal_asked.connect(self._remove_entry)
+        self.list.entry_chosen.connect(self.choose)
+        self.ways.changed.connect(self._refresh)
+        self.ways.page.told.connect(self.messages.show_message)
+        page = self.page
+        page.mechanism_chosen.connect(self._choose_mechanism)
+        page.together.members_chosen.connect(self._choose_members)
+        page.removal_asked.connect(self._remove_entry)
+        page.stated.connect(self._state)
+        page.finished.connect(session.end_merge)
+        page.settings_stated.connect(self._set_settings)
+        page.level_asked.connect(self._give_level)
+        page.noted.connect(self._note)
+        page.ladder.chosen.connect(self._choose_recipient)
+        page.ladder.dragged.connect(self._drag)
+        page.ladder.drag_finished.connect(session.end_merge)
+        card = page.recipients
+        card.table.chosen.connect(self._choose_recipient)
+        # Queued: the table must have closed its editor before its rows change.
+        card.model.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
+        card.add_asked.connect(self._add_recipient)
+        card.typical_asked.connect(self._add_typical)
+        card.remove_asked.connect(self._remove_recipient)
+        card.move_asked.connect(self._move)
+
+    # ----- what is shown
+
+    def state(self) -> PanelState:
+        """Return how far the policy is."""
+        document = self.session.document
+        if self.ways.instead:
+            return self.ways.page.state()
+        if not document.sensitive and not document.policy:
+            return PanelState.EMPTY
+        if edits.stale_entries(document) or self._unsound():
+            return PanelState.ATTENTION
+        incomplete = edits.unprotected(document) or edits.without_level(document)
+        if incomplete or not document.recipients:
+            return PanelState.IN_PROGRESS
+        return PanelState.DONE
+
+    def _unsound(self) -> bool:
+        """Whether a level can't be met or an attribute does not fit its specification."""
+        document = self.session.document
+        if self.session.table is None:
+            return False
+        for entry in document.policy:
+            if any(self.session.attribute_error(name) for name in entry.attributes):
+                return True
+            attributes = self._attributes_of(entry)
+            if attributes is not None and any(
+                standing.stated and not standing.sound
+                for standing in standings_of(document.recipients, entry, attributes)
+            ):
+                return True
+        return False
+
+    def _refresh(self, _changed: object = None) -> None:
+        document = self.session.document
+        items = items_of(document)
+        self.pages.setCurrentWidget(self._work if items else self.nothing)
+        if items:
+            keys = [item.key for item in items]
+            if self._key not in keys:
+                self._key = self._successor(keys)
+            entry = self._entry()
+            self._covered = frozenset((self._key,) if entry is None else entry.attributes)
+            self.list.show_items(items, self._key)
+            self._show_entry(document)
+        if self.primary is not None:
+            in_sight = bool(items) and self.content.currentWidget() is self._scroll
+            self.primary.setVisible(in_sight and self.ways.perturbing)
+        self.state_changed.emit()
+
+    def _successor(self, keys: list[str]) -> str:
+        """Return the entry that covers most of what was in sight, or else the first."""
+        shared = {
+            entry.key: len(self._covered & set(entry.attributes))
+            for entry in self.session.document.policy
+        }
+        shared |= {key: 1 for key in keys if key in self._covered}
+        return max(keys, key=lambda key: shared.get(key, 0))
+
+    def _show_entry(self, document: Document) -> None:
+        entry = self._entry()
+        name = self._key if entry is None else entry.attributes[0]
+        names = (name,) if entry is None else entry.attributes
+        error = next(filter(None, map(self.session.attribute_error, names)), None)
+        if entry is not None and entry in edits.stale_entries(document):
+            self.misfit.show_stale(entry.key)
+            self.content.setCurrentWidget(self.misfit)
+        elif error is not None:
+            self.misfit.show_problem(name, *error_texts(error))
+            self.content.setCurrentWidget(self.misfit)
+        elif any(self.session.attribute(each) is None for each in names):
+            self.waiting.heading.setText(self.tr("Reading {name}").format(name=self._key))
+            self.content.setCurrentWidget(self.waiting)
+        elif entry is None:
+            self.unprotected.show_attribute(name, self._suitable(name))
+            self.content.setCurrentWidget(self.unprotected)
+        elif (attributes := self._attributes_of(entry)) is not None:
+            unfit = edits.misfit(entry, attributes)
+            if unfit is not None:
+                self.misfit.show_unfit(entry.key, *error_texts(unfit))
+                self.content.setCurrentWidget(self.misfit)
+            else:
+                self._show_controls(document, entry, attributes)
+
+    def _suitable(self, attribute: str) -> tuple[tuple[str, str], ...]:
+        encoded = self.session.attribute(attribute)
+        return suitable((encoded.attribute,)) if encoded is not None else ()
+
+    def _show_controls(
+        self, document: Document, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+    ) -> None:
+        names = [recipient.name for recipient in document.recipients]
+        if self._recipient not in names:
+            self._recipient = names[0] if names else ""
+        standings = standings_of(document.recipients, entry, attributes)
+        self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
+        self.page.show_recipients(
+            [standing.row for standing in standings],
+            [standing.rung for standing in standings if standing.rung is not None],
+            self._recipient,
+        )
+        chosen = None
+        if self._recipient:
+            recipient = document.recipient(self._recipient)
+            chosen = Chosen(recipient.name, recipient.statements.get(entry.key), recipient.note)
+        self.page.show_level(entry, attributes, chosen)
+        self.content.setCurrentWidget(self._scroll)
+
+    def _entry(self) -> PolicyEntry | None:
+        """Return the entry in sight; None where nothing protects the attribute."""
+        return next((e for e in self.session.document.policy if e.key == self._key), None)
+
+    def _attributes_of(self, entry: PolicyEntry) -> tuple[Attribute, ...] | None:
+        encoded = [self.session.attribute(name) for name in entry.attributes]
+        known = tuple(column.attribute for column in encoded if column is not None)
+        return known if len(known) == len(encoded) else None
+
+    def _sensitive(self) -> dict[str, Attribute]:
+        """Return every sensitive attribute that is known, in the table's order."""
+        names = [column.name for column in self.session.document.sensitive]
+        encoded = {name: self.session.attribute(name) for name in names}
+        return {name: column.attribute for name, column in encoded.items() if column is not None}
+
+    # ----- what the person does
+
+    def choose(self, key: str) -> None:
+        """Bring an entry into sight, by its key, or an attribute that nothing protects."""
+        self._key = key
+        self._refresh()
+
+    def _choose_recipient(self, name: str) -> None:
+        self._recipient = name
+        self.session.end_merge()
+        self._refresh()
+
+    def _choose_mechanism(self, mechanism: str) -> None:
+        entry, known = self._entry(), self._sensitive()
+        names = (self._key,) if entry is None else entry.attributes
+        if not known.keys() >= set(names):
+            return
+        attributes = tuple(known[name] for name in names)
+        protect = partial(self._protect, self.session.document, attributes, mechanism)
+        job = find_settings(
+            self.session.runner,
+            attributes,
+            mechanism,
+            self.session.noise,
+            protect,
+            self._refuse,
+        )
+        if job is not None:
+            title = self.tr("Working out how {name} is protected").format(name=self._key)
+            self.waiting.heading.setText(title)
+            self.content.setCurrentWidget(self.waiting)
+            job.finished.connect(self._stop_waiting)
+
+    def _stop_waiting(self) -> None:
+        """Show what is in force, once nothing is worked out that would replace it."""
+        if not any(job.key == JOB for job in self.session.runner.jobs):
+            self._refresh()
+
+    def _protect(
+        self, before: Document, attributes: Sequence[Attribute], mechanism: str, settings: Settings
+    ) -> None:
+        """Protect attributes by what was found for them, unless something else was decided."""
+        if self.session.document is not before:
+            return
+        document = edits.with_entry(before, attributes, mechanism, settings)
+        self.session.edit(self.tr("Protect {name}").format(name=self._key), document)
+        self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
+        self.scroll_to(self.page.mechanism)
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.show_error(error, topic="mechanism")
+        self._refresh()
+
+    def _choose_members(self, members: object) -> None:
+        """Let the entry in sight cover other attributes."""
+        entry = self._entry()
+        if entry is None or not isinstance(members, tuple) or not members:
+            return
+        try:
+            document = with_members(
+                self.session.document, entry.key, members, self._sensitive(), self.session.noise
+            )
+        except SfumatoError as error:
+            self.show_error(error, topic="members")
+            self._refresh()
+            return
+        kept = set(members) & set(entry.attributes) or set(members)
+        self._key = next(e.key for e in document.policy if kept <= set(e.attributes))
+        joined = set(members) > set(entry.attributes)
+        words = self.tr("Protect {name} together") if joined else self.tr("Split {name}")
+        self.session.edit(words.format(name=self._key if joined else entry.key), document)
+
+    def _remove_entry(self) -> None:
+        key = self._key
+        document = edits.without_entry(self.session.document, key)
+        self.session.edit(self.tr("Take the protection of {name} away").format(name=key), document)
+
+    def _state(self, statement: Statement) -> None:
+        """Take a level of the chosen recipient over; a drag is one edit."""
+        self.state_level(self._recipient, self._key, statement)
+
+    def state_level(self, recipient: str, key: str, statement: Statement) -> None:
+        """State a recipient's level for an entry; statements in a row are one edit."""
+        self.session.edit(
+            self.tr("Change the trust in {name}").format(name=recipient),
+            edits.with_statement(self.session.document, recipient, key, statement),
+            merge_key=("level", recipient, key),
+        )
+
+    def scroll_to(self, widget: QWidget) -> None:
+        """Bring a part of the page into sight."""
+        self._scroll.bring(widget)
+
+    def _set_settings(self, settings: Settings) -> None:
+        """Take the settings of the mechanism over; a drag is one edit."""
+        entry = self._entry()
+        if entry is not None:
+            take_settings(self, entry, self.page.settings, settings)
+
+    def _drag(self, name: str, trust: float) -> None:
+        editor, document = self.page.editor, self.session.document
+        statement = document.recipient(name).statements.get(self._key)
+        if editor is None or statement is None:
+            return
+        moved = editor.statement_at(trust, statement)
+        if moved is not None:
+            self._state(moved)
+
+    def _give_level(self) -> None:
+        entry = self._entry()
+        if entry is not None:
+            self._state(levels_of(entry)[-1].statement)
+            self.session.end_merge()
+
+    def _add_recipient(self) -> None:
+        document = self.session.document
+        self._recipient = name = edits.free_name(document, self.tr("New recipient"))
+        levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
+        self.session.edit(self.tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        self.scroll_to(self.page.recipients)
+        self.page.recipients.table.edit_name(name)
+
+    def _add_typical(self) -> None:
+        """Add a recipient for each of the levels that are named in plain words."""
+        entry, document = self._entry(), self.session.document
+        if entry is None:
+            return
+        for place, level in enumerate(levels_of(entry)):
+            levels = {e.key: levels_of(e)[place].statement for e in document.policy}
+            document = edits.with_recipient(document, edits.free_name(document, level.name), levels)
+        self._recipient = document.recipients[0].name
+        self.session.edit(self.tr("Add three recipients"), document)
+
+    def _rename(self, recipient: str, name: str) -> None:
+        problem = edits.name_problem(self.session.document, recipient, name)
+        if problem is not None:
+            texts = {
+                "empty": self.tr("A recipient needs a name. Give one, or remove the recipient."),
+                "taken": self.tr("{name} is a recipient already. Give another name."),
+            }
+            self.page.recipients.show_problem(texts[problem].format(name=name))
+            return
+        self._recipient = name
+        self.session.edit(
+            self.tr("Rename {old} to {new}").format(old=recipient, new=name),
+            edits.renamed(self.session.document, recipient, name),
+        )
+
+    def _note(self, note: str) -> None:
+        self.session.edit(
+            self.tr("Change the note on {name}").format(name=self._recipient),
+            edits.with_note(self.session.document, self._recipient, note),
+        )
+
+    def _remove_recipient(self) -> None:
+        name = self._recipient
+        self.session.edit(
+            self.tr("Remove {name}").format(name=name),
+            edits.without_recipient(self.session.document, name),
+        )
+        self.tell(
+            MessageKind.INFO,
+            self.tr("{name} was removed.").format(name=name),
+            self.tr("Releases made for them stay in the ledger."),
+            Action(self.tr("Undo"), self.session.undo),
+            topic="removed",
+        )
+
+    def _move(self, by: int) -> None:
+        self.session.edit(
+            self.tr("Move {name}").format(name=self._recipient),
+            edits.moved(self.session.document, self._recipient, by),
+        )

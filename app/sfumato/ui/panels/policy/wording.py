@@ -1,0 +1,64 @@
+"""What a level means, in plain words computed from what will be released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.table.table import Attribute
+from sfumato.plots.figure import percent
+from sfumato.ui.look.wording import grouped, number
+
+HUNCH = 0.1
+"""The belief before that examples start from."""
+
+NORMAL_95 = 1.96
+
+
+def tr(template: str, **details: object) -> str:
+    """Return a sentence of the policy panel in the person's language, filled in."""
+    return QCoreApplication.translate("Policy", template).format(**details)
+
+
+def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
+    """Return how many records show their true value."""
+    share = record_utility(attributes[0].frequencies, matrix)
+    return tr(
+        "{share} of records show their true value, and nobody can tell which.",
+        share=percent(share, 0 if 0.01 < share < 0.99 else 1),
+    )
+
+
+def suspicion(matrix: PerturbationMatrix) -> str:
+    """Return how far a hunch about a person can rise."""
+    return tr(
+        "A hunch of {before} about someone can rise to {after} at most.",
+        before=percent(HUNCH, 0),
+        after=percent(math.floor(matrix.rho2_for(HUNCH) * 1000 + 0.999) / 1000, 0),
+    )
+
+
+def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
+    """Return how well a recipient can estimate the shares of the values."""
+    counts = attributes[0].counts
+    if counts is None:
+        return ""
+    rows = int(counts.sum())
+    try:
+        errors = expected_standard_errors(attributes[0].frequencies, matrix, rows, Target.TABLE)
+    except SfumatoError:
+        return tr("Nothing can be estimated from it.")
+    worst = NORMAL_95 * float(errors.max())
+    if worst >= 0.5:
+        return tr("Shares can hardly be estimated from it.")
+    return tr(
+        "From {rows} records, each value's share can be estimated to within ±{points} percentage"
+        " points (95\u202f%).",
+        rows=grouped(rows),
+        points=number(worst * 100, 2),
+    )

@@ -1,0 +1,243 @@
+"""What the preview shows of attributes that stay numbers, computed in a job; no widgets here."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.postprocessing import added_covariance
+from sfumato.plots.number_distribution import DistributionData
+from sfumato.plots.number_estimates import EstimatesData
+from sfumato.plots.number_scatter import ScatterData
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.ui.panels.preview.number_record import independent_values
+from sfumato.ui.panels.preview.number_recovery import (
+    Recovery,
+    columns_beside,
+    quantiles_of,
+    regressions_of,
+)
+from sfumato.ui.panels.preview.number_utility import estimates_of
+from sfumato.ui.panels.preview.released import (
+    Positions,
+    Question,
+    Witness,
+    released_of,
+    sample_positions,
+)
+
+Floats = npt.NDArray[np.float64]
+
+INTERVALS = 48
+POINTS = 1500
+
+
+@dataclass(frozen=True)
+class NumberSample:
+    """Some rows as they are and as each recipient sees them.
+
+    Parameters
+    ----------
+    attributes
+        Their names.
+    rows
+        The rows' numbers, from 1.
+    true
+        The true numbers, shape (rows, N); not a number where missing.
+    spreads
+        The standard deviation of each attribute over all records, shape (N,).
+    seen
+        Every recipient's view, the most trusted first.
+    """
+
+    attributes: tuple[str, ...]
+    rows: tuple[int, ...]
+    true: Floats
+    spreads: Floats
+    seen: tuple[Witness, ...]
+
+
+@dataclass(frozen=True)
+class NumberPreview:
+    """Everything that is shown for one policy entry and recipient.
+
+    Parameters
+    ----------
+    sample
+        Before and after.
+    distributions
+        For each attribute.
+    scatters
+        For each pair of attributes, by their positions.
+    means, covariance
+        Of the true numbers, shapes (N,) and (N, N).
+    estimates
+        What the recipient can estimate; None where nothing is known of the noise.
+    quantiles, regressions
+        For each attribute, what the recipient recovers of its distribution and of how it depends
+        on the others; None where there is too much noise or nothing to depend on.
+    recovery
+        What other regressions are estimated from; None where nothing is known of the noise.
+    """
+
+    sample: NumberSample
+    distributions: tuple[DistributionData, ...]
+    scatters: Mapping[tuple[int, int], ScatterData]
+    means: Floats
+    covariance: Floats
+    estimates: EstimatesData | None
+    quantiles: tuple[EstimatesData | None, ...]
+    regressions: tuple[EstimatesData | None, ...]
+    recovery: Recovery | None = None
+
+
+def compute_numbers(question: Question, context: Context) -> NumberPreview:
+    """Compute what the preview shows of numbers.
+
+    Raises
+    ------
+    SfumatoError
+        If the policy entry can't be applied to the table.
+    """
+    names = question.entry.attributes
+    true = np.column_stack([np.asarray(question.columns[n].values, np.float64) for n in names])
+    known = {a.name: a for a in question.attributes}
+    plan = plan_entry(
+        question.document, question.entry, known, question.document.recipient(question.recipient)
+    )
+    complete = np.isfinite(true).all(axis=1)
+    means = true[complete].mean(axis=0)
+    covariance = np.atleast_2d(np.cov(true[complete], rowvar=False))
+    spreads = np.sqrt(np.diag(covariance))
+    seen = _views(question, Part(context, 0.0, 0.3))
+    released = _matrix(question, plan.level, None, Part(context, 0.3, 0.9))
+    rows = sample_positions(question.table.rows)
+    sample = NumberSample(names, tuple(int(row) + 1 for row in rows), true[rows], spreads, seen)
+    context.report(0.9, "Comparing distributions")
+    return NumberPreview(
+        sample,
+        tuple(_distribution(question, true, released, place) for place in range(len(names))),
+        _scatters(question, true, released),
+        means,
+        covariance,
+        *_estimates(question, plan, true, released),
+    )
+
+
+def _views(question: Question, context: Context) -> tuple[Witness, ...]:
+    """Return the sample rows as every recipient with a sound level sees them."""
+    rows = sample_positions(question.table.rows)
+    known = {a.name: a for a in question.attributes}
+    mechanism = mechanism_called(question.entry.mechanism)
+    seen = []
+    recipients = question.document.recipients
+    for place, recipient in enumerate(recipients):
+        context.report(place / len(recipients), "Releasing sample rows")
+        try:
+            plan = plan_entry(question.document, question.entry, known, recipient)
+            values = _matrix(question, plan.level, rows, Silent())
+            apart = independent_values(question, plan.level, rows, place)
+        except SfumatoError:
+            continue  # the policy says what is wrong with this recipient's level
+        noise = mechanism.noise_covariance(plan.level, question.attributes, plan.settings)
+        trust = mechanism.trust(plan.level)
+        seen.append(Witness(recipient.name, trust, values, apart, noise))
+    return tuple(sorted(seen, key=lambda view: -view.trust))
+
+
+def _matrix(question: Question, level: float, rows: Positions | None, context: Context) -> Floats:
+    """Return the released numbers, shape (rows, N)."""
+    released = released_of(question, level, rows, context)
+    columns = [released[name] for name in question.entry.attributes]
+    return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])
+
+
+def _distribution(
+    question: Question, true: Floats, released: Floats, place: int
+) -> DistributionData:
+    before, after = (side[np.isfinite(side[:, place]), place] for side in (true, released))
+    low, high = np.quantile(after, [0.002, 0.998])
+    low, high = min(low, before.min()), max(high, before.max())
+    edges = _edges(before, float(low), float(high))
+    return DistributionData(
+        question.entry.attributes[place],
+        question.recipient,
+        edges,
+        np.histogram(before, edges)[0] / len(before),
+        np.histogram(after, edges)[0] / len(after),
+        float(before.std()),
+        float(after.std()),
+    )
+
+
+def _edges(numbers: Floats, low: float, high: float) -> Floats:
+    """Return edges of intervals; of whole numbers, every interval holds equally many."""
+    if not high > low:
+        return np.array([low - 0.5, low + 0.5])
+    width = (high - low) / INTERVALS
+    if np.array_equal(numbers, np.round(numbers)):
+        width = float(max(math.ceil(width), 1))
+        low = math.floor(low) - 0.5
+    count = max(int(np.ceil((high - low) / width)), 1)
+    edges: Floats = np.asarray(low + width * np.arange(count + 1), dtype=np.float64)
+    return edges
+
+
+def _scatters(
+    question: Question, true: Floats, released: Floats
+) -> dict[tuple[int, int], ScatterData]:
+    found = {}
+    names = question.entry.attributes
+    for first, second in itertools.combinations(range(len(names)), 2):
+        pair = [first, second]
+        known = np.isfinite(true[:, pair]).all(axis=1)
+        known &= np.isfinite(released[:, pair]).all(axis=1)
+        before, after = true[known][:, pair], released[known][:, pair]
+        shown = np.unique(np.linspace(0, len(before) - 1, min(POINTS, len(before))).astype(int))
+        found[first, second] = ScatterData(
+            (names[first], names[second]),
+            question.recipient,
+            before[shown],
+            after[shown],
+            _correlation(before),
+            _correlation(after),
+        )
+    return found
+
+
+def _correlation(pair: Floats) -> float:
+    spread = pair.std(axis=0)
+    if not (spread > 0).all():
+        return 0.0
+    return float(np.corrcoef(pair[:, 0], pair[:, 1])[0, 1])
+
+
+def _estimates(
+    question: Question, plan: EntryPlan, true: Floats, released: Floats
+) -> tuple[
+    EstimatesData | None,
+    tuple[EstimatesData | None, ...],
+    tuple[EstimatesData | None, ...],
+    Recovery | None,
+]:
+    """Return moments, quantiles and regressions as the recipient estimates them."""
+    mechanism = mechanism_called(plan.mechanism)
+    noise = added_covariance(mechanism, plan.level, question.attributes, plan.settings)
+    if noise is None:
+        return None, (), (), None
+    names = question.entry.attributes
+    beside = columns_beside(question.document, names)
+    return (
+        estimates_of(question.recipient, names, true, released, noise),
+        quantiles_of(question.recipient, names, true, released, noise),
+        regressions_of(question.recipient, names, true, released, noise),
+        Recovery(question.recipient, names, true, released, noise, question.table, beside),
+    )

@@ -1,0 +1,224 @@
+"""The pages of the preview, each answering one question."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, QWidget
+
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.plots.figure import percent
+from sfumato.plots.matrix_heatmap import build_matrix_heatmap
+from sfumato.plots.posterior_bars import PosteriorData, build_posterior_bars
+from sfumato.plots.utility_frequencies import build_utility_frequencies
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.preview.computing import Preview, Sample
+from sfumato.ui.panels.preview.matrix_pictures import PART, fits, grouped, part_of
+from sfumato.ui.panels.preview.sample_model import SampleModel
+from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.layout import ScrollPage, label
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.tables import TableView
+
+MANY_VALUES = 40
+"""From this many values on, a value is found by typing."""
+
+
+def tr(template: str, **details: object) -> str:
+    """Return a sentence of the preview in the person's language, filled in."""
+    return QCoreApplication.translate("Preview", template).format(**details)
+
+
+class SamplePage(QWidget):
+    """Rows as they are and as each recipient sees them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.headline = label("", "heading", wrap=True)
+        self.note = label("", "muted", wrap=True)
+        self.model = SampleModel(self)
+        self.table = TableView(self, row_numbers=False)
+        self.table.setModel(self.model)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.setAccessibleName(tr("Sample rows"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        column.setSpacing(Space.TIGHT)
+        column.addWidget(self.headline)
+        column.addWidget(self.note)
+        column.addSpacing(Space.INSIDE)
+        column.addWidget(self.table, 1)
+
+    def show_sample(self, sample: Sample, recipient: str, *, final: bool) -> None:
+        """Show rows.
+
+        Parameters
+        ----------
+        sample
+            The rows.
+        recipient
+            Whose view the headline counts.
+        final
+            Whether a release would show these very values.
+        """
+        view = next((seen for seen in sample.seen if seen.recipient == recipient), None)
+        if view is not None:
+            self.headline.setText(
+                tr(
+                    "{recipient} sees the true {attribute} in {kept} of these {rows} rows, and"
+                    " can't tell in which",
+                    recipient=recipient,
+                    attribute=sample.attribute,
+                    kept=int(np.count_nonzero(view.kept)),
+                    rows=len(sample.rows),
+                )
+            )
+        words = tr("An arrow marks a value that was replaced; recipients see no arrow.")
+        if final:
+            words += " " + tr("A release at these levels shows exactly these values.")
+        else:
+            words += " " + tr("Once the project is saved, its own key decides which.")
+        self.note.setText(words)
+        self.model.show_sample(sample)
+        self.table.fit_columns()
+
+
+class MatrixPage(ScrollPage):
+    """The perturbation matrix."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._matrix: PerturbationMatrix | None = None
+        self._names: tuple[str, ...] = ()
+        self._recipient = ""
+        self.mode = Segments([("groups", tr("All, in groups")), ("part", tr("Value by value"))])
+        self.mode.setAccessibleName(tr("What is shown of the matrix"))
+        self.first = NumberField(1, 1, decimals=0, step=PART)
+        self.first.spin.setAccessibleName(tr("First value"))
+        self._from = label(tr("from value"), "muted")
+        self.mode.chosen.connect(self._draw)
+        self.first.value_changed.connect(self._draw)
+        self._bar = QWidget(self)
+        line = QHBoxLayout(self._bar)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.INSIDE)
+        for widget in (self.mode, self._from, self.first):
+            line.addWidget(widget)
+        line.addStretch(1)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(session.message)
+        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.column.addWidget(self._bar)
+        self.column.addWidget(self.plot)
+        self.column.addStretch(1)
+
+    def show_matrix(
+        self, matrix: PerturbationMatrix, names: tuple[str, ...], recipient: str
+    ) -> None:
+        """Show a recipient's matrix."""
+        self._matrix, self._names, self._recipient = matrix, names, recipient
+        self._bar.setVisible(not fits(matrix))
+        self.first.set_range(1, max(matrix.size - PART + 1, 1))
+        self._draw()
+
+    def _draw(self, _changed: object = None) -> None:
+        if self._matrix is None:
+            return
+        by_value = self.mode.value == "part"
+        self._from.setVisible(by_value)
+        self.first.setVisible(by_value)
+        if fits(self._matrix):
+            data = part_of(self._matrix, self._names, 0, self._matrix.size, self._recipient)
+        elif by_value:
+            first = round(self.first.value) - 1
+            data = part_of(self._matrix, self._names, first, PART, self._recipient)
+        else:
+            data = grouped(self._matrix, self._recipient)
+        self.plot.show_plot(partial(build_matrix_heatmap, data))
+
+
+class PosteriorPage(ScrollPage):
+    """What a released value tells about the true one."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._preview: Preview | None = None
+        self.picker = ChoiceField(parent=self)
+        self.picker.setAccessibleName(tr("Released value"))
+        self.picker.setMinimumWidth(220)
+        self.picker.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.picker.chosen.connect(self._draw)
+        line = QHBoxLayout()
+        line.setSpacing(Space.INSIDE)
+        line.addWidget(label(tr("Someone sees the released value"), "muted"))
+        line.addWidget(self.picker)
+        line.addStretch(1)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(session.message)
+        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.column.addLayout(line)
+        self.column.addWidget(self.plot)
+        self.column.addStretch(1)
+
+    def show_preview(self, preview: Preview) -> None:
+        """Show the values of a domain; the most frequent one is seen first."""
+        other = self._preview is None or self._preview.domain.names != preview.domain.names
+        self._preview = preview
+        if other:
+            self._offer(preview.domain.names)
+            self.picker.set_value(int(preview.frequencies.argmax()))
+        self._draw()
+
+    def _offer(self, names: tuple[str, ...]) -> None:
+        self.picker.set_choices(list(enumerate(names)))
+        many = len(names) > MANY_VALUES
+        self.picker.setEditable(many)
+        if many:
+            completer = QCompleter(self.picker.model(), self.picker)
+            completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+            completer.setFilterMode(Qt.MatchFlag.MatchContains)
+            self.picker.setCompleter(completer)
+
+    def _draw(self, _chosen: object = None) -> None:
+        preview, seen = self._preview, self.picker.value
+        if preview is None or preview.matrix is None or not isinstance(seen, int):
+            return
+        posterior = preview.matrix.posterior(preview.frequencies, seen)
+        if np.isnan(posterior).any():  # such a value is never released
+            posterior = preview.frequencies
+        data = PosteriorData(preview.domain.names, preview.frequencies, posterior, seen)
+        self.plot.show_plot(partial(build_posterior_bars, data))
+
+
+class UtilityPage(ScrollPage):
+    """How well a recipient can estimate the values' shares."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(session.message)
+        self.note = label("", "muted", wrap=True)
+        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.column.addWidget(self.plot)
+        self.column.addWidget(self.note)
+        self.column.addStretch(1)
+
+    def show_preview(self, preview: Preview) -> None:
+        """Show estimates, or why there are none."""
+        self.plot.setVisible(preview.utility is not None)
+        if preview.utility is not None:
+            self.plot.show_plot(partial(build_utility_frequencies, preview.utility))
+            share = preview.kept_share if preview.kept_share is not None else 0.0
+            self.note.setText(
+                tr(
+                    "{share} of the released values are true. Estimates correct for the others;"
+                    " they are worth more than the released counts themselves.",
+                    share=percent(share),
+                )
+            )
+        elif preview.problem is not None:
+            self.note.setText(" ".join(error_texts(preview.problem)))

@@ -1,0 +1,214 @@
+"""The ledger: all it tells of, whether the record is intact, and the way to verify a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QWidget
+
+from sfumato.project.ledger.events import LedgerEvent, Subject
+from sfumato.project.verification.verify import VerificationReport
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.releases.ledger_model import BUNDLE, DIGEST, LEVELS, WHEN, LedgerModel
+from sfumato.ui.panels.releases.verification import VerificationView
+from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.layout import Badge, Card, EmptyState, button, row
+from sfumato.ui.widgets.tables import TableView
+
+WIDE: Final = 780
+"""From this width on, the digests' beginnings are shown."""
+WIDEST: Final = 1000
+"""From this width on, the files' names are shown as well."""
+
+
+class LedgerCard(Card):
+    """Shows what happened to the project, or what a verification found."""
+
+    folder_asked = Signal(object)
+    """The folder of a release should be shown: its `Path`."""
+    verify_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Ledger"), parent=parent)
+        self.model = LedgerModel(self)
+        self.table = self._build_table()
+        self.empty = EmptyState(
+            "releases",
+            self.tr("Nothing is written down yet"),
+            self.tr(
+                "Each release is written down here: when, to whom, at which levels, and the"
+                " digest of its files; and so is what was adopted, overridden or changed."
+            ),
+        )
+        self.nothing = EmptyState("search", self.tr("The ledger has nothing like this"), "")
+        self.nothing.add_button(button(self.tr("Show everything"), self._show_everything))
+        self.report = VerificationView(self)
+        self.pages = QStackedWidget(self)
+        self.report.closed.connect(lambda: self.pages.setCurrentWidget(self._list))
+        for page in (self.table, self.empty, self.nothing, self.report):
+            self.pages.addWidget(page)
+        self._list: QWidget = self.empty
+        self.pages.setCurrentWidget(self.empty)
+        self.intact = Badge("verify", "muted", "")
+        self.show_folder = button(self.tr("Show &folder"), self._ask_for_folder, icon="folder")
+        self.verify = button(
+            self.tr("&Verify a file…"),
+            self.verify_asked.emit,
+            icon="verify",
+            tip=self.tr("Choose a bundle, or drop one here"),
+        )
+        self.copy = button(
+            self.tr("&Copy"),
+            self._copy,
+            icon="copy",
+            tip=self.tr("Copy the chosen lines, or all that are shown, with whole digests"),
+        )
+        self.show_folder.setEnabled(False)
+        self.filters = self._build_filters()
+        self.body.removeWidget(self.heading)
+        head = row(self.heading)
+        head.addSpacing(8)
+        head.addWidget(self.intact)
+        head.addStretch(1)
+        for one in (self.copy, self.show_folder, self.verify):
+            head.addWidget(one)
+        self.body.addLayout(head)
+        self.body.addWidget(self.filters)
+        self.body.addWidget(self.pages, 1)
+        self.setMinimumHeight(300)
+
+    def _build_filters(self) -> QWidget:
+        """Return the choice of what the events are about, beside the words to look for."""
+        self.subject = Segments(
+            (
+                (None, self.tr("All")),
+                (Subject.RELEASE, self.tr("Releases")),
+                (Subject.ADOPTION, self.tr("Adoptions")),
+                (Subject.OVERRIDE, self.tr("Overrides")),
+                (Subject.PROJECT, self.tr("Project")),
+            ),
+            self,
+        )
+        self.subject.setAccessibleName(self.tr("What the ledger's lines are about"))
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Name, level, reason, file or digest"))
+        self.search.setAccessibleName(self.tr("Look for words in the ledger"))
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.subject.chosen.connect(self._narrow)
+        self.search.textChanged.connect(self._narrow)
+        whole = QWidget(self)
+        line = row(self.subject, self.search, spacing=Space.BETWEEN)
+        line.setStretch(1, 1)
+        whole.setLayout(line)
+        return whole
+
+    def _build_table(self) -> TableView:
+        table = _LedgerTable(self)
+        table.setModel(self.model)
+        table.setProperty("framed", False)
+        table.setAccessibleName(self.tr("What the ledger tells of"))
+        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        table.setSortingEnabled(True)
+        table.sortByColumn(WHEN, Qt.SortOrder.DescendingOrder)
+        table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(BUNDLE, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
+        table.selectionModel().selectionChanged.connect(self._allow_folder)
+        table.doubleClicked.connect(lambda _index: self._ask_for_folder())
+        return table
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for; levels and reasons come first. Copies have all."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(DIGEST, self.width() < WIDE)
+        self.table.setColumnHidden(BUNDLE, self.width() < WIDEST)
+
+    def show_events(self, events: Sequence[LedgerEvent]) -> None:
+        """Show what a ledger tells of."""
+        reading = self.pages.currentWidget() is self.report
+        self.model.show_events(events)
+        for button_ in (self.show_folder, self.copy):
+            button_.setVisible(bool(events))
+        self._choose_list()
+        if not reading:
+            self.show_ledger()
+
+    def _narrow(self, _changed: object = None) -> None:
+        subject = self.subject.value
+        self.model.narrow(subject if isinstance(subject, Subject) else None, self.search.text())
+        self._choose_list()
+        self.show_ledger()
+
+    def _show_everything(self) -> None:
+        self.subject.set_value(None)
+        self.search.clear()
+        self._narrow()
+
+    def _choose_list(self) -> None:
+        """Show the lines, or why there are none."""
+        shown = bool(self.model.rowCount())
+        nothing = self.nothing if self.model.count() else self.empty
+        self._list = self.table if shown else nothing
+        self.copy.setEnabled(shown)
+        self._allow_folder()
+
+    def _copy(self) -> None:
+        if not self.table.copy():
+            self.table.selectAll()
+            self.table.copy()
+            self.table.clearSelection()
+
+    def show_intact(self, icon: str, token: str, words: str, detail: str = "") -> None:
+        """Say whether the ledger is as it was written."""
+        self.intact.show_state(icon, token, words)
+        self.intact.setToolTip(detail)
+        self.intact.setVisible(bool(words))
+
+    def show_ledger(self) -> None:
+        """Show the ledger, and no longer what a verification found."""
+        self.filters.setVisible(bool(self.model.count()))
+        self.pages.setCurrentWidget(self._list)
+
+    def show_report(self, name: str, report: VerificationReport) -> None:
+        """Show what a verification found."""
+        self.report.show_report(name, report)
+        self.filters.hide()
+        self.pages.setCurrentWidget(self.report)
+
+    def _chosen(self) -> Path | None:
+        """Return the bundle of the one line that is chosen."""
+        rows = self.table.selectionModel().selectedRows()
+        return self.model.line(rows[0].row()).bundle if len(rows) == 1 else None
+
+    def _allow_folder(self, *_changes: object) -> None:
+        self.show_folder.setEnabled(self._chosen() is not None)
+
+    def _ask_for_folder(self) -> None:
+        bundle = self._chosen()
+        if bundle is not None:
+            self.folder_asked.emit(bundle)
+
+
+class _LedgerTable(TableView):
+    """Lines that are copied with whole paths, digests and the entries' numbers."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, row_numbers=False)
+
+    def copy(self) -> bool:
+        """Copy the chosen lines as tab-separated text; return whether there were any."""
+        model, chosen = self.model(), self.selectionModel()
+        if not isinstance(model, LedgerModel) or not chosen.selectedRows():
+            return False
+        rows = sorted(index.row() for index in chosen.selectedRows())
+        lines = [model.copied_header(), *(model.copied(row) for row in rows)]
+        QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
+        return True

@@ -1,0 +1,205 @@
+"""The form that says what is to be released to whom, how and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QProgressBar,
+    QStackedWidget,
+    QWidget,
+)
+
+from sfumato.formats.tables import all_formats
+from sfumato.jobs.job import Job
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.panels.releases.alone_note import AloneNote
+from sfumato.ui.panels.releases.making import Order
+from sfumato.ui.panels.releases.recipients_model import (
+    LAST,
+    LEVELS,
+    NAME,
+    Candidate,
+    CandidatesModel,
+)
+from sfumato.ui.panels.releases.row_order import RowOrderChoice
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
+from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.tables import TableView
+
+MOST_ROWS_SHOWN: Final = 5
+CAPTION_WIDTH: Final = 56
+WIDE: Final = 640
+"""From this width on, format and kind stand side by side."""
+
+
+class OrderCard(Card):
+    """Recipients, format, kind of bundle and folder; and the progress while it is carried out."""
+
+    changed = Signal()
+    folder_asked = Signal()
+    cancel_asked = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Make releases"), parent=parent)
+        self.alone = AloneNote(session, self)
+        self.model = CandidatesModel(self)
+        self.table = self._build_table()
+        formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
+        self.format = Segments(formats, self)
+        self.format.setAccessibleName(self.tr("Format"))
+        self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
+        self.kind.setAccessibleName(self.tr("Kind of bundle"))
+        self.escape_formulas = self._build_escape()
+        self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
+        self.folder = QLineEdit(self)
+        self.folder.setAccessibleName(self.tr("Target folder"))
+        self.folder.setPlaceholderText(self.tr("A folder for the bundles"))
+        self.choose = button(self.tr("C&hoose…"), self.folder_asked.emit, icon="folder")
+        self.reason = QLineEdit(self)
+        self.reason.setAccessibleName(self.tr("Reason"))
+        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger"))
+        self._conflict_text = label("", wrap=True)
+        self.conflict = self._build_conflict()
+        self.progress = self._build_progress()
+        self.body.addWidget(self.table)
+        ways = ResponsiveRow(WIDE, parent=self)
+        ways.add(self._line(self.tr("Format"), self.format), 0)
+        ways.add(self._line(self.tr("As"), self.kind))
+        self.body.addWidget(ways)
+        self.body.addWidget(self._line("", self.escape_formulas))
+        self.body.addWidget(self.rows)
+        self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
+        self.body.addWidget(self.alone)
+        self.body.addWidget(self.conflict)
+        self.body.addWidget(self.progress)
+        self.model.ticked.connect(self.changed)
+        self.folder.textChanged.connect(self.changed)
+        self.rows.changed.connect(self.changed)
+        self.reason.textChanged.connect(self.changed)
+
+    def _build_table(self) -> TableView:
+        table = TableView(self, row_numbers=False)
+        table.setModel(self.model)
+        table.setProperty("framed", False)
+        table.setAccessibleName(self.tr("Recipients of this release"))
+        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(LAST, QHeaderView.ResizeMode.ResizeToContents)
+        return table
+
+    def _build_escape(self) -> QCheckBox:
+        """Return the choice that is safe each time anew; it concerns CSV files only."""
+        choice = QCheckBox(self.tr("Keep spreadsheets from reading text as formulas"), self)
+        choice.setToolTip(
+            self.tr(
+                "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
+                " Numbers stay unchanged. The README explains how to remove it."
+            )
+        )
+        choice.setChecked(True)
+        choice.setEnabled(self.format.value == "csv")
+        self.format.chosen.connect(lambda name: choice.setEnabled(name == "csv"))
+        return choice
+
+    def _build_conflict(self) -> QWidget:
+        frame = QWidget(self)
+        line = row(IconLabel("caution", "caution", 18))
+        line.setAlignment(Qt.AlignmentFlag.AlignTop)
+        line.addLayout(column(self._conflict_text, self.reason, spacing=Space.TIGHT), 1)
+        frame.setLayout(line)
+        frame.hide()
+        return frame
+
+    def _build_progress(self) -> QStackedWidget:
+        pages = QStackedWidget(self)
+        self._hint = label("", "small", wrap=True)
+        self._bar = QProgressBar(pages)
+        self._bar.setRange(0, 1000)
+        self._bar.setAccessibleName(self.tr("Progress of the release"))
+        self._doing = ElidedLabel("", "small")
+        self.cancel = button(self.tr("Cancel"), self.cancel_asked.emit, "quiet")
+        running = QWidget(pages)
+        line = QHBoxLayout(running)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.BETWEEN)
+        line.addWidget(self._bar, 1)
+        line.addWidget(self._doing, 1)
+        line.addWidget(self.cancel)
+        pages.addWidget(self._hint)
+        pages.addWidget(running)
+        pages.setFixedHeight(Space.FIELD + 4)
+        return pages
+
+    def _line(self, words: str, *widgets: QWidget) -> QWidget:
+        name = label(words, "muted")
+        name.setMinimumWidth(CAPTION_WIDTH)
+        name.setBuddy(widgets[0])
+        line = row(name)
+        stretching = isinstance(widgets[0], QLineEdit)
+        for place, widget in enumerate(widgets):
+            line.addWidget(widget, 1 if stretching and place == 0 else 0)
+        if not stretching:
+            line.addStretch(1)
+        whole = QWidget(self)
+        whole.setLayout(line)
+        return whole
+
+    # ----- what is shown
+
+    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+        """Show who can get a release."""
+        self.model.show_candidates(candidates)
+        lines = min(max(len(candidates), 1), MOST_ROWS_SHOWN)
+        self.table.setFixedHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
+
+    def show_conflict(self, text: str) -> None:
+        """Say what speaks against a release; an empty text takes it away."""
+        self._conflict_text.setText(text)
+        self.conflict.setVisible(bool(text))
+
+    def show_hint(self, text: str) -> None:
+        """Say what releasing will do, or what is missing."""
+        self._hint.setText(text)
+
+    def show_job(self, job: Job | None) -> None:
+        """Show how far the work is; None when it has ended."""
+        self.progress.setCurrentIndex(0 if job is None else 1)
+        if job is not None:
+            self._bar.setValue(round(1000 * job.fraction))
+            self._doing.setText(job.text)
+
+    @property
+    def folder_path(self) -> Path | None:
+        """The folder that was named."""
+        text = self.folder.text().strip()
+        return Path(text).expanduser() if text else None
+
+    def order(self) -> Order | None:
+        """Return what is ordered; None while something is missing."""
+        folder, recipients = self.folder_path, self.model.chosen
+        conflict = not self.conflict.isHidden()
+        unfounded = self.rows.lacks_reason or (conflict and not self.reason.text().strip())
+        if folder is None or not recipients or unfounded:
+            return None
+        return Order(
+            recipients,
+            folder,
+            str(self.format.value),
+            bool(self.kind.value),
+            self.reason.text().strip() if conflict else "",
+            self.escape_formulas.isChecked(),
+        )

@@ -1,0 +1,385 @@
+"""The Releases panel: make releases, keep the ledger in sight, verify a file."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
+from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.jobs.job import Job
+from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.byproducts import exact_byproducts
+from sfumato.project.release.release_compatibility import exposed_columns
+from sfumato.project.verification.verify import VerificationReport, verify_bundle
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.releases.candidates import candidates_of
+from sfumato.ui.panels.releases.dropping import dropped_bundle
+from sfumato.ui.panels.releases.ledger_card import LedgerCard
+from sfumato.ui.panels.releases.making import Made, make_all
+from sfumato.ui.panels.releases.order_card import OrderCard
+from sfumato.ui.panels.releases.result_messages import tell_made
+from sfumato.ui.shell.drops import DropHint
+from sfumato.ui.shell.messages import MessageKind, error_texts
+from sfumato.ui.state.records import count_entries, events_of, releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
+
+RELEASE_JOB: Final = "release"
+VERIFY_JOB: Final = "verify"
+LEDGER_JOB: Final = "ledger"
+_FORMAT: Final = "releases/format"
+_ZIP: Final = "releases/zip"
+FOLDER_NAME: Final = "releases"
+
+
+class ReleasesPanel(Panel):
+    """Makes bundles for the chosen recipients and examines bundles that come back."""
+
+    name: ClassVar[str] = "releases"
+    order: ClassVar[int] = 5
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Releases"))
+    purpose: ClassVar[str] = str(
+        QT_TRANSLATE_NOOP(
+            "Panel", "Make the files for each recipient, and know later what left the house."
+        )
+    )
+    icon: ClassVar[str] = "releases"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._job: Job | None = None
+        self._tampering: SfumatoError | None = None
+        self._folder_proposed = ""
+        self.setAcceptDrops(True)
+        self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
+        self.form = OrderCard(session, self)
+        self.ledger = LedgerCard(self)
+        self.work = ScrollPage(self)
+        self.work.column.setSpacing(Space.BETWEEN)
+        self.work.column.addWidget(self.form)
+        self.work.column.addWidget(self.ledger, 1)
+        self.empty = self._build_empty()
+        self.pages = QStackedWidget(self)
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        self.body.addWidget(self.pages, 1)
+        self._hint = DropHint(self)
+        self._restore_choices()
+        self._connect()
+        self._refresh()
+        self._refresh_ledger()
+
+    def _build_empty(self) -> EmptyState:
+        empty = EmptyState("releases", self.tr("Nothing can be released yet"), "")
+        self.go_on = empty.add_button(button("", self._go_on, "primary"))
+        return empty
+
+    def _go_on(self) -> None:
+        """Bring the panel into sight where the next step is to be done."""
+        document = self.session.document
+        if self.session.table is None:
+            wanted = "data"
+        else:
+            wanted = "policy" if document.sensitive else "attributes"
+        self.session.panel_requested.emit(wanted)
+
+    def _restore_choices(self) -> None:
+        store = self.session.store
+        stored = store.value(_FORMAT, "csv")
+        if stored in self.form.format.values:
+            self.form.format.set_value(stored)
+            self.form.escape_formulas.setEnabled(stored == "csv")
+        self.form.kind.set_value(bool(int(store.value(_ZIP, 0) or 0)))
+        self.form.format.chosen.connect(lambda value: store.setValue(_FORMAT, value))
+        self.form.kind.chosen.connect(lambda value: store.setValue(_ZIP, int(value)))
+
+    def _connect(self) -> None:
+        session = self.session
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.project_changed,
+            session.attribute_changed,
+        ):
+            signal.connect(self._refresh)
+        session.ledger_changed.connect(self._refresh_ledger)
+        session.project_changed.connect(self._refresh_ledger)
+        session.project_changed.connect(self.ledger.show_ledger)
+        self.form.changed.connect(self._refresh_button)
+        self.form.folder_asked.connect(self._choose_folder)
+        self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
+        self.ledger.folder_asked.connect(self._show_folder)
+        self.ledger.verify_asked.connect(self._choose_bundle)
+
+    # ----- what is shown
+
+    def state(self) -> PanelState:
+        """Return whether everybody has a release."""
+        records = releases_of(self.session)
+        if self._tampering is not None or any(
+            record.state in (ReleaseState.UNTRACED, ReleaseState.PREPARED) for record in records
+        ):
+            return PanelState.ATTENTION
+        served = {r.recipient for r in records if r.state is ReleaseState.COMPLETED}
+        wanted = {recipient.name for recipient in self.session.document.recipients}
+        if wanted and wanted <= served:
+            return PanelState.DONE
+        return PanelState.IN_PROGRESS if served or self._ready() else PanelState.EMPTY
+
+    def _missing(self) -> tuple[str, ...]:
+        """Return what is missing before a release can be made."""
+        session = self.session
+        if session.document.columns and session.table is None:
+            return (self.tr("Open the table."),)
+        names = {name for entry in session.document.policy for name in entry.attributes}
+        encoded = {name: session.attribute(name) for name in names}
+        known = {name: item.attribute for name, item in encoded.items() if item is not None}
+        return guarantee_of(session.document, known).next_steps
+
+    def _ready(self) -> bool:
+        return not self._missing()
+
+    def _read_only(self) -> bool:
+        project = self.session.project
+        return project is not None and project.read_only
+
+    def _refresh(self, _changed: object = None) -> None:
+        session = self.session
+        records = releases_of(session)
+        columns = {
+            name: column.attribute
+            for entry in session.document.policy
+            for name in entry.attributes
+            if (column := session.attribute(name)) is not None
+        }
+        self.form.show_candidates(candidates_of(session.document, columns, records))
+        self.form.table.setVisible(bool(session.document.recipients))
+        self._propose_folder()
+        exact = exact_byproducts(session.document)
+        conflicts = {**exposed_columns(session.document, records), **exact}.values()
+        self.form.show_conflict(
+            "; ".join(conflicts)
+            + self.tr(". To release in spite of it, give the reason for the ledger.")
+            if conflicts
+            else ""
+        )
+        self.ledger.verify.setEnabled(session.project is not None and session.table is not None)
+        self._refresh_button()
+        self._choose_page(bool(records))
+        self.state_changed.emit()
+
+    def _choose_page(self, released: bool) -> None:
+        """Show what is missing instead of a form that can't be used."""
+        missing = self._missing()
+        self.pages.setCurrentWidget(self.work if released or not missing else self.empty)
+        if self.primary is not None:
+            self.primary.setVisible(self.pages.currentWidget() is self.work)
+        self.empty.text.setText("\n".join(missing))
+        self.go_on.setText(
+            self.tr("Go to Data")
+            if self.session.table is None
+            else self.tr("Go to Policy")
+            if self.session.document.sensitive
+            else self.tr("Go to Attributes")
+        )
+
+    def _refresh_button(self) -> None:
+        missing = self._missing()
+        chosen = len(self.form.model.chosen)
+        ready = not missing and self._job is None and not self._read_only()
+        if self.primary is not None:
+            self.primary.setEnabled(ready and self.form.order() is not None)
+            words = self.tr("&Release to {count}").format(count=chosen)
+            self.primary.setText(words if chosen > 1 else self.tr("&Release"))
+        self.form.show_hint(self._hint_text(missing))
+
+    def _hint_text(self, missing: tuple[str, ...]) -> str:
+        if missing:
+            return self.tr("Before a release: {steps}").format(steps=" ".join(missing))
+        if self._read_only():
+            return self.tr("The project is open for reading only, so no release can be made.")
+        if lacking := self._lacking():
+            return lacking
+        if self.session.project is None:
+            return self.tr(
+                "You are asked to save a project first: it keeps the secret and the ledger."
+            )
+        return self.tr(
+            "Each bundle holds the data, a description and a README. Nothing is ever overwritten."
+        )
+
+    def _lacking(self) -> str:
+        """Return what the form still lacks; empty where it lacks nothing."""
+        if not self.form.model.chosen:
+            return self.tr("Tick at least one recipient.")
+        if self.form.folder_path is None:
+            return self.tr("Choose a folder for the bundles.")
+        if self.form.rows.lacks_reason:
+            return self.tr("Say why rows have to stay as they are in the table.")
+        return ""
+
+    def _propose_folder(self) -> None:
+        """Propose a folder beside the project or the table, unless another was named."""
+        session = self.session
+        if self.form.folder.text() != self._folder_proposed:
+            return
+        source = session.document.source
+        base = session.project_path or (Path(source.path) if source is not None else None)
+        self._folder_proposed = str(base.parent / FOLDER_NAME) if base is not None else ""
+        self.form.folder.setText(self._folder_proposed)
+
+    def _refresh_ledger(self) -> None:
+        """Show the releases and examine the chain that holds them together."""
+        project = self.session.project
+        self._tampering = project.tampering if project is not None else None
+        self.ledger.show_events(events_of(self.session))
+        self.ledger.show_intact("", "muted", "")
+        if project is not None:
+            self.session.runner.run(
+                self.tr("Examining the ledger"),
+                partial(count_entries, project),
+                self._show_intact,
+                self._show_tampering,
+                key=LEDGER_JOB,
+            )
+        self._refresh()
+
+    def _show_intact(self, entries: int) -> None:
+        self._tampering = None
+        entry = self.tr("Intact, 1 entry")
+        words = entry if entries == 1 else self.tr("Intact, {n} entries").format(n=entries)
+        detail = self.tr("Each entry is sealed to the one before; none was changed or cut off.")
+        self.ledger.show_intact("verify", "good", words, detail)
+        self.state_changed.emit()
+
+    def _show_tampering(self, error: SfumatoError) -> None:
+        self._tampering = error
+        words = self.tr("Not as it was written")
+        self.ledger.show_intact("danger", "danger", words, error_texts(error)[0])
+        self.show_error(error, topic="ledger")
+        self.state_changed.emit()
+
+    # ----- releasing
+
+    def _choose_folder(self) -> None:
+        folder = self.session.chooser.folder(
+            self.tr("Folder for the bundles"), self.form.folder_path
+        )
+        if folder is not None:
+            self.form.folder.setText(str(folder))
+
+    def _release(self) -> None:
+        """Release, once the work is safe in a project."""
+        if self.session.project is None:
+            self.session.save_requested.emit(self._start)
+        elif self.session.save():
+            self._start()
+
+    def _start(self) -> None:
+        session, order = self.session, self.form.order()
+        project, table = session.project, session.table
+        if order is None or project is None or table is None or self._job is not None:
+            return
+        self.messages.clear()  # what became of an earlier order would contradict this one
+        self._job = session.runner.run(
+            self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
+            partial(make_all, project, table, order),
+            self._tell_made,
+            partial(self.show_error, topic="release"),
+            key=RELEASE_JOB,
+        )
+        self._job.progressed.connect(self._show_progress)
+        self._job.finished.connect(self._end)
+        self._show_progress()
+        self._refresh_button()
+
+    def _show_progress(self) -> None:
+        self.form.show_job(self._job)
+
+    def _end(self) -> None:
+        """Take notice of what the ledger has now; cancelled work may have made some releases."""
+        self._job = None
+        self.form.show_job(None)
+        self.session.ledger_changed.emit()
+
+    def _tell_made(self, made: Made) -> None:
+        tell_made(self, made, self._show_folder)
+
+    def _show_folder(self, target: Path) -> None:
+        if not target.exists():
+            self.tell(
+                MessageKind.CAUTION,
+                self.tr("The bundle is not at {path} any more.").format(path=target),
+                self.tr("It was moved or handed over; the ledger still knows it."),
+                topic="folder",
+            )
+            return
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(target.parent)))
+
+    # ----- verifying
+
+    def _choose_bundle(self) -> None:
+        path = self.session.chooser.open_file(
+            self.tr("Verify a bundle"),
+            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip"),
+            self.form.folder_path,
+        )
+        if path is not None:
+            self.verify(path)
+
+    def verify(self, path: Path) -> None:
+        """Examine a bundle: a folder, a zip file or any of the files inside a folder."""
+        project, table = self.session.project, self.session.table
+        if project is None or table is None:
+            self.tell(
+                MessageKind.CAUTION,
+                self.tr("A bundle is verified against a project and its table."),
+                self.tr("Open both, then drop the bundle again."),
+                topic="verify",
+            )
+            return
+        inside = path.is_file() and (path.parent / DATAPACKAGE_NAME).is_file()
+        bundle = path.parent if inside else path
+        self.messages.clear("verify")
+        self.session.runner.run(
+            self.tr("Verifying {name}").format(name=bundle.name),
+            lambda context: verify_bundle(project, table, bundle, context),
+            partial(self._show_report, project, bundle.name),
+            partial(self.show_error, topic="verify"),
+            key=VERIFY_JOB,
+        )
+
+    def _show_report(self, project: ProjectFile, name: str, report: VerificationReport) -> None:
+        if project is self.session.project:
+            self.ledger.show_report(name, report)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Say that a bundle can be dropped; leave everything else to the window."""
+        path = dropped_bundle(event.mimeData())
+        if path is None:
+            event.ignore()
+            return
+        self._hint.show_text(self.tr("Let go to verify {name}").format(name=path.name))
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Take the hint away."""
+        super().dragLeaveEvent(event)
+        self._hint.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Verify what was dropped."""
+        self._hint.hide()
+        path = dropped_bundle(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.verify(path)

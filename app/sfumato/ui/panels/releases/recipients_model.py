@@ -1,0 +1,121 @@
+"""Who can get a release, and when they got one last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtWidgets import QWidget
+
+from sfumato.ui.look.theme import font
+
+Index = QModelIndex | QPersistentModelIndex
+NAME, LEVELS, LAST = range(3)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One recipient.
+
+    Parameters
+    ----------
+    name
+        The recipient.
+    levels
+        Their levels, attribute by attribute.
+    last
+        When a release was made for them last, and whether it was at these levels.
+    """
+
+    name: str
+    levels: str
+    last: str
+
+
+class CandidatesModel(QAbstractTableModel):
+    """Recipients with a tick each."""
+
+    ticked = Signal()
+    """Another recipient was ticked, or one was unticked."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[Candidate, ...] = ()
+        self._left_out: set[str] = set()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names that are ticked, in order."""
+        return tuple(row.name for row in self._rows if row.name not in self._left_out)
+
+    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+        """Show recipients; new ones are ticked."""
+        self.beginResetModel()
+        self._rows = tuple(candidates)
+        self._left_out &= {row.name for row in self._rows}
+        self.endResetModel()
+
+    def choose(self, names: Sequence[str]) -> None:
+        """Tick exactly these recipients."""
+        self._left_out = {row.name for row in self._rows} - set(names)
+        if self._rows:
+            self.dataChanged.emit(self.index(0, NAME), self.index(len(self._rows) - 1, NAME))
+        self.ticked.emit()
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        """Return the number of recipients."""
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        """Return the number of columns."""
+        return 0 if parent is not None and parent.isValid() else 3
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what is shown of a cell."""
+        row = self._rows[index.row()]
+        text = (row.name, row.levels, row.last)[index.column()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return text
+        if role == Qt.ItemDataRole.CheckStateRole and index.column() == NAME:
+            left_out = row.name in self._left_out
+            return Qt.CheckState.Unchecked if left_out else Qt.CheckState.Checked
+        if role == Qt.ItemDataRole.FontRole and index.column() != NAME:
+            return font(tabular=True)
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tick or untick a recipient."""
+        if role != Qt.ItemDataRole.CheckStateRole or index.column() != NAME:
+            return False
+        name = self._rows[index.row()].name
+        if Qt.CheckState(value) == Qt.CheckState.Checked:
+            self._left_out.discard(name)
+        else:
+            self._left_out.add(name)
+        self.dataChanged.emit(index, index)
+        self.ticked.emit()
+        return True
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell."""
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return flags | Qt.ItemFlag.ItemIsUserCheckable if index.column() == NAME else flags
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        """Return a column's name."""
+        if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return (self.tr("Recipient"), self.tr("Levels"), self.tr("Last release"))[section]

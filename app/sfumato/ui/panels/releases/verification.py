@@ -1,0 +1,105 @@
+"""What a verification found, check by check."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from sfumato.engine.mechanisms.base import Check
+from sfumato.project.verification.verify import VerificationReport
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import ScrollPage, button, column, label, row
+
+
+class VerificationView(QWidget):
+    """A verdict, and every check with an icon, a word and what was found."""
+
+    closed = Signal()
+    """The person wants to see the ledger again."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icon = IconLabel("good", "good", 24)
+        self.verdict = label("", "heading", wrap=True)
+        self.about = label("", "muted", wrap=True)
+        self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
+        self._page = ScrollPage(self)
+        for ground in (self._page.viewport(), self._page.widget()):
+            if ground is not None:  # the card's own ground shows through
+                ground.setAutoFillBackground(False)
+        self._checks: QWidget | None = None
+        head = row(self._icon)
+        head.addLayout(column(self.verdict, self.about, spacing=2), 1)
+        head.addWidget(self.back, 0, Qt.AlignmentFlag.AlignTop)
+        whole = column(spacing=Space.BETWEEN)
+        whole.addLayout(head)
+        whole.addWidget(self._page, 1)
+        self.setLayout(whole)
+
+    def show_report(self, name: str, report: VerificationReport) -> None:
+        """Show what was found of a file."""
+        failed = len(report.failed)
+        if report.holds:
+            self._icon.show_icon("good", "good")
+            self.verdict.setText(
+                self.tr("{name} is as it was released, and keeps what it promises").format(
+                    name=name
+                )
+            )
+        else:
+            self._icon.show_icon("danger", "danger")
+            self.verdict.setText(
+                self.tr("{name} does not hold up: {failed} of {count} checks fail").format(
+                    name=name, failed=failed, count=len(report.checks)
+                )
+            )
+        self.about.setText(
+            self.tr("Made for {recipient}.").format(recipient=report.recipient)
+            if report.recipient
+            else self.tr("It could not be recognised as one of this project's releases.")
+        )
+        self._fill([*report.failed, *(check for check in report.checks if check.holds)])
+
+    def texts(self) -> tuple[str, ...]:
+        """Return what is said of each check."""
+        if self._checks is None:
+            return ()
+        return tuple(view.accessibleName() for view in self._checks.findChildren(_CheckView))
+
+    def _fill(self, checks: list[Check]) -> None:
+        if self._checks is not None:
+            self._page.column.removeWidget(self._checks)
+            self._checks.deleteLater()
+        self._checks = QWidget(self)
+        lines = column(spacing=Space.BETWEEN)
+        for check in checks:
+            lines.addWidget(_CheckView(check))
+        lines.addStretch(1)
+        self._checks.setLayout(lines)
+        self._page.column.addWidget(self._checks)
+
+
+class _CheckView(QWidget):
+    """One check: icon, word, title and finding."""
+
+    def __init__(self, check: Check) -> None:
+        super().__init__()
+        token = "good" if check.holds else "danger"
+        word = self.tr("Holds") if check.holds else self.tr("Fails")
+        title, found = spoken(check.title), spoken(check.finding)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(Space.INSIDE)
+        grid.setVerticalSpacing(2)
+        grid.addWidget(IconLabel(token, token, 18), 0, 0, Qt.AlignmentFlag.AlignTop)
+        state = label(word, token)
+        state.setFixedWidth(44)
+        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(label(title, "strong"), 0, 2)
+        finding = label(found, "muted", wrap=True)
+        finding.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        grid.addWidget(finding, 1, 2)
+        grid.setColumnStretch(2, 1)
+        self.setAccessibleName(f"{word}: {title}. {found}")

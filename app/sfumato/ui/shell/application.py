@@ -1,0 +1,103 @@
+"""Starting the window, and catching what nobody expected."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QApplication
+
+from sfumato import __version__
+from sfumato.jobs.job import BugReport
+from sfumato.resources import resource_path
+from sfumato.ui.look.languages import chosen, speak
+from sfumato.ui.look.theme import themes
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.session import Session
+
+
+def make_application(arguments: Sequence[str] = ()) -> QApplication:
+    """Return the application, named, with its look and its icon; it speaks English."""
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+        Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+    )
+    existing = QApplication.instance()
+    application = existing if isinstance(existing, QApplication) else QApplication(list(arguments))
+    application.setApplicationName("Sfumato")
+    application.setApplicationDisplayName("Sfumato")
+    application.setApplicationVersion(__version__)
+    application.setOrganizationName("Sfumato")
+    application.setDesktopFileName("sfumato")
+    application.setWindowIcon(QIcon(str(resource_path("icons", "app.svg"))))
+    themes()
+    return application
+
+
+class _BugCatcher:
+    """Shows what failed on the main thread; a second failure while showing is printed."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._showing = False
+
+    def __call__(
+        self,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close()
+            return
+        report = BugReport.of(error.with_traceback(trace), self._window.windowTitle())
+        sys.stderr.write(report.text + "\n")
+        if not self._showing:
+            self._showing = True
+            try:
+                self._window.show_bug(report)
+            finally:
+                self._showing = False
+
+
+def spare_what_is_loaded() -> None:
+    """Leave what is loaded by now out of every later search for garbage.
+
+    Each search stops the window. Most of what it would look at are the libraries' own objects,
+    which stay to the end.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def run_window(project_path: Path | None = None) -> int:
+    """Show the window until it is closed.
+
+    Parameters
+    ----------
+    project_path
+        A project to open at once.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    application = make_application(sys.argv[:1])
+    store = QSettings()
+    speak(application, chosen(store))
+    window = MainWindow(Session(store=store))
+    spare_what_is_loaded()
+    before, sys.excepthook = sys.excepthook, _BugCatcher(window)
+    try:
+        window.show()
+        if project_path is not None:
+            window.projects.open(project_path)
+        return int(application.exec())
+    finally:
+        sys.excepthook = before
+        window.session.close()

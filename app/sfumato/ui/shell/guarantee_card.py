@@ -1,0 +1,290 @@
+"""The guarantee card: what the present settings promise, always in sight, computed live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from sfumato.analysis.guarantee import (
+    EntryPromise,
+    Guarantee,
+    asked_instead,
+    guarantee_of,
+    in_table,
+    row_order_caution,
+)
+from sfumato.engine.mechanisms.base import Fact
+from sfumato.engine.table.table import Attribute
+from sfumato.ui.look.theme import Space, TextSize, font
+from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.state.records import releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.icons import IconLabel, themed_icon
+from sfumato.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
+
+WIDE: Final = 288
+NARROW: Final = 44
+_FIGURES: Final = "guarantee/all-figures"
+_KNOWN: Final = ("γ", "ε")
+
+
+class GuaranteeCard(QFrame):
+    """Says in plain words what is promised, to whom, by which figures, and what is not.
+
+    Parameters
+    ----------
+    session
+        Whose settings are weighed.
+    """
+
+    collapsed = Signal(bool)
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._compact = False
+        self._shown: Guarantee | None = None
+        self.setProperty("look", "aside")
+        self.setAccessibleName(self.tr("What is promised"))
+        self._title = label(self.tr("Guarantee"), "heading")
+        self._shield = IconLabel("shield", "accent", 20)
+        self._toggle = QToolButton(self)
+        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self.recipient = ChoiceField()
+        self.recipient.setAccessibleName(self.tr("The promise to this recipient"))
+        self.recipient.chosen.connect(lambda _name: self._fill())
+        self._to = column(label(self.tr("Promised to"), "caption"), self.recipient, spacing=4)
+        self._page = ScrollPage(self)
+        self._content: QWidget | None = None
+        self._page.column.addStretch(1)
+        self._layout()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self.refresh)
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.attribute_changed,
+            session.ledger_changed,
+            session.project_changed,
+        ):
+            signal.connect(self._soon)
+        self.set_compact(False)
+        self.refresh()
+
+    def _layout(self) -> None:
+        self._head = row(self._shield, self._title, None, self._toggle)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN)
+        layout.setSpacing(Space.BETWEEN)
+        layout.addLayout(self._head)
+        self._chooser = QWidget(self)
+        self._chooser.setLayout(self._to)
+        layout.addWidget(self._chooser)
+        layout.addWidget(self._page, 1)
+        self._outer = layout
+
+    @property
+    def compact(self) -> bool:
+        """Whether the card is folded to its edge."""
+        return self._compact
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is shown."""
+        return self._shown
+
+    def set_compact(self, compact: bool) -> None:
+        """Fold the card to its edge, or unfold it."""
+        changed = compact != self._compact
+        self._compact = compact
+        self.setFixedWidth(NARROW if compact else WIDE)
+        side = Space.TIGHT if compact else Space.BETWEEN
+        self._outer.setContentsMargins(side, Space.AROUND, side, Space.BETWEEN)
+        for widget in (self._title, self._shield, self._page):
+            widget.setVisible(not compact)
+        self._chooser.setVisible(not compact and self._has_choice())
+        words = self.tr("Show the guarantee") if compact else self.tr("Fold the guarantee")
+        self._toggle.setIcon(themed_icon("shield" if compact else "chevron-right"))
+        self._toggle.setToolTip(words)
+        self._toggle.setAccessibleName(words)
+        if changed:
+            self.collapsed.emit(compact)
+
+    def refresh(self) -> None:
+        """Compute the promise anew and show it where it changed."""
+        session, attributes = self._session, self._attributes()
+        if session.table is None and session.document.columns:
+            found = Guarantee((), "", (self.tr("Open the project's table."),))
+        elif instead := asked_instead(session.document):
+            found = Guarantee((), "", (), row_order_caution(session.document), instead)
+        else:
+            found = guarantee_of(session.document, attributes, releases_of(session))
+        if found == self._shown:
+            return
+        self._shown = found
+        people = list(dict.fromkeys(promise.recipient for promise in found.promises))
+        self.recipient.set_choices([(name, name) for name in people])
+        self._chooser.setVisible(not self._compact and self._has_choice())
+        self._fill()
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """Return what is known of the policy's attributes, by name."""
+        names = {name for entry in self._session.document.policy for name in entry.attributes}
+        encoded = {name: self._session.attribute(name) for name in sorted(names)}
+        return {name: item.attribute for name, item in encoded.items() if item is not None}
+
+    def text(self) -> str:
+        """Return everything that is said, for those who listen and for tests."""
+        labels = self._content.findChildren(QLabel) if self._content is not None else []
+        return "\n".join(item.text() for item in labels if item.text())
+
+    def _soon(self, *_what: object) -> None:
+        self._timer.start()
+
+    def _has_choice(self) -> bool:
+        return self.recipient.count() > 1
+
+    def _fill(self) -> None:
+        """Build the card's content for the chosen recipient."""
+        if self._shown is None:
+            return
+        content = QWidget()
+        lines = QVBoxLayout(content)
+        lines.setContentsMargins(0, 0, Space.TIGHT, 0)
+        lines.setSpacing(12)
+        chosen = self._shown.for_recipient(str(self.recipient.value))
+        for promise in chosen:
+            self._add_promise(lines, promise, named=len(chosen) > 1)
+        if self._shown.instead:
+            lines.addLayout(self._instead(self._shown.instead))
+        if self._shown.coalition:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+        if self._shown.editions:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Editions"), self._shown.editions))
+        if cautions := (*self._shown.cautions, *self._shown.in_house):
+            lines.addWidget(Rule())
+            lines.addLayout(self._cautions(cautions))
+        limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
+        if limits:
+            lines.addWidget(Rule())
+            lines.addLayout(self._titled(self.tr("Not promised"), limits, "muted"))
+        if self._shown.next_steps:
+            if chosen:
+                lines.addWidget(Rule())
+            lines.addLayout(self._steps(self._shown.next_steps, promised=bool(chosen)))
+        if self._content is not None:
+            self._page.column.removeWidget(self._content)
+            self._content.hide()
+            self._content.deleteLater()
+        self._content = content
+        self._page.column.insertWidget(0, content)
+        content.show()
+
+    def _add_promise(self, lines: QVBoxLayout, promise: EntryPromise, *, named: bool) -> None:
+        """Add one entry's sentence, its two best-known figures, and all of them on request."""
+        entry = column(spacing=Space.TIGHT)
+        if named:
+            entry.addWidget(label(promise.entry.key, "caption"))
+        entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
+        if here := in_table(promise, self._attributes()):
+            entry.addSpacing(Space.TIGHT)
+            entry.addWidget(label(typeset(here), "muted", wrap=True))
+        facts = promise.promise.facts
+        unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
+        if unfolded:
+            entry.addSpacing(Space.TIGHT)
+            entry.addLayout(_facts(facts))
+        words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
+        more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
+        brief = ",  ".join(f"{fact.symbol} = {fact.value:.3g}" for fact in _best_known(facts))
+        entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
+        lines.addLayout(entry)
+
+    def _fold_figures(self, unfolded: bool) -> None:
+        self._session.store.setValue(_FIGURES, int(unfolded))
+        self._fill()
+        again = self._content.findChild(QPushButton) if self._content is not None else None
+        if again is not None:
+            again.setFocus()
+
+    def _instead(self, asked: Sequence[str]) -> QVBoxLayout:
+        """Say what is asked of a generalized table; Policy says whether it is kept."""
+        title = self.tr("Asked of the generalized table")
+        note = self.tr("Policy finds out which levels keep it, and what is not promised.")
+        lines = self._titled(title, asked)
+        lines.addWidget(label(note, "muted", wrap=True))
+        return lines
+
+    def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
+        return column(
+            label(title, "caption"), *(label(typeset(text), look, wrap=True) for text in texts)
+        )
+
+    def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
+        lines = column(label(self.tr("Caution"), "caption"))
+        for words in cautions:
+            sign = IconLabel("caution", "caution", 16)
+            line = row(sign, label(typeset(words), wrap=True))
+            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+            line.setStretch(1, 1)
+            lines.addLayout(line)
+        return lines
+
+    def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
+        nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
+        lines = column(
+            label(not_all if promised else nothing, "strong"),
+            label(self.tr("Before a release can be made:"), "muted", wrap=True),
+            spacing=Space.TIGHT,
+        )
+        for step in steps:
+            lines.addSpacing(Space.TIGHT)
+            sign = IconLabel("step-empty", "muted", 16)
+            line = row(sign, label(spoken(step), wrap=True))
+            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+            line.setStretch(1, 1)
+            lines.addLayout(line)
+        return lines
+
+
+def _best_known(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the figures that most custodians know, or the first ones."""
+    known = [fact for fact in facts if fact.symbol in _KNOWN]
+    return known or list(facts[:2])
+
+
+def _facts(facts: Sequence[Fact]) -> QGridLayout:
+    """Return the figures, each with its symbol, its name and what it means as a tip."""
+    grid = QGridLayout()
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(Space.INSIDE)
+    grid.setVerticalSpacing(6)
+    grid.setColumnStretch(0, 1)
+    for line, fact in enumerate(facts):
+        title = label(spoken(fact.title), "small", wrap=True)
+        symbol = label(fact.symbol, "small")
+        value = label(f"{fact.value:.4g}")
+        value.setFont(font(TextSize.SMALL, strong=True, tabular=True))
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        for widget in (title, symbol, value):
+            widget.setToolTip(spoken(fact.explanation))
+        grid.addWidget(title, line, 0)
+        grid.addWidget(symbol, line, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(value, line, 2, Qt.AlignmentFlag.AlignTop)
+    return grid

@@ -1,0 +1,340 @@
+"""The window: the rail, the panels, the guarantee and the job bar, put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.jobs.job import BugReport
+from sfumato.project.project_file import SUFFIX as PROJECT_SUFFIX
+from sfumato.resources import resource_path
+from sfumato.ui.dialogs.about import AboutDialog
+from sfumato.ui.dialogs.bug import BugDialog
+from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.panels import all_panels
+from sfumato.ui.panels.base import Panel
+from sfumato.ui.shell.choosers import table_filters
+from sfumato.ui.shell.drops import DropHint, dropped_file
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.shell.job_bar import JobBar
+from sfumato.ui.shell.menus import WindowMenus
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.shell.rail import Rail
+from sfumato.ui.state.projects import Projects
+from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
+from sfumato.ui.state.rules import Rules
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import column
+from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
+
+SMALLEST: Final = (1100, 720)
+USUAL: Final = (1366, 768)
+ROOMY: Final = 1240
+"""Below this width the rail shows icons only, so that the work keeps its room."""
+
+_GEOMETRY: Final = "window/geometry"
+_APPEARANCE: Final = "window/appearance"
+_RAIL: Final = "window/rail-folded"
+_CARD: Final = "window/guarantee-folded"
+
+
+class MainWindow(QMainWindow):
+    """Puts the panels, the rail, the guarantee card and the menus together.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        session.setParent(self)
+        self.projects = Projects(session, self)
+        self.rules = Rules(session, self)
+        # Parents first: a style sheet looks at a whole subtree anew wherever it is moved.
+        self._page = QWidget(self)
+        self.setCentralWidget(self._page)
+        self._stack = QStackedWidget(self._page)
+        self.rail = Rail(all_panels(), self._page)
+        self.panels: dict[str, Panel] = {
+            panel.name: panel(session, self._stack) for panel in all_panels()
+        }
+        self.guarantee = GuaranteeCard(session, self._page)
+        self.jobs = JobBar(session.runner, self._page)
+        for panel in self.panels.values():
+            self._stack.addWidget(panel)
+        self._assemble()
+        self.menus = WindowMenus(self)
+        self._hint = DropHint(self)
+        self._help: HelpDialog | None = None
+        self._leaving = False
+        self._narrow = False
+        self._connect()
+        self._restore()
+        self.show_panel(next(iter(self.panels)))
+        self._show_status()
+
+    # ----- assembly
+
+    def _assemble(self) -> None:
+        self.setMinimumSize(*SMALLEST)
+        self.setAcceptDrops(True)
+        centre = QHBoxLayout()
+        centre.setContentsMargins(0, 0, 0, 0)
+        centre.setSpacing(0)
+        centre.addWidget(self.rail)
+        centre.addWidget(self._stack, 1)
+        centre.addWidget(self.guarantee)
+        whole = column(spacing=0)
+        whole.addLayout(centre, 1)
+        whole.addWidget(self.jobs)
+        self._page.setLayout(whole)
+
+    def _connect(self) -> None:
+        session, runner = self.session, self.session.runner
+        self.rail.chosen.connect(self.show_panel)
+        self.rail.collapsed.connect(self._remember_rail)
+        self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
+        for name, panel in self.panels.items():
+            panel.state_changed.connect(lambda name=name: self._show_state(name))
+            self._show_state(name)
+        runner.bug_occurred.connect(self.show_bug)
+        runner.error_occurred.connect(self._show_error)
+        session.message.connect(self._show_message)
+        session.panel_requested.connect(self.show_panel)
+        session.save_requested.connect(self.projects.save)
+        session.table_requested.connect(self._show_first)
+        session.project_requested.connect(self.projects.open)
+        session.locate_requested.connect(self.projects.sources.locate)
+        for signal in (
+            session.document_changed,
+            session.project_changed,
+            session.history_changed,
+            session.saved,
+        ):
+            signal.connect(self._show_status)
+
+    def _restore(self) -> None:
+        store = self.session.store
+        self.resize(*USUAL)
+        geometry = store.value(_GEOMETRY)
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)
+        self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
+        self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
+        themes().set_appearance(self.appearance)
+
+    @property
+    def appearance(self) -> Appearance:
+        """What the person chose in the View menu."""
+        stored = str(self.session.store.value(_APPEARANCE, Appearance.SYSTEM.value))
+        return Appearance(stored) if stored in set(Appearance) else Appearance.SYSTEM
+
+    # ----- what the menus do
+
+    @property
+    def current(self) -> Panel:
+        """The panel in sight."""
+        panel = self._stack.currentWidget()
+        assert isinstance(panel, Panel)
+        return panel
+
+    def show_panel(self, name: str) -> None:
+        """Bring a panel into sight."""
+        panel = self.panels.get(name)
+        if panel is None:
+            return
+        had_focus = self.current.isAncestorOf(self.focusWidget())
+        self._stack.setCurrentWidget(panel)
+        self.rail.show_current(name)
+        panel.activate()
+        if had_focus:
+            self._focus_work()
+
+    def _focus_work(self) -> bool:
+        """Let the keyboard act on the panel in sight: where it did last, or where it begins."""
+        stops = reading_order(self.current)
+        preferred = (self.current.focusWidget(), self.current.primary, *stops[:1])
+        for begin in preferred:
+            if begin in stops:
+                begin.setFocus(Qt.FocusReason.OtherFocusReason)
+                return True
+        return False
+
+    def choose_table(self) -> None:
+        """Ask which table to open."""
+        path = self.session.chooser.open_file(self.tr("Open table"), table_filters())
+        if path is not None:
+            self.session.table_requested.emit(path)
+
+    def open_sample(self) -> None:
+        """Open the table that comes with Sfumato."""
+        self.session.table_requested.emit(resource_path("samples", "clinic.csv"))
+
+    def open_file(self, path: Path) -> None:
+        """Open a project, apply rules or open a table, by the file's name."""
+        suffix = path.suffix.lower()
+        if suffix == PROJECT_SUFFIX:
+            self.projects.open(path)
+        elif suffix == RULES_SUFFIX:
+            self.rules.apply(path)
+        else:
+            self.session.table_requested.emit(path)
+
+    def set_appearance(self, appearance: Appearance) -> None:
+        """Switch to the system's look, light or dark, and remember it."""
+        self.session.store.setValue(_APPEARANCE, appearance.value)
+        themes().set_appearance(appearance)
+
+    def show_help(self) -> None:
+        """Open the help at the page of the panel in sight."""
+        if self._help is None:
+            self._help = HelpDialog(self)
+        self._help.show_page(self.current.name)
+        self._help.show()
+        self._help.raise_()
+
+    def show_about(self) -> None:
+        """Open the About box."""
+        dialog = AboutDialog(self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def show_bug(self, report: BugReport) -> None:
+        """Say that Sfumato failed, with details to copy."""
+        dialog = BugDialog(report, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _remember_rail(self, folded: bool) -> None:
+        if not self._narrow:
+            self.session.store.setValue(_RAIL, int(folded))
+
+    def toggle_full_screen(self) -> None:
+        """Use the whole screen, or go back to a window."""
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    # ----- what the session says
+
+    def _show_first(self, _path: Path) -> None:
+        self.show_panel(next(iter(self.panels)))
+
+    def _show_message(self, message: Message) -> None:
+        self.current.messages.show_message(message)
+
+    def _show_error(self, error: SfumatoError) -> None:
+        self._show_message(Message.of_error(error))
+
+    def _show_state(self, name: str) -> None:
+        self.rail.step(name).show_state(self.panels[name].state())
+
+    def _show_status(self) -> None:
+        session = self.session
+        path, title = session.project_path, session.document.title
+        name = path.stem if path is not None else title or self.tr("Untitled")
+        self.setWindowTitle(f"{name}[*] – Sfumato")
+        self.setWindowModified(session.unsaved)
+        self.rail.show_project(name, self._saved_words())
+        self.menus.refresh()
+
+    def _saved_words(self) -> str:
+        session = self.session
+        if session.project is None:
+            return self.tr("Not in a project yet") if session.unsaved else ""
+        if session.project.read_only:
+            return self.tr("Open read-only")
+        return self.tr("Saving…") if session.unsaved else self.tr("Saved")
+
+    # ----- Qt's events
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Say what letting go would do."""
+        path = dropped_file(event.mimeData())
+        if path is None:
+            return
+        texts = {
+            PROJECT_SUFFIX: self.tr("Let go to open the project {name}"),
+            RULES_SUFFIX: self.tr("Let go to apply the rules {name}"),
+        }
+        text = texts.get(path.suffix.lower(), self.tr("Let go to open the table {name}"))
+        self._hint.show_text(text.format(name=path.name))
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Take the hint away."""
+        super().dragLeaveEvent(event)
+        self._hint.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open what was dropped."""
+        self._hint.hide()
+        path = dropped_file(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.open_file(path)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Save at once when the window loses the focus: the person may be off to a copy of it."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            session = getattr(self, "session", None)
+            if session is not None and session.project is not None and session.unsaved:
+                session.save()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin with the work: the space bar opens a table."""
+        super().showEvent(event)
+        if self.focusWidget() is None:
+            self._focus_work()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Go by Tab as the window is read, not as its parts were made."""
+        present = self.focusWidget()
+        stop = next_stop(self._page, present, forward=forward) or heir(present)
+        if stop is None:  # what had the focus is gone, with the page that it was on
+            return self._focus_work() or super().focusNextPrevChild(forward)
+        reasons = Qt.FocusReason
+        go_to(stop, reasons.TabFocusReason if forward else reasons.BacktabFocusReason)
+        return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold the rail to icons while the window is too narrow for names and work."""
+        super().resizeEvent(event)
+        narrow = self.width() < ROOMY
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self.rail.set_compact(narrow or bool(int(self.session.store.value(_RAIL, 0) or 0)))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Leave once nothing can be lost."""
+        if not self._leaving:
+            self.projects.leave(self._leave)
+        if not self._leaving:
+            event.ignore()
+            return
+        self.session.store.setValue(_GEOMETRY, self.saveGeometry())
+        self.session.close()
+        event.accept()
+
+    def _leave(self) -> None:
+        self._leaving = True
+        if self.isVisible():
+            self.close()

@@ -1,0 +1,227 @@
+"""The rail on the left: the project's name and the steps of the work, each with its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QVBoxLayout, QWidget
+
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
+from sfumato.ui.widgets.layout import ElidedLabel, column, row
+
+WIDE = 208
+NARROW = 60
+
+_STATE_ICONS = {
+    PanelState.EMPTY: ("step-empty", "muted"),
+    PanelState.IN_PROGRESS: ("step-progress", "accent"),
+    PanelState.DONE: ("step-done", "good"),
+    PanelState.ATTENTION: ("step-attention", "caution"),
+}
+
+
+def state_word(state: PanelState) -> str:
+    """Return a state's name in the person's language."""
+    tr = QCoreApplication.translate
+    return {
+        PanelState.EMPTY: tr("Rail", "Not started"),
+        PanelState.IN_PROGRESS: tr("Rail", "In progress"),
+        PanelState.DONE: tr("Rail", "Done"),
+        PanelState.ATTENTION: tr("Rail", "Needs attention"),
+    }[state]
+
+
+class StepButton(QAbstractButton):
+    """One step: its icon, its name, and its state as an icon and a word."""
+
+    HEIGHT = 52
+
+    def __init__(self, name: str, title: str, icon: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.name = name
+        self._icon_name = icon
+        self._state = PanelState.EMPTY
+        self._hovered = False
+        self.compact = False
+        self.setText(title)
+        self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setFixedHeight(self.HEIGHT)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._describe()
+
+    @property
+    def state(self) -> PanelState:
+        """The step's state."""
+        return self._state
+
+    def show_state(self, state: PanelState) -> None:
+        """Show another state."""
+        self._state = state
+        self._describe()
+        self.update()
+
+    def set_compact(self, compact: bool) -> None:
+        """Show the icon alone, or the name and the state with it."""
+        self.compact = compact
+        self._describe()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the room the step needs."""
+        return QSize((NARROW if self.compact else WIDE) - 2 * Space.INSIDE, self.HEIGHT)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show that the step can be clicked."""
+        super().enterEvent(event)
+        self._hovered = True
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Show the step at rest."""
+        super().leaveEvent(event)
+        self._hovered = False
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the step."""
+        del event
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_back(painter)
+        icon_token = "accent" if self.isChecked() else "muted"
+        middle = self.height() / 2
+        if self.compact:
+            left = self.width() / 2 - 10
+            draw_icon(painter, self._icon_name, icon_token, QRectF(left, middle - 14, 20, 20))
+            state_icon, token = _STATE_ICONS[self._state]
+            if self._state is not PanelState.EMPTY:
+                draw_icon(painter, state_icon, token, QRectF(left + 3, middle + 8, 14, 14))
+            return
+        draw_icon(painter, self._icon_name, icon_token, QRectF(12, middle - 10, 20, 20))
+        self._paint_texts(painter)
+
+    def _paint_back(self, painter: QPainter) -> None:
+        theme = current_theme()
+        area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self.isChecked() or self._hovered or self.isDown():
+            painter.setBrush(QColor(theme.selected if self.isChecked() else theme.hover))
+            painter.drawRoundedRect(area, Space.RADIUS, Space.RADIUS)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(theme.style.accent), 2))
+            painter.drawRoundedRect(area, Space.RADIUS, Space.RADIUS)
+
+    def _paint_texts(self, painter: QPainter) -> None:
+        theme = current_theme()
+        style = theme.style
+        width = self.width() - 44 - Space.INSIDE
+        painter.setPen(QColor(style.text))
+        painter.setFont(font(TextSize.BODY, strong=self.isChecked()))
+        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(QRectF(44, 7, width, 20), int(side), self.text())
+        state_icon, token = _STATE_ICONS[self._state]
+        draw_icon(painter, state_icon, token, QRectF(44, 28, 14, 14))
+        strong = self._state is PanelState.ATTENTION
+        painter.setPen(QColor(style.caution if strong else theme.quiet))
+        painter.setFont(font(TextSize.SMALL))
+        painter.drawText(QRectF(62, 26, width - 18, 18), int(side), state_word(self._state))
+
+    def _describe(self) -> None:
+        words = f"{self.text()}: {state_word(self._state)}"
+        self.setAccessibleName(words)
+        self.setToolTip(words if self.compact else "")
+
+
+class Rail(QFrame):
+    """The steps in the order of the work, free to be visited in any order.
+
+    Parameters
+    ----------
+    panels
+        The panels, in order.
+    """
+
+    chosen = Signal(str)
+    """The person chose a step, by its panel's name."""
+    collapsed = Signal(bool)
+
+    def __init__(self, panels: Sequence[type[Panel]], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("look", "rail")
+        self.setAccessibleName(self.tr("Steps of the work"))
+        self._compact = False
+        self.project = ElidedLabel("", "strong")
+        self.saved = ElidedLabel("", "small")
+        self._head = QWidget(self)
+        self._head.setLayout(column(None, self.project, self.saved, None, spacing=2))
+        self._head.setFixedHeight(38)  # the saved line comes and goes; the steps stay
+        self._mark = IconLabel("ladder", "accent", 24)
+        self._toggle = QToolButton(self)
+        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self._steps = {
+            panel.name: StepButton(panel.name, panel.translated_title(), panel.icon, self)
+            for panel in panels
+        }
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.INSIDE, Space.BETWEEN, Space.INSIDE, Space.INSIDE)
+        layout.setSpacing(2)
+        head = row(self._mark, self._head, spacing=12)
+        head.setContentsMargins(10, 0, 4, Space.BETWEEN)
+        head.setStretch(1, 1)
+        layout.addLayout(head)
+        for step in self._steps.values():
+            step.clicked.connect(lambda _checked=False, name=step.name: self.chosen.emit(name))
+            layout.addWidget(step)
+        layout.addStretch(1)
+        layout.addWidget(self._toggle)
+        self.set_compact(False)
+
+    @property
+    def compact(self) -> bool:
+        """Whether the icons stand alone."""
+        return self._compact
+
+    def set_compact(self, compact: bool) -> None:
+        """Show icons alone, or names and states with them."""
+        changed = compact != self._compact
+        self._compact = compact
+        self.setFixedWidth(NARROW if compact else WIDE)
+        self._head.setVisible(not compact)
+        for step in self._steps.values():
+            step.set_compact(compact)
+        words = self.tr("Show the names") if compact else self.tr("Show icons only")
+        self._toggle.setIcon(themed_icon("chevron-right" if compact else "chevron-left"))
+        self._toggle.setToolTip(words)
+        self._toggle.setAccessibleName(words)
+        if changed:
+            self.collapsed.emit(compact)
+
+    def step(self, name: str) -> StepButton:
+        """Return the step of a panel."""
+        return self._steps[name]
+
+    def show_current(self, name: str) -> None:
+        """Mark a panel's step as the one in sight."""
+        self._steps[name].setChecked(True)
+
+    def show_project(self, name: str, saved: str) -> None:
+        """Show the project's name, and where its contents are safe."""
+        self.project.setText(name)
+        self.saved.setText(saved)
+        self.saved.setVisible(bool(saved))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move between the steps with the arrow keys."""
+        steps = list(self._steps.values())
+        focused = next((i for i, step in enumerate(steps) if step.hasFocus()), None)
+        move = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if focused is None or move is None:
+            super().keyPressEvent(event)
+            return
+        steps[max(0, min(len(steps) - 1, focused + move))].setFocus(Qt.FocusReason.TabFocusReason)

@@ -1,0 +1,1 @@
+"""What is open now, and what is done with it."""

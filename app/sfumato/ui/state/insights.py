@@ -1,0 +1,83 @@
+"""What is known of the columns' values: profiles and proposals, looked up once for each table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from PySide6.QtCore import QCoreApplication
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.table.profile import ColumnProfile, Proposal, profile_columns, proposals
+from sfumato.engine.table.table import Table
+from sfumato.jobs.runner import JobRunner
+
+TABLES_KEPT = 2
+"""Undo can bring the table before back."""
+
+
+@dataclass(frozen=True)
+class Insight:
+    """What looking at a table's columns told."""
+
+    profiles: tuple[ColumnProfile, ...]
+    proposals: tuple[Proposal, ...]
+
+    @cached_property
+    def by_name(self) -> dict[str, ColumnProfile]:
+        """The profiles by the columns' names."""
+        return {profile.name: profile for profile in self.profiles}
+
+    @cached_property
+    def proposal_for(self) -> dict[str, Proposal]:
+        """The proposals by the columns' names."""
+        return {proposal.spec.name: proposal for proposal in self.proposals}
+
+
+def look_at(table: Table, context: Context) -> Insight:
+    """Look at every column (for a job)."""
+    profiles = profile_columns(table, context)
+    return Insight(profiles, proposals(table, profiles))
+
+
+class Insights:
+    """Keeps what is known of the last tables.
+
+    Parameters
+    ----------
+    runner
+        Looks at large tables.
+    announce
+        Called once something has become known.
+    """
+
+    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
+        self._runner = runner
+        self._announce = announce
+        self._known: list[tuple[Table, Insight]] = []
+        self._pending: Table | None = None
+
+    def remember(self, table: Table, insight: Insight) -> None:
+        """Keep what was found out elsewhere."""
+        self._known = [(table, insight), *self._known][:TABLES_KEPT]
+
+    def get(self, table: Table) -> Insight | None:
+        """Return what is known of a table; start finding out where nothing is."""
+        for known, insight in self._known:
+            if known is table:
+                return insight
+        if self._pending is not table:
+            self._pending = table
+            self._runner.run(
+                QCoreApplication.translate("Insights", "Looking at the columns"),
+                lambda context: look_at(table, context),
+                lambda insight: self._keep(table, insight),
+                key="insight",
+            )
+        return None
+
+    def _keep(self, table: Table, insight: Insight) -> None:
+        self._pending = None
+        self.remember(table, insight)
+        self._announce()

@@ -1,0 +1,307 @@
+"""Creating, opening, saving and leaving projects, from question to message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from sfumato.engine.core.errors import Cancelled, SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.jobs.job import Job
+from sfumato.project.errors import NotSealed, PassphraseError
+from sfumato.project.project_file import SUFFIX, ProjectFile
+from sfumato.project.recovery import Recovered
+from sfumato.project.store.copying import copy_project
+from sfumato.ui.dialogs.choice import ChoiceDialog
+from sfumato.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.unsealed import UnsealedDialog
+from sfumato.ui.shell.messages import Action, Message, MessageKind
+from sfumato.ui.state.session import Session
+from sfumato.ui.state.sources import SourceReader
+
+PROJECT_KEY: Final = "project"
+"""Opening and creating projects supersede one another."""
+
+Then = Callable[[], object]
+
+
+class Projects(QObject):
+    """What the File menu does with projects.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    window
+        What dialogs belong to.
+    """
+
+    def __init__(self, session: Session, window: QWidget) -> None:
+        super().__init__(window)
+        self._session = session
+        self._window = window
+        self.sources = SourceReader(session, self)
+
+    # ----- leaving what is open
+
+    def leave(self, then: Then) -> None:
+        """Make sure that nothing is lost, then go on; the person may think better of it."""
+        session = self._session
+        if not session.unsaved or session.save():
+            then()
+            return
+        title, text, ways = self._question()
+        dialog = ChoiceDialog(title, text, ways, self._window)
+
+        def decide() -> None:
+            if dialog.chosen == "discard":
+                self._session.forget_changes()
+                then()
+            else:
+                self.save(then)
+
+        _show(dialog, decide)
+
+    def _question(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """Return what a person who leaves unsaved work is asked, and the ways forward."""
+        project, discard = self._session.project, ("discard", self.tr("Discard"))
+        if project is None:
+            title = self.tr("Keep this work in a project?")
+            text = self.tr(
+                "What you decided about the table is not in a project file yet. Without one it"
+                " is gone, and this can't be undone."
+            )
+            return title, text, (("save", self.tr("Save…")), discard)
+        if project.read_only:
+            title = self.tr("The last changes can't be saved")
+            text = self.tr("The project is open for reading only. Leaving drops the changes.")
+            return title, text, (("discard", self.tr("Leave without them")),)
+        title = self.tr("The last changes could not be saved")
+        text = self.tr("Make room or allow writing, and save again; or leave without them.")
+        return title, text, (("save", self.tr("Save again")), discard)
+
+    def new(self) -> None:
+        """Start afresh, where the work begins: at the data."""
+        self.leave(self._start_afresh)
+
+    def _start_afresh(self) -> None:
+        self._session.set_project(None)
+        self._session.panel_requested.emit("data")
+
+    # ----- opening
+
+    def choose_and_open(self) -> None:
+        """Ask which project to open."""
+        path = self._session.chooser.open_file(self.tr("Open project"), self._filters())
+        if path is not None:
+            self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Ask for a project's passphrase and open it, once what is open is safe."""
+        self.leave(lambda: self._ask_to_open(path))
+
+    def _ask_to_open(self, path: Path) -> None:
+        if not path.is_file():
+            self._say(
+                MessageKind.DANGER,
+                self.tr("There is no project at {path}.").format(path=path),
+                self.tr("Open it from where it is now."),
+                Action(self.tr("Choose…"), self.choose_and_open),
+            )
+            return
+        dialog = OpenPassphraseDialog(path.stem, self._window)
+        dialog.submitted.connect(lambda: self._start_opening(path, dialog))
+        _show(dialog)
+
+    def _start_opening(
+        self,
+        path: Path,
+        dialog: OpenPassphraseDialog,
+        *,
+        read_only: bool = False,
+        accepting: str = "",
+    ) -> None:
+        passphrase = dialog.passphrase
+
+        def work(context: Context) -> ProjectFile:
+            context.report(0.1, "Checking the passphrase")
+            return ProjectFile.open(path, passphrase, read_only=read_only, accepting=accepting)
+
+        def refused(error: SfumatoError) -> None:
+            if isinstance(error, PassphraseError):
+                dialog.ask_again(Message.of_error(error))
+                return
+            if isinstance(error, NotSealed):
+                self._ask_how_to_go_on(path, dialog, error)
+                return
+            dialog.reject()
+            self._session.message.emit(Message.of_error(error, topic="project"))
+
+        def opened(project: ProjectFile) -> None:
+            dialog.accept()
+            self._take(project)
+
+        title = self.tr("Opening {project}").format(project=path.stem)
+        self._busy(dialog, title, work, opened, refused)
+
+    def _ask_how_to_go_on(self, path: Path, dialog: OpenPassphraseDialog, error: NotSealed) -> None:
+        """Explain why a project is refused; the passphrase stays typed for either way on."""
+        asking = UnsealedDialog(path.stem, error, dialog)
+
+        def go_on() -> None:
+            self._start_opening(path, dialog, read_only=asking.reading, accepting=asking.accepting)
+
+        asking.rejected.connect(dialog.reject)
+        _show(asking, go_on)
+
+    def _take(self, project: ProjectFile) -> None:
+        session = self._session
+        session.set_project(project)
+        for recovered in project.recovered:
+            self._tell_of_recovery(recovered)
+        if project.tampering is not None:
+            session.message.emit(Message.of_error(project.tampering, topic="tampering"))
+        if project.accepted:
+            self._say(
+                MessageKind.GOOD,
+                self.tr("The project is sealed as it stands."),
+                self.tr("Your reason and the findings are recorded in its ledger."),
+            )
+        if session.document.source is not None:
+            self.sources.read()
+
+    def _tell_of_recovery(self, recovered: Recovered) -> None:
+        self._say(MessageKind.INFO, recovered.explanation)
+
+    # ----- saving
+
+    def save(self, then: Then | None = None) -> None:
+        """Save into the open project file, or ask for a new one."""
+        session = self._session
+        if session.project is None:
+            self.save_as(then)
+        elif session.save() and then is not None:
+            then()
+
+    def save_as(self, then: Then | None = None) -> None:
+        """Ask where to save: a new project, or a copy of the open one."""
+        session = self._session
+        copying = session.project is not None
+        title = self.tr("Save a copy") if copying else self.tr("Save project")
+        path = session.chooser.save_file(title, self._filters(), self._proposal())
+        if path is None:
+            return
+        if path.suffix.lower() != SUFFIX:
+            path = path.with_name(path.name + SUFFIX)
+        if copying:
+            self._copy(path)
+        else:
+            self._ask_to_create(path, then)
+
+    def _ask_to_create(self, path: Path, then: Then | None) -> None:
+        dialog = NewPassphraseDialog(path.stem, self._window)
+        dialog.submitted.connect(lambda: self._start_creating(path, dialog, then))
+        _show(dialog)
+
+    def _start_creating(self, path: Path, dialog: NewPassphraseDialog, then: Then | None) -> None:
+        passphrase, document = dialog.passphrase, self._session.document
+
+        def work(context: Context) -> ProjectFile:
+            context.report(0.1, "Deriving the key")
+            return ProjectFile.create(path, passphrase, document)
+
+        def created(project: ProjectFile) -> None:
+            dialog.accept()
+            self._session.set_project(project, keep_state=True)
+            if then is not None:
+                then()
+
+        def refused(error: SfumatoError) -> None:
+            dialog.ask_again(Message.of_error(error))
+
+        title = self.tr("Creating {project}").format(project=path.stem)
+        self._busy(dialog, title, work, created, refused)
+
+    def _copy(self, path: Path) -> None:
+        project = self._session.project
+        if project is None or not self._session.save():
+            return
+
+        def work(context: Context) -> None:
+            context.report(0.1, "Copying")
+            copy_project(project, path)
+
+        def copied(_result: None) -> None:
+            self._say(
+                MessageKind.GOOD,
+                self.tr("The copy is at {path}.").format(path=path),
+                self.tr("It opens with the same passphrase."),
+            )
+
+        self._session.runner.run(self.tr("Saving a copy"), work, copied)
+
+    # ----- helpers
+
+    def _busy(
+        self,
+        dialog: OpenPassphraseDialog | NewPassphraseDialog,
+        title: str,
+        work: Callable[[Context], ProjectFile],
+        on_done: Callable[[ProjectFile], None],
+        on_error: Callable[[SfumatoError], None],
+    ) -> Job:
+        """Run a job while a dialog waits for it; closing the dialog cancels the job."""
+        dialog.set_busy(True)
+        job = self._session.runner.run(
+            title, _guarded(work), on_done, on_error, key=PROJECT_KEY, discard=ProjectFile.close
+        )
+        dialog.rejected.connect(job.cancel)
+        job.finished.connect(dialog.set_idle)
+        return job
+
+    def _say(self, kind: MessageKind, text: str, remedy: str = "", *actions: Action) -> None:
+        self._session.message.emit(Message(kind, text, remedy, actions))
+
+    def _filters(self) -> str:
+        return self.tr("Sfumato projects (*{suffix})").format(suffix=SUFFIX)
+
+    def _proposal(self) -> Path:
+        """Propose a name beside the table, or beside the open project."""
+        session = self._session
+        if session.project_path is not None:
+            path = session.project_path
+            return path.with_name(self.tr("{name} copy").format(name=path.stem) + SUFFIX)
+        source = session.document.source
+        name = session.document.title or self.tr("Untitled")
+        folder = Path(source.path).parent if source is not None else Path.home()
+        return folder / f"{name}{SUFFIX}"
+
+
+def _guarded(work: Callable[[Context], ProjectFile]) -> Callable[[Context], ProjectFile]:
+    """Close the project again where the person gave up while it was being opened."""
+
+    def run(context: Context) -> ProjectFile:
+        project = work(context)
+        try:
+            context.report(1.0, "")
+        except Cancelled:
+            project.close()
+            raise
+        return project
+
+    return run
+
+
+def _show(
+    dialog: ChoiceDialog | OpenPassphraseDialog | NewPassphraseDialog | UnsealedDialog,
+    on_accepted: Then | None = None,
+) -> None:
+    """Open a dialog in front of its window; it goes away by itself."""
+    if on_accepted is not None:
+        dialog.accepted.connect(on_accepted)
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()

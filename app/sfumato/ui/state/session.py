@@ -1,0 +1,350 @@
+"""What is open now: the table, the document, the project and its keys.
+
+Panels read the session and ask it to edit; it tells everyone what changed. It is the only
+thing that panels share.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.jobs.runner import JobRunner
+from sfumato.project.document.model import Document
+from sfumato.project.release.groups import public_columns
+from sfumato.ui.shell.choosers import FileChooser, PlatformChooser
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.state.attributes import AttributeCache, Wanted
+from sfumato.ui.state.history import History, State
+from sfumato.ui.state.insights import Insight, Insights
+from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
+
+if TYPE_CHECKING:
+    from sfumato.project.project_file import ProjectFile
+
+AUTOSAVE_MILLISECONDS: Final = 800
+
+
+def _passing_keys() -> KeyRing:
+    return KeyRing(secrets.token_bytes(32))
+
+
+class Session(QObject):
+    """The state of one window, with undo, autosave and change signals.
+
+    Parameters
+    ----------
+    runner
+        Runs jobs; made when absent.
+    store
+        Where recent projects and choices are remembered; forgotten at the end when absent.
+    chooser
+        Asks for files; the platform's dialogs when absent.
+    """
+
+    table_changed = Signal()
+    document_changed = Signal()
+    project_changed = Signal()
+    ledger_changed = Signal()
+    attribute_changed = Signal(str)
+    """An attribute's encoding, or the reason why there is none, has become known."""
+    history_changed = Signal()
+    saved = Signal()
+    message = Signal(object)
+    """A `Message` for whichever panel is in sight."""
+    table_requested = Signal(object)
+    """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    project_requested = Signal(object)
+    """A project (`Path`) should be opened."""
+    locate_requested = Signal()
+    """The person wants to show where the source table is now."""
+    profiles_changed = Signal()
+    """The columns' profiles have become known, or belong to another table now."""
+    panel_requested = Signal(str)
+    """Another panel, by its name, should come into sight."""
+    save_requested = Signal(object)
+    """The work should be saved in a project, which may have to be made first; carries what to
+    call once it is safe there, or None."""
+
+    def __init__(
+        self,
+        runner: JobRunner | None = None,
+        store: Store | None = None,
+        chooser: FileChooser | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.runner = runner if runner is not None else JobRunner(self)
+        self.store: Store = store if store is not None else MemoryStore()
+        self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
+        self.recent = RecentProjects(self.store)
+        self._state = State(Document())
+        self._history = History()
+        self._project: ProjectFile | None = None
+        self._passing_keys = _passing_keys()
+        self._unsaved = False
+        self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
+        self._insights = Insights(self.runner, self.profiles_changed.emit)
+        self._autosave = QTimer(self)
+        self._autosave.setSingleShot(True)
+        self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
+        self._autosave.timeout.connect(self.save)
+
+    # ----- what is open
+
+    @property
+    def table(self) -> Table | None:
+        """The table that was read; None before one is open."""
+        return self._state.table
+
+    @property
+    def document(self) -> Document:
+        """What is decided about the table."""
+        return self._state.document
+
+    @property
+    def project(self) -> ProjectFile | None:
+        """The open project file; None until the work is saved for the first time."""
+        return self._project
+
+    @property
+    def project_path(self) -> Path | None:
+        """Where the open project is."""
+        return Path(self._project.path) if self._project is not None else None
+
+    @property
+    def project_folders(self) -> tuple[Path, ...]:
+        """Where files that moved with the project are looked for."""
+        place = self.project_path
+        return (place.parent,) if place is not None else ()
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether there is work that no project file holds yet."""
+        return self._unsaved
+
+    @property
+    def keys(self) -> KeyRing:
+        """The project's keys; passing ones, good for previews alone, until there is a project."""
+        if self._project is not None:
+            return self._project.keys
+        return self._passing_keys
+
+    @property
+    def noise(self) -> KeyedNoise:
+        """What draws noise for statistics of the table; what is drawn is kept in the settings."""
+        return KeyedNoise(self.keys)
+
+    # ----- edits
+
+    def edit(self, text: str, document: Document, *, merge_key: Hashable | None = None) -> None:
+        """Put a new document in the place of the old one, as one step of undo.
+
+        Parameters
+        ----------
+        text
+            What the edit does, as the Edit menu shows it ("Mark occupation as sensitive").
+        document
+            The new document.
+        merge_key
+            Edits in a row with the same key are one step.
+        """
+        if document == self.document:
+            return
+        self._history.push(text, self._state, merge_key)
+        self._move_to(replace(self._state, document=document))
+
+    def open_table(
+        self, text: str, table: Table, document: Document, insight: Insight | None = None
+    ) -> None:
+        """Put a table and the document about it in place, as one step of undo.
+
+        Parameters
+        ----------
+        text
+            What the Edit menu calls it.
+        table, document
+            The table and what is decided about it.
+        insight
+            The columns' profiles, where they are known already.
+        """
+        if insight is not None:
+            self._insights.remember(table, insight)
+        self._history.push(text, self._state)
+        self._history.forget_old_tables(table)
+        self._move_to(State(document, table))
+
+    def attach_table(self, table: Table, document: Document | None = None) -> None:
+        """Give the document the table it is about (after opening a project); not an edit.
+
+        Parameters
+        ----------
+        table
+            The table.
+        document
+            The document with the place where the table was found, where that is another.
+        """
+        found = document is not None and document != self.document
+        self._state = State(document if document is not None else self.document, table)
+        self._attributes.forget()
+        self.table_changed.emit()
+        if found:
+            self._unsaved = True
+            self._autosave.start()
+            self.document_changed.emit()
+
+    def end_merge(self) -> None:
+        """Let the next edit be a step of its own (a slider was let go)."""
+        self._history.end_merge()
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        before = self._history.undo(self._state)
+        if before is not None:
+            self._move_to(before)
+
+    def redo(self) -> None:
+        """Do the edit again that was undone last."""
+        after = self._history.redo(self._state)
+        if after is not None:
+            self._move_to(after)
+
+    @property
+    def undo_text(self) -> str | None:
+        """What undo would take back; None where there is nothing."""
+        return self._history.undo_text
+
+    @property
+    def redo_text(self) -> str | None:
+        """What redo would do again; None where there is nothing."""
+        return self._history.redo_text
+
+    def _move_to(self, state: State) -> None:
+        other_table = state.table is not self._state.table
+        other_document = state.document != self._state.document
+        self._state = state
+        self._unsaved = True
+        if self._project is not None and not self._project.read_only:
+            self._autosave.start()
+        if other_table:
+            self._attributes.forget()
+            self.table_changed.emit()
+        if other_document:
+            self.document_changed.emit()
+        self.history_changed.emit()
+
+    # ----- the project file
+
+    def set_project(self, project: ProjectFile | None, *, keep_state: bool = False) -> None:
+        """Make a project file the open one; its document becomes the present one.
+
+        Parameters
+        ----------
+        project
+            The file; None to start afresh, with a new secret.
+        keep_state
+            True when the file was just created from the present document.
+        """
+        if self._project is not None and self._project is not project:
+            self.runner.stop_all()  # a release must not lose the file under its hands
+            self.save()
+            self._project.close()
+        self._autosave.stop()
+        self._project = project
+        self._unsaved = False
+        if project is None:
+            self._passing_keys = _passing_keys()
+        if not keep_state:
+            self._history.clear()
+            self._attributes.forget()
+            self._state = State(project.document if project is not None else Document())
+        if self.project_path is not None:
+            self.recent.add(self.project_path)
+        self.project_changed.emit()
+        if not keep_state:
+            self.table_changed.emit()
+            self.document_changed.emit()
+        self.history_changed.emit()
+        self.ledger_changed.emit()
+
+    def save(self) -> bool:
+        """Write the document into the open project file; return whether it is safe there."""
+        self._autosave.stop()
+        if self._project is None:
+            return False
+        if self._unsaved and self._project.read_only:
+            return False
+        if self._unsaved:
+            try:
+                self._project.save_document(self.document)
+            except (SfumatoError, OSError) as error:
+                self.message.emit(Message.of_error(error))
+                return False
+            self._unsaved = False
+        self.saved.emit()
+        return True
+
+    def forget_changes(self) -> None:
+        """Give up what is not saved (the person said so)."""
+        self._autosave.stop()
+        self._unsaved = False
+
+    # ----- what is computed from the table
+
+    def attribute(self, name: str) -> EncodedColumn | None:
+        """Return a column encoded by its specification, or None while it is not known.
+
+        Small tables are encoded at once; large ones in a job, after which
+        `attribute_changed` is emitted. See `attribute_error` for why there is none.
+        """
+        if self.table is None or name not in self.table.columns:
+            return None
+        try:
+            spec = self.document.column(name)
+        except KeyError:
+            return None
+        return self._attributes.get(self.table, Wanted(spec, self._public_columns(name)))
+
+    def _public_columns(self, name: str) -> tuple[ColumnSpec, ...] | None:
+        """Return the columns that group the records for an attribute's mechanism, if any."""
+        document = self.document
+        entry = document.entry_for(name)
+        known = None if entry is None else all_mechanisms().get(entry.mechanism)
+        if entry is None or known is None or not known.needs_groups:
+            return None
+        try:
+            names = public_columns(document, entry.settings, entry.mechanism)
+        except SfumatoError:
+            return None  # a release says which column is meant and is not there
+        return tuple(document.column(each) for each in names)
+
+    def attribute_error(self, name: str) -> SfumatoError | None:
+        """Return why a column does not fit its specification; None where it does."""
+        self.attribute(name)
+        return self._attributes.error(name)
+
+    def insight(self) -> Insight | None:
+        """Return the columns' profiles and proposals, or None while they are not known.
+
+        They are looked up in a job, after which `profiles_changed` is emitted.
+        """
+        return self._insights.get(self.table) if self.table is not None else None
+
+    def close(self) -> None:
+        """Save, stop every job and let the project file go."""
+        self.save()
+        self.runner.shutdown()
+        if self._project is not None:
+            self._project.close()
+            self._project = None

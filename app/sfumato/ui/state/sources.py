@@ -1,0 +1,110 @@
+"""Reading the source table of an opened project, and finding it again when it is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.source import accept_edition, locate_source, open_source
+from sfumato.ui.shell.messages import Action, Message, MessageKind
+from sfumato.ui.state.session import Session
+
+TOPIC = "source"
+
+
+class SourceReader(QObject):
+    """Reads the document's source table in a job, with a way forward for each refusal.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    parent
+        The owner.
+    """
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    def read(self) -> None:
+        """Read the table from where the document says it is."""
+        document, beside = self._session.document, self._folder()
+
+        def work(context: Context) -> tuple[Table, Document]:
+            return open_source(document, context, beside)
+
+        self._run(work)
+
+    def _read_at(self, path: Path) -> None:
+        """Read the table from where the person says it is now."""
+        document = self._session.document
+
+        def work(context: Context) -> tuple[Table, Document]:
+            found = locate_source(document, path, Part(context, 0.0, 0.2))
+            return open_source(found, Part(context, 0.2, 1.0))
+
+        self._run(work)
+
+    def _run(self, work: object) -> None:
+        self._session.runner.run(
+            self.tr("Reading the source table"),
+            work,  # type: ignore[arg-type]
+            lambda found: self._session.attach_table(*found),
+            self._refused,
+            key=TOPIC,
+        )
+
+    def _refused(self, error: SfumatoError) -> None:
+        actions = []
+        if isinstance(error, SourceChanged) and self._session.project is not None:
+            actions.append(Action(self.tr("Accept as new edition"), self._accept))
+        if isinstance(error, SourceMissing | SourceChanged):
+            actions.append(Action(self.tr("Show where it is…"), self.locate))
+        self._session.message.emit(Message.of_error(error, *actions, topic=TOPIC))
+
+    def locate(self) -> None:
+        """Ask where the source table is now, and read it there."""
+        path = self._session.chooser.open_file(
+            self.tr("Show where the source table is"), self.tr("All files (*)"), self._folder()
+        )
+        if path is not None:
+            self._read_at(path)
+
+    def _accept(self) -> None:
+        """Take the changed file as the table's next edition; the ledger records it."""
+        session = self._session
+        project, source = session.project, session.document.source
+        if project is None or source is None or not session.save():
+            return
+        path = Path(source.path)
+
+        def work(context: Context) -> Table:
+            return accept_edition(project, path, context)
+
+        def accepted(table: Table) -> None:
+            session.attach_table(table, project.document)
+            session.ledger_changed.emit()
+            session.message.emit(
+                Message(
+                    MessageKind.GOOD,
+                    self.tr("The new edition has {rows} rows.").format(rows=f"{table.rows:,}"),
+                    self.tr("The ledger records that it took the place of the old one."),
+                    topic=TOPIC,
+                )
+            )
+
+        session.runner.run(
+            self.tr("Reading the new edition"), work, accepted, self._refused, key=TOPIC
+        )
+
+    def _folder(self) -> Path | None:
+        """Return the project's own folder: a table may have moved along with it."""
+        path = self._session.project_path
+        return path.parent if path is not None else None

@@ -1,0 +1,359 @@
+"""Fields for numbers and choices, each showing its unit and range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from sfumato.ui.look.theme import Space, font
+from sfumato.ui.widgets.layout import label
+
+SLIDER_STEPS: Final = 1000
+
+
+class _Spin(QDoubleSpinBox):
+    """A spin box that shows no superfluous zeros and leaves the wheel to the page."""
+
+    def textFromValue(self, value: float) -> str:
+        text = super().textFromValue(value)
+        point = self.locale().decimalPoint()
+        return text.rstrip("0").rstrip(point) if point in text else text
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, super().sizeHint().height())
+
+
+class _Slider(QSlider):
+    """A slider that leaves the wheel to the page: scrolling past it must not move a level."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class NumberField(QWidget):
+    """A number with its unit, and its range beside it.
+
+    Parameters
+    ----------
+    minimum, maximum
+        The range, both ends allowed.
+    decimals
+        How many decimals can be given.
+    unit
+        Shown after the number; may be empty.
+    step
+        What an arrow key adds.
+    show_range
+        Whether the range stands beside the field (else it is its tip).
+    """
+
+    value_changed = Signal(float)
+    """The person gave a number (by Enter, by leaving the field or by a step)."""
+
+    def __init__(
+        self,
+        minimum: float,
+        maximum: float,
+        *,
+        decimals: int = 3,
+        unit: str = "",
+        step: float | None = None,
+        show_range: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.spin = _Spin(self)
+        self.spin.setDecimals(decimals)
+        self.spin.setRange(minimum, maximum)
+        self.spin.setSingleStep(step if step is not None else 10.0 ** -min(decimals, 2))
+        self.spin.setSuffix(f" {unit}" if unit else "")
+        self.spin.setKeyboardTracking(False)
+        self.spin.setFont(font(tabular=True))
+        self.spin.lineEdit().setTextMargins(6, 0, 0, 0)
+        self.spin.setFixedHeight(Space.FIELD)
+        self.spin.valueChanged.connect(self.value_changed)
+        self._range = label("", "small")
+        self._range.setVisible(show_range)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(Space.INSIDE)
+        layout.addWidget(self.spin)
+        layout.addWidget(self._range)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFocusProxy(self.spin)
+        self._show_range()
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return float(self.spin.value())
+
+    def set_value(self, value: float) -> None:
+        """Show a number without telling anyone."""
+        blocked = self.spin.blockSignals(True)
+        self.spin.setValue(value)
+        self.spin.blockSignals(blocked)
+
+    def set_range(self, minimum: float, maximum: float) -> None:
+        """Change the range, without telling anyone."""
+        blocked = self.spin.blockSignals(True)
+        self.spin.setRange(minimum, maximum)
+        self.spin.blockSignals(blocked)
+        self._show_range()
+
+    def _show_range(self) -> None:
+        low, high = (self.spin.textFromValue(end) for end in self._ends())
+        text = self.tr("{low} to {high}").format(low=low, high=high)
+        self._range.setText(text)
+        self.spin.setToolTip(text)
+
+    def _ends(self) -> tuple[float, float]:
+        return self.spin.minimum(), self.spin.maximum()
+
+
+class SliderField(QWidget):
+    """A slider with a field beside it; both show the same number.
+
+    Parameters
+    ----------
+    minimum, maximum, decimals, unit
+        As for `NumberField`.
+    logarithmic
+        Whether equal ways on the slider are equal factors; needs a positive minimum.
+    reach
+        The part of the range that the slider covers, where the whole would be of little use;
+        the field takes all of it.
+    """
+
+    value_changed = Signal(float)
+    """The number changed by the person's hand, also while the slider is dragged."""
+    editing_finished = Signal()
+    """The slider was let go, or a number was given in the field."""
+
+    def __init__(
+        self,
+        minimum: float,
+        maximum: float,
+        *,
+        decimals: int = 3,
+        unit: str = "",
+        logarithmic: bool = False,
+        reach: tuple[float, float] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._low, self._high = reach if reach is not None else (minimum, maximum)
+        self._decimals = decimals
+        self._logarithmic = logarithmic
+        self.field = NumberField(
+            minimum, maximum, decimals=decimals, unit=unit, show_range=False, parent=self
+        )
+        self.slider = _Slider(Qt.Orientation.Horizontal, self)
+        self.slider.setRange(0, SLIDER_STEPS)
+        self.slider.setPageStep(SLIDER_STEPS // 20)
+        self.slider.setMinimumWidth(120)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(Space.BETWEEN)
+        layout.addWidget(self.slider, 1)
+        layout.addWidget(self.field)
+        self.setFocusProxy(self.slider)
+        self.field.value_changed.connect(self._take_from_field)
+        self.slider.valueChanged.connect(self._take_from_slider)
+        self.slider.sliderReleased.connect(self.editing_finished)
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return self.field.value
+
+    def set_value(self, value: float) -> None:
+        """Show a number without telling anyone."""
+        self.field.set_value(value)
+        self._place_slider(value)
+
+    def set_reach(self, low: float, high: float) -> None:
+        """Let the slider cover another part of the range, without telling anyone."""
+        self._low, self._high = low, high
+        self._place_slider(self.field.value)
+
+    def _place_slider(self, value: float) -> None:
+        blocked = self.slider.blockSignals(True)
+        self.slider.setValue(round(SLIDER_STEPS * self._share(value)))
+        self.slider.blockSignals(blocked)
+
+    def _share(self, value: float) -> float:
+        value = min(max(value, self._low), self._high)
+        if self._logarithmic:
+            return math.log(value / self._low) / math.log(self._high / self._low)
+        return (value - self._low) / (self._high - self._low)
+
+    def _take_from_slider(self, position: int) -> None:
+        share = position / SLIDER_STEPS
+        if self._logarithmic:
+            value = self._low * (self._high / self._low) ** share
+        else:
+            value = self._low + share * (self._high - self._low)
+        self.field.set_value(round(value, self._decimals))
+        self.value_changed.emit(self.field.value)
+        if not self.slider.isSliderDown():
+            self.editing_finished.emit()
+
+    def _take_from_field(self, value: float) -> None:
+        self._place_slider(value)
+        self.value_changed.emit(value)
+        self.editing_finished.emit()
+
+
+class ChoiceField(QComboBox):
+    """A combo box over values that leaves the wheel to the page.
+
+    Parameters
+    ----------
+    choices
+        Pairs of a value and its name.
+    """
+
+    chosen = Signal(object)
+    """The person chose another value."""
+
+    def __init__(
+        self, choices: Sequence[tuple[Hashable, str]] = (), parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._values: list[Hashable] = []
+        self.set_choices(choices)
+        self.activated.connect(lambda index: self.chosen.emit(self._values[index]))
+
+    def set_choices(self, choices: Sequence[tuple[Hashable, str]]) -> None:
+        """Offer other values; the present one stays where it is among them."""
+        before = self.value
+        blocked = self.blockSignals(True)
+        self.clear()
+        self._values = [value for value, _ in choices]
+        self.addItems([name for _, name in choices])
+        self.blockSignals(blocked)
+        self.set_value(before)
+
+    @property
+    def value(self) -> Hashable:
+        """The present value; None where there is nothing to choose."""
+        index = self.currentIndex()
+        return self._values[index] if 0 <= index < len(self._values) else None
+
+    def set_value(self, value: Hashable) -> None:
+        """Show a value without telling anyone."""
+        if value in self._values:
+            blocked = self.blockSignals(True)
+            self.setCurrentIndex(self._values.index(value))
+            self.blockSignals(blocked)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the page: scrolling past must not choose."""
+        event.ignore()
+
+
+class Segments(QWidget):
+    """A few choices side by side, one of them chosen; the arrow keys move.
+
+    Parameters
+    ----------
+    choices
+        Pairs of a value and its name.
+    """
+
+    chosen = Signal(object)
+    """The person chose another value."""
+
+    def __init__(
+        self, choices: Sequence[tuple[Hashable, str]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._group = QButtonGroup(self)
+        self._buttons: dict[Hashable, QToolButton] = {}
+        for position, (value, name) in enumerate(choices):
+            made = QToolButton(self)
+            made.setText(name)
+            made.setCheckable(True)
+            made.setProperty("look", "segment")
+            made.setProperty("place", _place(position, len(choices)))
+            made.clicked.connect(self._teller(value))
+            made.installEventFilter(self)
+            self._group.addButton(made)
+            self._buttons[value] = made
+            layout.addWidget(made)
+        self.set_value(choices[0][0])
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    @property
+    def value(self) -> Hashable:
+        """The chosen value."""
+        return next(value for value, made in self._buttons.items() if made.isChecked())
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
+        """Everything that can be chosen."""
+        return tuple(self._buttons)
+
+    def set_value(self, value: Hashable) -> None:
+        """Show a value as chosen without telling anyone."""
+        for other, made in self._buttons.items():
+            made.setChecked(other == value)
+            made.setFocusPolicy(
+                Qt.FocusPolicy.StrongFocus if other == value else Qt.FocusPolicy.NoFocus
+            )
+        self.setFocusProxy(self._buttons[value])
+
+    def button_for(self, value: Hashable) -> QToolButton:
+        """Return the button of a value."""
+        return self._buttons[value]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move the choice with the arrow keys, which a button would keep to itself."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return super().eventFilter(watched, event)
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if step is None:
+            return super().eventFilter(watched, event)
+        values = list(self._buttons)
+        place = values.index(self.value) + step
+        if 0 <= place < len(values):
+            self.set_value(values[place])
+            self._buttons[values[place]].setFocus()
+            self.chosen.emit(values[place])
+        return True
+
+    def _teller(self, value: Hashable) -> Callable[[], None]:
+        def tell() -> None:
+            self.set_value(value)
+            self.chosen.emit(value)
+
+        return tell
+
+
+def _place(position: int, count: int) -> str:
+    """Name a segment's place, which decides the corners that are round."""
+    if count == 1:
+        return "only"
+    return {0: "first", count - 1: "last"}.get(position, "middle")

@@ -1,0 +1,398 @@
+"""A plot as a part of the page: same ground, same font, values under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QPoint,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QGuiApplication,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.files import write_whole
+from sfumato.plots.export import exported
+from sfumato.plots.figure import HoverRegion, PlotFigure
+from sfumato.plots.fonts import register_fonts
+from sfumato.plots.style import PlotStyle
+from sfumato.resources import resource_path
+from sfumato.ui.look.theme import themes
+from sfumato.ui.shell.choosers import FileChooser, PlatformChooser
+from sfumato.ui.shell.messages import Message
+from sfumato.ui.shell.paint_queue import Steps, turns
+from sfumato.ui.widgets.icons import themed_icon
+
+Build = Callable[[PlotStyle], PlotFigure]
+"""Makes the figure in a style: a plot's ``build_…`` with its data bound."""
+
+PAUSE_MILLISECONDS: Final = 40
+"""A window that is being resized is drawn once it has kept its size for so long."""
+SMALLEST: Final = 40
+"""Pixels; there is no plot in less."""
+CORNER: Final = 36
+
+
+class PlotView(QWidget):
+    """Shows one plot, drawn anew whenever size, theme or data change.
+
+    The plot can be saved as PNG, SVG or CSV and copied, from its menu. Arrow keys step through
+    its values.
+
+    Parameters
+    ----------
+    chooser
+        Asks where to save; the platform's dialogs when absent.
+    parent
+        The owner.
+    """
+
+    failed = Signal(object)
+    """A `Message`: the plot could not be saved."""
+
+    def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
+        register_fonts(resource_path("fonts"))
+        self._build: Build | None = None
+        self._stale = False
+        self._figure: PlotFigure | None = None
+        self._drawn: PlotFigure | None = None
+        self._drawn_for: tuple[int, int, float] | None = None
+        self._image: QImage | None = None
+        self._region: HoverRegion | None = None
+        self._preferred_height = 0
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(280)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MILLISECONDS)
+        self._pause.timeout.connect(self._ask_for_turns)
+        self._more = QToolButton(self)
+        self._more.setIcon(themed_icon("more"))
+        self._more.setToolTip(self.tr("Save or copy this plot"))
+        self._more.setAccessibleName(self.tr("Save or copy this plot"))
+        self._more.clicked.connect(self._open_menu)
+        self._more.hide()
+        themes().changed.connect(self._refresh)
+
+    # ----- what is shown
+
+    def show_plot(self, build: Build) -> None:
+        """Show the figure that `build` makes, now and after every change of theme.
+
+        A plot that is out of sight is built when it comes into sight: drawing takes a while, and
+        the window has to go on answering.
+        """
+        self._build = build
+        self._refresh()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._build = self._figure = self._drawn = self._image = self._region = None
+        self._stale = False
+        turns().leave(self)
+        self._more.hide()
+        self.setAccessibleName("")
+        self.update()
+
+    @property
+    def figure(self) -> PlotFigure | None:
+        """The figure to be seen, as it is now."""
+        if self._stale:
+            self._rebuild()
+        if self._drawn is not self._figure:
+            self._render()
+        return self._figure
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is drawn as it is now."""
+        return self._is_fresh() and not self._pause.isActive()
+
+    def draw_now(self) -> None:
+        """Draw at once what is in sight, at the present size: for a picture of the window."""
+        for _ in self._drawing():
+            pass
+
+    def _refresh(self) -> None:
+        self._stale = True
+        self._ask_for_turns()
+
+    def _ask_for_turns(self) -> None:
+        """Ask for turns to draw in, where there is something to draw and somebody to see it."""
+        if self._in_sight() and not self._is_fresh():
+            turns().ask(self, self._drawing())
+
+    def _drawing(self) -> Steps:
+        """Build, lay out and draw: steps of about the same length."""
+        if self._stale and self._in_sight():
+            self._rebuild()
+            yield  # now the page's layout gives it its height
+        if not self._is_fresh() and self._in_sight():
+            self._lay_out()
+            yield
+        if not self._is_fresh() and self._in_sight():
+            self._render()
+
+    def _in_sight(self) -> bool:
+        """Whether a part of it can be seen: a plot further down a page can wait."""
+        return self.isVisible() and not self.visibleRegion().isEmpty()
+
+    def _is_fresh(self) -> bool:
+        """Whether it is drawn from what it shows now, for the place it has now."""
+        if self._stale or self._figure is None or min(self.width(), self.height()) < SMALLEST:
+            return not self._stale
+        return self._drawn is self._figure and self._drawn_for == self._room()
+
+    def _room(self) -> tuple[int, int, float]:
+        return self.width(), self.height(), self.devicePixelRatioF()
+
+    def _rebuild(self) -> None:
+        self._stale = False
+        if self._build is None:
+            return
+        figure = self._build(_style())
+        figure.corner = CORNER
+        self._figure = figure
+        self.setAccessibleName(figure.headline)
+        self.setAccessibleDescription(figure.subtitle)
+        self._preferred_height = round(figure.preferred_height)
+        self.setMinimumHeight(round(0.85 * self._preferred_height))
+        self.setMaximumHeight(round(1.25 * self._preferred_height))
+        self.updateGeometry()
+        self._more.show()
+
+    def sizeHint(self) -> QSize:
+        """Return the size at which nothing is cramped."""
+        return QSize(640, self._preferred_height or 320)
+
+    # ----- drawing
+
+    def _lay_out(self) -> None:
+        width, height, ratio = self._room()
+        if self._figure is not None and min(width, height) >= SMALLEST:
+            self._figure.fit((width, height), ratio)
+
+    def _render(self) -> None:
+        """Draw the figure into an image of the widget's size, at the screen's resolution."""
+        figure = self._figure
+        width, height, ratio = self._room()
+        if figure is None or min(width, height) < SMALLEST:
+            return
+        # What fails to be drawn is not tried again before something changes.
+        self._drawn, self._drawn_for, self._region = figure, (width, height, ratio), None
+        self._lay_out()
+        pixels = figure.pixels()
+        rows, columns = pixels.shape[:2]
+        image = QImage(pixels.data, columns, rows, QImage.Format.Format_RGBA8888).copy()
+        image.setDevicePixelRatio(ratio)
+        self._image = image
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Show the drawn image, the value under the pointer and the focus ring."""
+        del event
+        if not self._pause.isActive() and not turns().waits(self):
+            self._ask_for_turns()  # it has just come into sight
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawImage(QPointF(0, 0), self._image)
+        style = themes().current.style
+        if self._region is not None:
+            ink = QColor(style.text)
+            ink.setAlphaF(0.07)
+            painter.fillRect(self._area_of(self._region), ink)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(style.accent), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+
+    def _area_of(self, region: HoverRegion) -> QRectF:
+        ratio = self._image.devicePixelRatio() if self._image is not None else 1.0
+        left, bottom, right, top = (edge / ratio for edge in region.box())
+        drawn = self._image.height() / ratio if self._image is not None else self.height()
+        return QRectF(QPointF(left, drawn - top), QPointF(right, drawn - bottom))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what changed while nobody saw the plot."""
+        super().showEvent(event)
+        if self._stale:
+            self._image = None  # what it showed before is not true any more
+            self._ask_for_turns()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Draw again once the size has settled."""
+        super().resizeEvent(event)
+        self._more.move(self.width() - self._more.sizeHint().width(), 0)
+        if self._drawn is self._figure:
+            self._pause.start()  # else it takes the size that it has by its turn
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw again on a screen of another resolution."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._pause.start()
+
+    # ----- values
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell the value under the pointer."""
+        region = self._region_at(event.position())
+        if region is not self._region:
+            self._point_out(region, event.globalPosition().toPoint())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Take the value back."""
+        super().leaveEvent(event)
+        self._point_out(None, QPoint())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Step through the values by arrow keys."""
+        steps = {
+            Qt.Key.Key_Down: 1,
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Up: -1,
+            Qt.Key.Key_Left: -1,
+        }
+        step = steps.get(Qt.Key(event.key()))
+        if step is None or self._drawn is None or not self._drawn.hover:
+            super().keyPressEvent(event)
+            return
+        regions = self._drawn.hover
+        start = regions.index(self._region) if self._region in regions else -1 if step > 0 else 0
+        region = regions[(start + step) % len(regions)]
+        place = self.mapToGlobal(self._area_of(region).center().toPoint())
+        self._point_out(region, place)
+
+    def text_at(self, position: QPointF) -> str:
+        """Return what is said at a point of the widget."""
+        region = self._region_at(position)
+        return region.text if region is not None else ""
+
+    def _region_at(self, position: QPointF) -> HoverRegion | None:
+        if self._drawn is None or self._image is None:
+            return None
+        ratio = self._image.devicePixelRatio()
+        return self._drawn.region_at(
+            position.x() * ratio, self._image.height() - position.y() * ratio
+        )
+
+    def _point_out(self, region: HoverRegion | None, place: QPoint) -> None:
+        self._region = region
+        self.update()
+        if region is None:
+            QToolTip.hideText()
+        else:
+            QToolTip.showText(place + QPoint(0, 8), region.text, self)
+
+    # ----- saving
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer to save and copy."""
+        if self._figure is not None:
+            self.menu().popup(event.globalPos())
+
+    def menu(self) -> QMenu:
+        """Return the plot's menu."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(themed_icon("copy"), self.tr("Copy picture"), self.copy_picture)
+        menu.addAction(themed_icon("table"), self.tr("Copy values"), self.copy_values)
+        menu.addSeparator()
+        menu.addAction(
+            themed_icon("image"), self.tr("Save as PNG…"), lambda: self._ask("png", "PNG (*.png)")
+        )
+        menu.addAction(
+            themed_icon("image"), self.tr("Save as SVG…"), lambda: self._ask("svg", "SVG (*.svg)")
+        )
+        menu.addAction(
+            themed_icon("export"),
+            self.tr("Save values as CSV…"),
+            lambda: self._ask("csv", "CSV (*.csv)"),
+        )
+        return menu
+
+    def copy_picture(self) -> None:
+        """Put the plot on the clipboard as a picture."""
+        if self.figure is not None and self._image is not None:
+            QGuiApplication.clipboard().setImage(self._image)
+
+    def copy_values(self) -> None:
+        """Put the plot's values on the clipboard, separated by tabs."""
+        if self.figure is not None:
+            QGuiApplication.clipboard().setText(self.figure.data.to_csv(index=False, sep="\t"))
+
+    def save_as(self, path: Path) -> None:
+        """Write the plot as PNG, SVG or CSV, as the file's ending says.
+
+        Raises
+        ------
+        CannotWrite, DiskFull
+            If the file can't be written; nothing is left behind then.
+        """
+        for _ in self._saving(path):
+            pass
+
+    def _saving(self, path: Path) -> Steps:
+        """Build the plot at the size of a file, lay it out, and write it: in steps."""
+        build, shown, kind = self._build, self.figure, path.suffix.lower().lstrip(".")
+        if build is None or shown is None:
+            return
+        if kind == "csv":
+            write_whole(path, shown.to_csv().encode())
+            return
+        size = max(self.width(), 480), max(self.height(), self._preferred_height)
+        yield
+        figure = build(_style())
+        yield
+        write_whole(path, exported(figure, kind, size))
+
+    def _ask(self, kind: str, pattern: str) -> None:
+        """Ask where to save, and save there while the window goes on answering."""
+        proposal = Path.home() / f"{self.tr('plot')}.{kind}"
+        path = self._chooser.save_file(self.tr("Save the plot"), pattern, proposal)
+        if path is not None:
+            chosen = path if path.suffix else path.with_suffix(f".{kind}")
+            turns().ask(self._more, self._saving_or_telling(chosen))
+
+    def _saving_or_telling(self, path: Path) -> Steps:
+        try:
+            yield from self._saving(path)
+        except SfumatoError as error:
+            self.failed.emit(Message.of_error(error))
+
+    def _open_menu(self) -> None:
+        self.menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
+
+
+def _style() -> PlotStyle:
+    """Return the theme's style, with its words in the person's language."""
+    return replace(themes().current.style, translate=partial(QCoreApplication.translate, "Plots"))

@@ -1,5 +1,0 @@
-"""Attributes: what each column is for, how it is read, and which values it can take."""
-
-from app.ui.panels.attributes.panel import AttributesPanel
-
-PANEL = AttributesPanel

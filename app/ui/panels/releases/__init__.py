@@ -1,5 +1,0 @@
-"""Releases: make them, keep the ledger in sight, verify a file."""
-
-from app.ui.panels.releases.panel import ReleasesPanel
-
-PANEL = ReleasesPanel
