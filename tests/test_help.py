@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sfumato.commands import all_commands
+from sfumato.commands import command_names
 from sfumato.commands.shared.command import ExitCode
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.help import help_pages
@@ -52,7 +52,7 @@ def test_every_page_can_be_reached_from_the_index():
 
 def test_the_page_on_the_command_line_knows_every_command_and_exit_code():
     text = page("command-line.md")
-    assert [c.name for c in all_commands() if f"`sfumato {c.name} " not in text] == []
+    assert [name for name in command_names() if f"`sfumato {name} " not in text] == []
     stated = [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
     assert stated == [code.value for code in ExitCode]
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 import sfumato
-from sfumato.commands import all_commands
+from sfumato.commands import command_called, command_names, summary_of
 from sfumato.commands.shared.command import Command, ExitCode
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable
+from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
-from sfumato.project.project_file import SUFFIX
 
 _EPILOG: Final = """\
 Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     """
     terminal = terminal or Terminal()
     try:
-        parsed = _parser().parse_args(_meant(sys.argv[1:] if arguments is None else arguments))
+        meant = _meant(sys.argv[1:] if arguments is None else arguments)
+        parsed = _parser(meant).parse_args(meant)
     except SystemExit as ended:
         return int(ended.code or 0)
     try:
@@ -107,7 +108,9 @@ def _check_names(parsed: argparse.Namespace) -> None:
                 )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command line; only the command that it names is imported."""
+    meant = next((word for word in arguments if not word.startswith("-")), "")
     parser = argparse.ArgumentParser(
         prog="sfumato",
         description="Release one table at many trust levels.",
@@ -117,17 +120,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"Sfumato {sfumato.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in all_commands():
+    for name in command_names():
+        summary = summary_of(name)
         described = commands.add_parser(
-            command.name,
-            help=command.summary,
-            description=command.summary,
-            epilog=_examples(command),
+            name,
+            help=summary,
+            description=summary,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        command.add_arguments(described)
-        described.set_defaults(run=command.run)
+        if name == meant:
+            command = command_called(name)
+            described.epilog = _examples(command)
+            command.add_arguments(described)
+            described.set_defaults(run=command.run)
     return parser
 
 

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from sfumato.commands.audits import all_audits
+from sfumato.commands import audits, command_names
 from sfumato.commands.shared.command import ExitCode
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.project.making import table
@@ -108,8 +108,7 @@ def test_an_audit_has_to_be_named(line, capsys):
     assert line.run("audit") == ExitCode.USAGE
     assert line.run("audit", "nonsense") == ExitCode.USAGE
     assert "coalition" in capsys.readouterr().err
-    orders = [audit.order for audit in all_audits()]
-    assert orders == sorted(orders)
+    assert {"coalition", "experiment", "numbers"} <= set(command_names(audits.__name__))
 
 
 def test_an_unknown_folder_is_no_fault(line, tmp_path):

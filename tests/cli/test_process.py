@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.commands import open as open_window
 from sfumato.commands.shared.command import ExitCode
 from tests.project.making import PASSPHRASE
 
@@ -65,12 +64,32 @@ def test_without_a_terminal_nobody_is_asked(made):
     assert "Traceback" not in ended.stderr
 
 
-def test_commands_do_not_load_qt():
-    code = "import sys, sfumato.cli, sfumato.commands as c; c.all_commands(); print('PySide6' in sys.modules)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+HEAVY = ("PySide6", "matplotlib", "scipy.stats", "pandas", "pyarrow", "numpy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--version"], HEAVY),
+        (["--help"], HEAVY),
+        (["release", "--help"], ("PySide6", "matplotlib", "scipy.stats")),
+        (["verify", "--help"], ("PySide6", "matplotlib", "scipy.stats")),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_command_imports_only_what_it_needs(arguments, unwanted):
+    code = (
+        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
+        " print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
     )
-    assert ended.stdout == "False\n", ended.stderr
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(unwanted).isdisjoint(ended.stderr.split())
 
 
 def test_a_reader_that_has_had_enough_is_no_fault(made):
@@ -96,4 +115,3 @@ def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
     assert made.run("open") == ExitCode.OK
     assert made.run(made.project) == ExitCode.OK
     assert opened == [None, made.project, None, made.project]
-    assert open_window.COMMAND.name == "open"

@@ -1,4 +1,4 @@
-"""``sfumato adopt``: take a release that was made elsewhere onto the ladder."""
+"""Take a release made elsewhere onto the ladder."""
 
 from __future__ import annotations
 
@@ -201,9 +201,6 @@ def _say_checks(where: str, checks: tuple[Check, ...], terminal: Terminal) -> No
 
 
 COMMAND = Command(
-    "adopt",
-    "Take a release made elsewhere onto the ladder.",
-    65,
     _add_arguments,
     _run,
     ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),

@@ -1,20 +1,22 @@
-"""``sfumato audit``: what coalitions learn, and the published experiments."""
+"""Weigh coalitions, or run the published experiments."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sfumato.commands.audits import all_audits
+from sfumato.commands import audits, command_called, command_names, summary_of
 from sfumato.commands.shared.command import Command, ExitCode
 from sfumato.commands.shared.terminal import Terminal
 
+_ORDER = ("coalition", "numbers", "experiment")
+
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    audits = parser.add_subparsers(dest="audit", metavar="AUDIT", title="audits", required=True)
-    for audit in all_audits():
-        described = audits.add_parser(
-            audit.name, help=audit.summary, description=audit.summary, allow_abbrev=False
-        )
+    below = parser.add_subparsers(dest="audit", metavar="AUDIT", title="audits", required=True)
+    for name in command_names(audits.__name__, _ORDER):
+        summary = summary_of(name, audits.__name__)
+        audit = command_called(name, audits.__name__)
+        described = below.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         audit.add_arguments(described)
         described.set_defaults(run_audit=audit.run)
 
@@ -25,9 +27,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "audit",
-    "Weigh coalitions, or run the published experiments.",
-    55,
     _add_arguments,
     _run,
     (

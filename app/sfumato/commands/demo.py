@@ -1,4 +1,4 @@
-"""``sfumato demo``: the whole work on the sample, without a window."""
+"""Do the whole work on the sample."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from sfumato.commands.verify import print_checks
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import refusal_to_write, write_whole
+from sfumato.project import SUFFIX
 from sfumato.project.errors import TargetExists
-from sfumato.project.project_file import SUFFIX, ProjectFile
+from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.resources import resource_path
@@ -130,11 +131,4 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
         terminal.say(f"Picture   {path}")
 
 
-COMMAND = Command(
-    "demo",
-    "Do the whole work on the sample.",
-    15,
-    _add_arguments,
-    _run,
-    ("sfumato demo --out demo",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato demo --out demo",))

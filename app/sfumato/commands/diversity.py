@@ -1,4 +1,4 @@
-"""``sfumato diversity``: which generalizations of the table are safe, and what each loses."""
+"""Search for safe generalizations of the table."""
 
 from __future__ import annotations
 
@@ -222,11 +222,4 @@ def _levels(levels: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
-COMMAND = Command(
-    "diversity",
-    "Search for safe generalizations of the table.",
-    56,
-    _add_arguments,
-    _run,
-    ("sfumato diversity clinic.sfumato --all",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato diversity clinic.sfumato --all",))

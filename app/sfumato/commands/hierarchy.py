@@ -1,4 +1,4 @@
-"""``sfumato hierarchy``: a project's hierarchies, listed, written, read, proposed or removed."""
+"""List, export, import or propose hierarchies."""
 
 from __future__ import annotations
 
@@ -211,9 +211,6 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
 
 
 COMMAND = Command(
-    "hierarchy",
-    "List, export, import or propose hierarchies.",
-    55,
     _add_arguments,
     _run,
     (

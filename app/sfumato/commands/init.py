@@ -1,4 +1,4 @@
-"""``sfumato init``: a new project from a table and a rules file."""
+"""Make a project from a table and a rules file."""
 
 from __future__ import annotations
 
@@ -108,10 +108,5 @@ def _check(document: Document, table: Table, context: Context) -> None:
 
 
 COMMAND = Command(
-    "init",
-    "Make a project from a table and a rules file.",
-    20,
-    _add_arguments,
-    _run,
-    ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",),
+    _add_arguments, _run, ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",)
 )

@@ -1,4 +1,4 @@
-"""``sfumato ledger``: every entry, and whether the chain holds."""
+"""List the ledger and check its chain."""
 
 from __future__ import annotations
 
@@ -64,11 +64,4 @@ def _adopted(entry: Entry) -> list[str]:
     return [f"{entry.details.get('attribute', '')} at {file.level:g}, {place}", file.file]
 
 
-COMMAND = Command(
-    "ledger",
-    "List the ledger and check its chain.",
-    70,
-    _add_arguments,
-    _run,
-    ("sfumato ledger clinic.sfumato",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato ledger clinic.sfumato",))

@@ -1,4 +1,4 @@
-"""``sfumato noisy-counts``: what counts with Laplace noise give away about small groups."""
+"""Examine what counts with Laplace noise give away about small groups."""
 
 from __future__ import annotations
 
@@ -111,10 +111,5 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "noisy-counts",
-    "Examine what counts with Laplace noise give away about small groups.",
-    66,
-    _add_arguments,
-    _run,
-    ("sfumato noisy-counts clinic.sfumato --attribute diagnosis --loss 0.1",),
+    _add_arguments, _run, ("sfumato noisy-counts clinic.sfumato --attribute diagnosis --loss 0.1",)
 )

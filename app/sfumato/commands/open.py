@@ -1,4 +1,4 @@
-"""``sfumato open``: the window, with a project where one is named."""
+"""Open the window, with a project where one is named."""
 
 from __future__ import annotations
 
@@ -29,11 +29,4 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT
 
 
-COMMAND = Command(
-    "open",
-    "Open the window, with a project where one is named.",
-    10,
-    _add_arguments,
-    _run,
-    ("sfumato open clinic.sfumato", "sfumato open"),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato open clinic.sfumato", "sfumato open"))

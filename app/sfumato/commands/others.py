@@ -1,4 +1,4 @@
-"""``sfumato others``: tables that other holders published about the same people."""
+"""List or change other holders' tables about the same people."""
 
 from __future__ import annotations
 
@@ -285,9 +285,6 @@ def _print(figures: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "others",
-    "List or change other holders' tables about the same people.",
-    57,
     _add_arguments,
     _run,
     (

@@ -1,4 +1,4 @@
-"""``sfumato passphrase``: another passphrase for a project."""
+"""Change a project's passphrase."""
 
 from __future__ import annotations
 
@@ -28,11 +28,4 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
-    "passphrase",
-    "Change a project's passphrase.",
-    90,
-    _add_arguments,
-    _run,
-    ("sfumato passphrase clinic.sfumato",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato passphrase clinic.sfumato",))

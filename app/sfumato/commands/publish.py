@@ -1,4 +1,4 @@
-"""``sfumato publish``: a generalized table for everybody."""
+"""Publish the generalized table and record it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,4 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
-    "publish",
-    "Publish the generalized table and record it.",
-    31,
-    _add_arguments,
-    _run,
-    ("sfumato publish clinic.sfumato --out public",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato publish clinic.sfumato --out public",))

@@ -1,4 +1,4 @@
-"""``sfumato query``: what each release answers to count queries, and the truth."""
+"""Answer count queries from each release, with the truth."""
 
 from __future__ import annotations
 
@@ -167,9 +167,6 @@ def _print_pool(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "query",
-    "Answer count queries from each release, with the truth.",
-    64,
     _add_arguments,
     _run,
     (

@@ -1,4 +1,4 @@
-"""``sfumato recipients``: who gets a release, and at which level."""
+"""List the recipients and their levels."""
 
 from __future__ import annotations
 
@@ -52,11 +52,4 @@ def recipients_as_plain(document: Document) -> list[dict[str, object]]:
     ]
 
 
-COMMAND = Command(
-    "recipients",
-    "List the recipients and their levels.",
-    60,
-    _add_arguments,
-    _run,
-    ("sfumato recipients clinic.sfumato",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato recipients clinic.sfumato",))

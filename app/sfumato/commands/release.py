@@ -1,4 +1,4 @@
-"""``sfumato release``: a recipient's bundle."""
+"""Make a recipient's bundle and record it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "release",
-    "Make a recipient's bundle and record it.",
-    30,
     _add_arguments,
     _run,
     (

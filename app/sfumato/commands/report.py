@@ -1,4 +1,4 @@
-"""``sfumato report``: a document for the files of whoever answers for the releases."""
+"""Write a report for the data-protection officer."""
 
 from __future__ import annotations
 
@@ -63,9 +63,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "report",
-    "Write a report for the data-protection officer.",
-    55,
     _add_arguments,
     _run,
     (

@@ -1,4 +1,4 @@
-"""``sfumato risk``: which small groups each recipient's release gives away."""
+"""Examine which small groups a release gives away."""
 
 from __future__ import annotations
 
@@ -155,10 +155,5 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "risk",
-    "Examine which small groups a release gives away.",
-    62,
-    _add_arguments,
-    _run,
-    ("sfumato risk clinic.sfumato --attribute diagnosis --remedies",),
+    _add_arguments, _run, ("sfumato risk clinic.sfumato --attribute diagnosis --remedies",)
 )

@@ -1,4 +1,4 @@
-"""``sfumato row-order``: whether releases leave in an order of their own or in the table's."""
+"""Show or choose the row order of releases."""
 
 from __future__ import annotations
 
@@ -45,9 +45,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "row-order",
-    "Show or choose the row order of releases.",
-    65,
     _add_arguments,
     _run,
     (

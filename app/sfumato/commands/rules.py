@@ -1,4 +1,4 @@
-"""``sfumato rules``: a project's rules, printed or replaced."""
+"""Print a project's rules, or apply others."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "rules",
-    "Print a project's rules, or apply others.",
-    50,
     _add_arguments,
     _run,
     (

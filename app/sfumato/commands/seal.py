@@ -1,4 +1,4 @@
-"""``sfumato seal``: whether a project is as it was sealed, and sealing it as it stands."""
+"""Say whether a project was changed outside Sfumato; accept it as it stands."""
 
 from __future__ import annotations
 
@@ -46,9 +46,6 @@ _ADVICE = (
 )
 
 COMMAND = Command(
-    "seal",
-    "Say whether a project was changed outside Sfumato; accept it as it stands.",
-    85,
     _add_arguments,
     _run,
     (

@@ -1,4 +1,4 @@
-"""``sfumato source``: where the table is, that it moved, or that a new edition came."""
+"""Show the source table, or say where it is now."""
 
 from __future__ import annotations
 
@@ -44,9 +44,6 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    "source",
-    "Show the source table, or say where it is now.",
-    80,
     _add_arguments,
     _run,
     (

@@ -1,4 +1,4 @@
-"""``sfumato trace``: which releases a file comes from that was found somewhere."""
+"""Say which releases a found file comes from."""
 
 from __future__ import annotations
 
@@ -84,11 +84,4 @@ def _say(report: LeakReport, terminal: Terminal) -> None:
         )
 
 
-COMMAND = Command(
-    "trace",
-    "Say which releases a found file comes from.",
-    45,
-    _add_arguments,
-    _run,
-    ("sfumato trace found.csv --project clinic.sfumato",),
-)
+COMMAND = Command(_add_arguments, _run, ("sfumato trace found.csv --project clinic.sfumato",))

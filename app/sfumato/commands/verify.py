@@ -1,4 +1,4 @@
-"""``sfumato verify``: whether a bundle is a release of the project, and unaltered."""
+"""Examine a bundle against its project, ledger and table."""
 
 from __future__ import annotations
 
@@ -78,10 +78,5 @@ def print_checks(checks: tuple[Check, ...], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    "verify",
-    "Examine a bundle against its project, ledger and table.",
-    40,
-    _add_arguments,
-    _run,
-    ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",),
+    _add_arguments, _run, ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",)
 )

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sfumato import __version__
 from sfumato.engine.core.wording import Sentence
@@ -64,8 +64,6 @@ from sfumato.project.store.secret import (
 )
 from sfumato.project.store.staging import pending_in, stagings_of
 from sfumato.project.store.wrapping import wrapped_in, wrapped_in_row, write_wrapping
-
-SUFFIX: Final = ".sfumato"
 
 
 class ProjectFile:

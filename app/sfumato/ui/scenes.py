@@ -26,9 +26,10 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options, digest_of
 from sfumato.jobs.job import Job
 from sfumato.jobs.runner import JobRunner
+from sfumato.project import SUFFIX
 from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.project_file import SUFFIX, ProjectFile
+from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import proposed
 from sfumato.project.release.release import make_release
 from sfumato.project.rules.rules import apply_rules

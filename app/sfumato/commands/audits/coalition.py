@@ -1,4 +1,4 @@
-"""``sfumato audit coalition``: what recipients learn who put their releases together."""
+"""Weigh what recipients learn by pooling releases."""
 
 from __future__ import annotations
 
@@ -74,6 +74,4 @@ def _part(context: Context, place: int, count: int) -> Part:
     return Part(context, 0.7 + 0.3 * place / count, 0.7 + 0.3 * (place + 1) / count)
 
 
-AUDIT = Command(
-    "coalition", "Weigh what recipients learn by pooling releases.", 10, _add_arguments, _run
-)
+COMMAND = Command(_add_arguments, _run)

@@ -1,4 +1,4 @@
-"""``sfumato audit experiment``: a figure of the paper on multi-level perturbation, run again."""
+"""Run a figure of the paper on multi-level releases."""
 
 from __future__ import annotations
 
@@ -145,6 +145,4 @@ def write_outcome(outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-AUDIT = Command(
-    "experiment", "Run a figure of the paper on multi-level releases.", 20, _add_arguments, _run
-)
+COMMAND = Command(_add_arguments, _run)

@@ -1,4 +1,4 @@
-"""``sfumato audit numbers``: how closely recipients tell numbers who pool their releases."""
+"""Weigh how closely pooled releases tell numbers."""
 
 from __future__ import annotations
 
@@ -54,6 +54,4 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-AUDIT = Command(
-    "numbers", "Weigh how closely pooled releases tell numbers.", 15, _add_arguments, _run
-)
+COMMAND = Command(_add_arguments, _run)

@@ -9,10 +9,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.project.project_file import ProjectFile
-
 if TYPE_CHECKING:
     from sfumato.commands.shared.terminal import Terminal
+    from sfumato.project.project_file import ProjectFile
 
 
 class ExitCode(IntEnum):
@@ -33,10 +32,6 @@ class Command:
 
     Parameters
     ----------
-    name, summary
-        What it is called, and what it does, in one line.
-    order
-        Its place in the help.
     add_arguments
         Describes its arguments to a parser.
     run
@@ -45,9 +40,6 @@ class Command:
         Command lines that its help shows; each is one that it understands.
     """
 
-    name: str
-    summary: str
-    order: int
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Terminal], ExitCode]
     examples: tuple[str, ...] = ()
@@ -111,6 +103,8 @@ def add_bundle(parser: ArgumentParser, override: str) -> None:
 
 def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
     """Open the project that the arguments name, and say what became of unfinished releases."""
+    from sfumato.project.project_file import ProjectFile  # noqa: PLC0415 (help is quick without)
+
     passphrase = terminal.passphrase(arguments.passphrase_fd)
     project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
     for recovered in project.recovered:

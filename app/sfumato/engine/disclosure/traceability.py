@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.leak_counts import Counts, Likelihoods, Positions
@@ -174,8 +174,8 @@ def _margin(releases: int, ways: int) -> float:
     By what the doubt and the test for a false alarm ask, and by what the shares of the best
     mixture gain through being chosen for the rows (Wilks, 1938).
     """
-    test = float(chi2.isf(2.0 * FALSE_ALARM / releases, 1)) / 2.0
-    return max(math.log(releases / DOUBT), test) + float(chi2.isf(FALSE_ALARM, ways)) / 2.0
+    test = float(chdtri(1, 2.0 * FALSE_ALARM / releases)) / 2.0
+    return max(math.log(releases / DOUBT), test) + float(chdtri(ways, FALSE_ALARM)) / 2.0
 
 
 def _rows_for(sums: npt.NDArray[np.float64], doubts: npt.NDArray[np.float64]) -> float:

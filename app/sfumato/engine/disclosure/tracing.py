@@ -20,8 +20,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
-from scipy.stats import chi2
+from scipy.special import chdtrc, logsumexp
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.leak_counts import LeakCounts, Likelihoods, Unreleased
@@ -274,7 +273,7 @@ def _tests(
 def _chance(gain: float) -> float:
     """Return how probable it is that one more way gains so much log-likelihood by chance."""
     # A share of 0 lies on the edge of what is possible: half the usual probability.
-    return float(0.5 * chi2.sf(max(0.0, 2.0 * gain), 1))
+    return float(0.5 * chdtrc(1, max(0.0, 2.0 * gain)))
 
 
 def _sources(

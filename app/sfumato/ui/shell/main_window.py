@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.jobs.job import BugReport
-from sfumato.project.project_file import SUFFIX as PROJECT_SUFFIX
+from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.about import AboutDialog
 from sfumato.ui.dialogs.bug import BugDialog

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.jobs.job import Job
+from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
-from sfumato.project.project_file import SUFFIX, ProjectFile
+from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import Recovered
 from sfumato.project.store.copying import copy_project
 from sfumato.ui.dialogs.choice import ChoiceDialog
