@@ -88,7 +88,10 @@ def living(window: MainWindow) -> Counter[str]:
         found.update(f"Qt {type(each).__name__}" for each in (top, *top.findChildren(QObject)))
     for each in gc.get_objects():
         kind = type(each)
-        if str(kind.__module__).startswith(("sfumato.", "matplotlib.figure", "pandas.core.frame")):
+        # Figures count; how much is in one depends on what was drawn when it was put away.
+        module = str(kind.__module__)
+        own = module.startswith("sfumato.") and not module.startswith("sfumato.plots.")
+        if own or module.startswith(("matplotlib.figure", "pandas.core.frame")):
             found[f"{kind.__module__}.{kind.__qualname__}"] += 1
     return found
 
