@@ -199,7 +199,15 @@ class TestJobsAndMessages:
             stops = [stop for stop in reading_order(panel) if not panel.messages.isAncestorOf(stop)]
             return [stop.mapTo(panel, QPoint(0, 0)) for stop in stops]
 
-        before = places()
+        found: list[list[QPoint]] = [[]]
+
+        def rests():
+            QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+            found.append(places())
+            return found[-2] == found[-1]
+
+        qtbot.waitUntil(rests)
+        before = found[-1]
         panel.messages.show_message(Message(MessageKind.DANGER, "Refused.", "Try again."))
         qtbot.waitUntil(lambda: panel.messages.height() > 0 and panel.messages.isVisible())
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)

@@ -81,7 +81,7 @@ def test_a_translators_file_has_every_text_of_the_code(pseudo):
 def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(pseudo):
     again = renew("eo", pseudo.parents[4])
     text = again.read_text(encoding="utf-8")
-    assert "unfinished" not in text
+    assert 'type="unfinished"' not in text
     assert 'filename="../../ui/shell/menus.py"' in text
 
 
