@@ -19,8 +19,8 @@ from scipy import sparse
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.values import Value, plain
 from sfumato.engine.disclosure.grouped_values import GroupedValues, Integers
-from sfumato.engine.intervals import VarianceLaw, Vector
 from sfumato.engine.matrices.estimate import estimate_frequencies
+from sfumato.engine.matrices.intervals import VarianceLaw, Vector
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms.reconstruction.law import ResampledLaw
 

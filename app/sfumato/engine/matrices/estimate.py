@@ -3,7 +3,7 @@
 The observed frequencies O of a release have the expectation P·F, so F' = P⁻¹·O estimates the
 true frequencies F without bias (Chaytor et al. 2010, section III; Wang, Han and Fu 2012,
 section 3.1). Its covariance is P⁻¹·Cov(O)·P⁻ᵀ; what Cov(O) is depends on whose frequencies
-are meant, see `Target`. Intervals are those of `sfumato.engine.intervals`. All of it costs O(m) for
+are meant, see `Target`. Intervals are those of `matrices.intervals`. All of it costs O(m) for
 matrices that keep or replace. To answer a count query with conditions on other columns, estimate
 in the records that match them and multiply by their number.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
-from sfumato.engine.intervals import Quadratic, VarianceLaw, score_interval
+from sfumato.engine.matrices.intervals import Quadratic, VarianceLaw, score_interval
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 
 Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
@@ -108,7 +108,7 @@ def estimate_frequencies(
     matrix
         The release's perturbation matrix.
     confidence
-        The level of the intervals, between 0 and 1 (`sfumato.engine.intervals`).
+        The level of the intervals, between 0 and 1 (`sfumato.engine.matrices.intervals`).
     target
         Whether the errors refer to the population or to the table's own records.
     law

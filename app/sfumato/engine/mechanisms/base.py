@@ -18,7 +18,7 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Rows
 
 if TYPE_CHECKING:
     from sfumato.engine.core.progress import Context
-    from sfumato.engine.intervals import VarianceLaw
+    from sfumato.engine.matrices.intervals import VarianceLaw
     from sfumato.engine.matrices.matrix import PerturbationMatrix
     from sfumato.engine.mechanisms.reconstruction.law import Resampling
     from sfumato.engine.randomness.keys import KeyRing

@@ -14,8 +14,8 @@ from typing import Any
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role, Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import recipe_from_dict
-from sfumato.project.checked_types import check_types
 from sfumato.project.document import generalization
+from sfumato.project.document.checked_types import check_types
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
 from sfumato.project.errors import DamagedProject
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.adopted_settings import ADOPTED
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.noisy_covariance import measure_covariance, usual_epsilon
+from sfumato.engine.mechanisms.gaussian.noisy_covariance import measure_covariance, usual_epsilon
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise, check_epsilon
 from sfumato.engine.table.covariance import factor_of
 from sfumato.engine.table.table import Attribute

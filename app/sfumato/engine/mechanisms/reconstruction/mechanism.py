@@ -20,8 +20,8 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.intervals import VarianceLaw
 from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.intervals import VarianceLaw
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.base import (

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
+from sfumato.engine.mechanisms.gaussian.noisy_covariance import usual_epsilon
 from sfumato.engine.mechanisms.gaussian.promise import measured_sentence
 from sfumato.engine.mechanisms.gaussian.settings import Measured
-from sfumato.engine.noisy_covariance import usual_epsilon
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
