@@ -97,25 +97,32 @@ make_venv() {
 
 # stamp FOLDER: a digest of all that decides what is installed there.
 stamp() {
-  { cat "$ROOT/pyproject.toml" && "$1/bin/python" -VV && say "$ROOT"; } |
+  { cat "$ROOT/pyproject.toml" "$ROOT"/installer/locked/*.txt && "$1/bin/python" -VV && say "$ROOT"; } |
     "$1/bin/python" -c 'import hashlib, sys
 print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
 }
 
-# install_project [EXTRA]: the project, editable, in .venv; nothing where it is already there.
-install_project() {
-  local extra="${1:-}" marker target
-  make_venv "$VENV"
-  for marker in "$VENV/installed-test" "$VENV/installed-${extra:-plain}"; do
-    [ "$(cat "$marker" 2>/dev/null)" = "$(stamp "$VENV")" ] && return 0
-    [ -z "$extra" ] || break
-  done
-  target="$ROOT${extra:+[$extra]}"
-  say "Setting up .venv; the first time takes a few minutes."
-  patiently "$VENV/bin/python" -m pip install -q --retries 5 -e "$target" ||
+# install_locked FOLDER NAME: the packages of installer/locked/NAME.txt, and no other files than it names.
+install_locked() {
+  patiently "$1/bin/python" -m pip install -q --retries 5 --only-binary :all: --require-hashes \
+    -r "$ROOT/installer/locked/$2.txt" ||
     stop "The packages that Sfumato needs could not be installed. Check the network, then try \
 again." "installer/$(basename "$0")"
-  stamp "$VENV" >"$VENV/installed-${extra:-plain}"
+}
+
+# install_project [test]: the project, editable, in .venv; nothing where it is already there.
+install_project() {
+  local what="${1:-run}" marker
+  make_venv "$VENV"
+  for marker in "$VENV/installed-test" "$VENV/installed-$what"; do
+    [ "$(cat "$marker" 2>/dev/null)" = "$(stamp "$VENV")" ] && return 0
+    [ "$what" = run ] || break
+  done
+  say "Setting up .venv; the first time takes a few minutes."
+  install_locked "$VENV" "$what"
+  quietly "$VENV/bin/python" -m pip install -q --no-deps --no-build-isolation -e "$ROOT" ||
+    stop "Sfumato could not be installed in .venv." "installer/$(basename "$0")"
+  stamp "$VENV" >"$VENV/installed-$what"
 }
 
 # qt_starts PLATFORM: whether Qt really opens an application there.

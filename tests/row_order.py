@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.reading import read_bundle
-from sfumato.project.project_file import ProjectFile
+
+if TYPE_CHECKING:  # The engine's tests run where Arrow is not installed.
+    from sfumato.project.project_file import ProjectFile
 
 
 def key_of(secret: bytes, *parts: str) -> bytes:
@@ -55,6 +57,8 @@ def order_of(project: ProjectFile, path: Path, table: Table) -> np.ndarray:
 
 def in_table_order(project: ProjectFile, path: Path, table: Table) -> pd.DataFrame:
     """A bundle's records in the order in which the table has them."""
+    from sfumato.formats.bundles.reading import read_bundle  # noqa: PLC0415 - needs Arrow
+
     return sorted_back(read_bundle(path, Silent()).table.frame, order_of(project, path, table))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
+from tests.rooms import FLOORS, PICTURE, imports_of_rooms, picture
 from tests.source_code import Module, dotted, is_or_below, modules
 
 BELOW = {
@@ -29,6 +32,9 @@ FILES_AND_CLOCKS = (
 CLOCK_CALLS = ("datetime.now", "datetime.today", "datetime.utcnow", "date.today")
 RANDOM = ("random", "numpy.random", "np.random", "scipy.stats.qmc")
 
+CIRCLES_TO_MEND = ({"sfumato.ui.shell.main_window", "sfumato.ui.shell.menus"},)
+"""Files that import each other to this day; no other ones may."""
+
 
 def offences(room: str, packages: tuple[str, ...]) -> list[str]:
     return [
@@ -49,6 +55,72 @@ def test_a_room_imports_only_the_rooms_below_it(room):
     )
     assert modules(f"app/sfumato/{room}"), "the room is empty"
     assert offences(room, packages) == []
+
+
+def imported_files() -> dict[str, set[str]]:
+    """For each file of the package the files it imports, also for the type checker alone."""
+    files = {module.name: module for module in modules("app/sfumato")}
+    found: dict[str, set[str]] = {}
+    for name, module in files.items():
+        named = {each for _, each in module.imports()}
+        # ``from a import b`` names a as well: where b is a file, it is b that is imported.
+        packages = {each.rpartition(".")[0] for each in named & files.keys()}
+        found[name] = {each for each in named if each in files and each != name} - packages
+    return found
+
+
+def circle_in(imports: Mapping[str, set[str]]) -> list[str]:
+    """One circle, from a name back to itself; empty where there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_files_import_each_other():
+    imports = imported_files()
+    for circle in CIRCLES_TO_MEND:
+        for name in circle:
+            imports[name] = imports.get(name, set()) - circle
+    assert circle_in(imports) == []
+
+
+def engine_folders() -> list[str]:
+    named = {module.name for module in modules("app/sfumato/engine")}
+    parents = {name.rpartition(".")[0] for name in named}
+    return sorted(name for name in parents if is_or_below(name, "sfumato.engine"))
+
+
+@pytest.mark.parametrize("folder", engine_folders())
+def test_the_rooms_of_one_floor_of_the_engine_do_not_import_each_other(folder):
+    """Among a folder's subfolders, and the files that lie beside them, imports run one way."""
+
+    def room(name: str) -> str:
+        inside = name.removeprefix(f"{folder}.").split(".")
+        return inside[0] if f"{folder}.{inside[0]}" in engine_folders() else "files"
+
+    rooms: dict[str, set[str]] = {}
+    for name, imported in imported_files().items():
+        if is_or_below(name, folder) and name != folder:
+            others = {room(each) for each in imported if each.startswith(f"{folder}.")}
+            rooms.setdefault(room(name), set()).update(others - {room(name)})
+    assert circle_in(rooms) == []
+
+
+@pytest.mark.parametrize("floor", [floor for floors in FLOORS for floor in floors])
+def test_the_rooms_of_a_floor_import_one_way(floor):
+    rooms = imports_of_rooms(floor)
+    assert circle_in(rooms) == []
+
+
+def test_the_picture_of_the_rooms_shows_the_code():
+    assert PICTURE.read_text(encoding="utf-8") == picture(), "python -m tests.rooms draws it again"
+
+
+def test_circles_are_found():
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
 
 
 @pytest.mark.parametrize("room", NO_QT)
@@ -73,19 +145,44 @@ def test_figures_are_built_without_pyplot():
     assert offences("ui", ("matplotlib.pyplot", "pylab")) == []
 
 
-def test_threads_are_made_by_the_jobs_alone():
+THREADED = ("core/parallel.py", "ladders/base_mechanism.py", "ladders/uniform.py")
+"""Where the engine computes in threads; all of them have ended when a call returns."""
+
+
+def test_threads_are_made_by_the_jobs_and_for_single_calls_of_the_engine():
     makers = ("threading.Thread", "threading.Timer", "concurrent", "multiprocessing", "asyncio")
     qt_makers = ("QThread", "QThreadPool", "QRunnable", "QtConcurrent")
     qt_makers = tuple(f"PySide6.QtCore.{name}" for name in qt_makers)
-    for room in ("formats", "project", "analysis", "plots", "ui"):
-        assert offences(room, (*makers, *qt_makers)) == []
-        used = [
+    found = []
+    for room in sorted(ROOMS - {"jobs"}):
+        found += offences(room, (*makers, *qt_makers))
+        found += [
             f"{module.place}:{node.lineno} uses {dotted(node)}"
             for module in modules(f"app/sfumato/{room}")
             for node in module.nodes
             if isinstance(node, ast.Attribute) and dotted(node) in makers
         ]
-        assert used == []
+    allowed = tuple(f"app/sfumato/engine/{place}:" for place in THREADED)
+    assert [offence for offence in found if not offence.startswith(allowed)] == []
+    assert {offence.split(":")[0] for offence in found} == {place[:-1] for place in allowed}
+
+
+def test_the_engines_threads_end_with_the_call_that_made_them():
+    lasting = []
+    for module in modules("app/sfumato/engine"):
+        with_end = {
+            item.context_expr
+            for node in module.nodes
+            if isinstance(node, ast.With)
+            for item in node.items
+        }
+        lasting += [
+            f"{module.place}:{node.lineno}"
+            for node in module.nodes
+            if isinstance(node, ast.Call) and dotted(node.func).endswith("PoolExecutor")
+            if node not in with_end
+        ]
+    assert lasting == []
 
 
 def test_a_panel_does_not_know_the_other_panels():
@@ -95,7 +192,7 @@ def test_a_panel_does_not_know_the_other_panels():
         if len(parts) < 5:
             continue
         own = ".".join(parts[:4])
-        shared = ("sfumato.ui.panels.base", own)
+        shared = ("sfumato.ui.panels.base", "sfumato.ui.panels.import_page", own)
         strangers += [
             f"{module.place}:{line} imports {name}"
             for line, name in module.imports()

@@ -132,7 +132,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name == meant:
             command = command_called(name)
             described.epilog = _examples(command)
-            command.add_arguments(described)
+            command.add_to(described)
             described.set_defaults(run=command.run)
     return parser
 

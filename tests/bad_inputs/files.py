@@ -15,8 +15,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats import errors
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.reading import detect_options, read_table
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import detect_options, read_table, write_table
 from tests.bad_inputs.workshop import CSV, Act, BadInput, Workshop
 
 

@@ -1,4 +1,7 @@
-"""``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``."""
+"""``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``.
+
+A name is a benchmark's, or a figure's or table's of the papers that is run again.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from types import ModuleType
 
 from tests import benchmarks
 from tests.benchmarks.harness import measure
+from tests.benchmarks.reproductions import REPRODUCTIONS, add_arguments
 
 COLUMNS = "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {peak_mb:>9}\n"
 
@@ -29,15 +33,21 @@ def found() -> dict[str, ModuleType]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks", description=__doc__)
     known = found()
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    names = [*known, *REPRODUCTIONS]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--json", action="store_true", help="print one JSON line a case")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--rounds", type=int, help="how often each case is measured")
+    add_arguments(parser)
     chosen = parser.parse_args(arguments)
-    unknown = [name for name in chosen.names if name not in known]
+    unknown = [name for name in chosen.names if name not in names]
     if unknown:
-        parser.error(f"no benchmark is called {unknown[0]}; known are {', '.join(known)}")
-    if not chosen.json:
+        parser.error(f"no benchmark is called {unknown[0]}; known are {', '.join(names)}")
+    for name in chosen.names:
+        if name in REPRODUCTIONS:
+            REPRODUCTIONS[name](chosen)
+    measured = [name for name in chosen.names or known if name in known]
+    if measured and not chosen.json:
         sys.stdout.write(
             COLUMNS.format(
                 bench="bench",
@@ -49,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
     rounds = chosen.rounds or (1 if chosen.quick else 7)
-    for name in chosen.names or known:
+    for name in measured:
         module = known[name]
         for case in module.cases(chosen.quick):
             figures = measure(name, case, rounds, not chosen.quick).as_json(module.BASELINE)

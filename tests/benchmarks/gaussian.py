@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
-from sfumato.engine.mechanisms.gaussian.published_algorithms import noise_on_demand, parallel_noise
+from sfumato.engine.ladders.brownian import on_grid
 from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
 from tests.benchmarks.harness import Case
+from tests.benchmarks.published_noise import noise_on_demand, parallel_noise
 
 BASELINE = "x + sigma * rng.standard_normal((M - L, n)): independent noise, one attribute"
 SPREAD = 14.8

@@ -12,21 +12,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.gaussian_attack import Dependence, expected_errors
-from sfumato.engine.disclosure.gaussian_experiment import (
+from sfumato.engine.ladders.brownian import on_grid
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.number_copies import (
     Attacker,
     Experiment,
     Pool,
-    found_by_copies,
     guesses,
     make_experiment,
 )
-from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
 from sfumato.engine.table.table import Attribute
 from tests.noise import NOISE
 
@@ -47,6 +45,8 @@ def adult() -> dict[str, np.ndarray]:
 
 def breast_cancer() -> dict[str, np.ndarray]:
     """The first two measurements of the Wisconsin data."""
+    from sklearn.datasets import load_breast_cancer  # noqa: PLC0415 - the engine's tests have none
+
     data = load_breast_cancer()
     return {str(data.feature_names[place]): data.data[:, place] for place in range(2)}
 
@@ -64,6 +64,39 @@ def experiment_on(columns: dict[str, np.ndarray]) -> Experiment:
     )
     settings = mechanism.complete_settings(attributes, {}, NOISE)
     return make_experiment(Pool(mechanism, settings, attributes, tuple(levels())), None, Silent())
+
+
+def found_errors(true: np.ndarray, estimated: np.ndarray) -> np.ndarray:
+    """Return the normalized error of estimates that were made, by attribute, shape (N,).
+
+    Parameters
+    ----------
+    true, estimated
+        Shape (N, n), NaN where missing.
+    """
+    left = np.nanmean(np.square(estimated - true), axis=1)
+    return np.asarray(left / np.nanvar(true, axis=1), dtype=np.float64)
+
+
+def found_by_copies(
+    experiment: Experiment, dependence: Dependence, attacker: Attacker
+) -> np.ndarray:
+    """Return the normalized error of estimates from the first 1, 2, … copies (Fig. 2).
+
+    Parameters
+    ----------
+    experiment, dependence, attacker
+        As for `guesses`.
+
+    Returns
+    -------
+    numpy.ndarray
+        For each attribute, shape (M, N).
+    """
+    true, counts = experiment.true, range(1, len(experiment.pool.levels) + 1)
+    return np.array(
+        [found_errors(true, guesses(experiment, dependence, attacker, count)) for count in counts]
+    )
 
 
 def figure_2(name: str, experiment: Experiment) -> None:

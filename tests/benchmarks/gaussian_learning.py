@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.ladders.brownian import on_grid
 from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import KeyRing

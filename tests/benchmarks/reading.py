@@ -1,11 +1,14 @@
 """Reading a CSV file with 8 columns, beside pandas with nothing said about the columns.
 
+A wide file of 50 rows is opened as the window does, beside Arrow's reader alone.
+
 The memory is that of a process of its own, from just before reading to its peak: Arrow's
 memory is not Python's. ``python -m tests.benchmarks.reading FILE`` prints it for one file.
 """
 
 from __future__ import annotations
 
+import random
 import resource
 import subprocess
 import sys
@@ -20,19 +23,29 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.profile import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.formats.reading import detect_options, preview, read_table
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import detect_options, preview, read_table, write_table
 from tests.benchmarks.harness import Case
 
 BASELINE = "pandas.read_csv(path), or to_csv"
 SIZES = (1_000_000, 10_000_000)
 PIECE = 1_000_000
+WIDE = (5_000, 20_000)
 
 
 def cases(quick: bool) -> Iterator[Case]:
-    """Yield files of each size, read whole; the first rows of the largest; and one written."""
+    """Yield wide files; files of each size; the first rows of the largest; and one written."""
     with tempfile.TemporaryDirectory(prefix="sfumato-benchmark-") as folder:
+        for columns in (500, 1_000) if quick else WIDE:
+            path = Path(folder) / f"wide{columns}.csv"
+            make_wide_file(path, columns)
+            yield Case(
+                f"open {columns:,} columns of 50 rows",
+                partial(_open, path),
+                partial(_arrow_alone, path, columns),
+                baseline_name="pyarrow.csv.read_csv(path)",
+            )
         for rows in (20_000, 100_000) if quick else SIZES:
             path = Path(folder) / f"{rows}.csv"
             make_file(path, rows)
@@ -57,6 +70,31 @@ def make_file(path: Path, rows: int) -> None:
             options = pa.csv.WriteOptions(include_header=start == 0, quoting_style="none")
             piece = _piece(rng, start, min(PIECE, rows - start))
             pa.csv.write_csv(piece, file, options)
+
+
+def make_wide_file(path: Path, columns: int, rows: int = 50) -> None:
+    """Write columns of whole numbers, decimals, dates, texts and yes/no values in turn."""
+    draw = random.Random(columns)
+    sorts = (
+        ("1", "-20", "+3", " 7 ", "", "999999999999999"),
+        ("1.5", "2", "-.5", "1e-3", "3.", "", "0.1234567890123456789"),
+        ("2024-02-29", "2024-01-01 10:30", "", " 2023-12-31 "),
+        ("red", "green", "", " blue "),
+        ("true", "False", "TRUE", ""),
+    )
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join(f"column{i}" for i in range(columns)) + "\n")
+        for _ in range(rows):
+            file.write(",".join(draw.choice(sorts[i % 5]) for i in range(columns)) + "\n")
+
+
+def _open(path: Path) -> object:
+    return propose_columns(_read(path))
+
+
+def _arrow_alone(path: Path, columns: int) -> object:
+    # Arrow refuses what does not fit its first block's types, so the block is the file.
+    return pa.csv.read_csv(path, read_options=pa.csv.ReadOptions(block_size=columns * 1_000))
 
 
 def _piece(rng: np.random.Generator, start: int, rows: int) -> pa.Table:

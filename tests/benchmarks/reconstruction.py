@@ -10,12 +10,12 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.count_queries import query_pool
+from sfumato.engine.disclosure.group_privacy import Rule, private_groups
 from sfumato.engine.disclosure.grouped_values import grouped_values
-from sfumato.engine.disclosure.query_pool import query_pool
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.reconstruction.privacy import Rule, private_groups
+from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, sample_sizes
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, sample_sizes
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.benchmarks.harness import Case

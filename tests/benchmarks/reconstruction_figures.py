@@ -15,10 +15,9 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_risk import RiskLimits
-from sfumato.engine.disclosure.query_curves import query_curves
-from sfumato.engine.disclosure.risk_curves import Setting, risk_curves
-from sfumato.engine.mechanisms.reconstruction.privacy import Rule
+from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_risk import RiskLimits, Setting, risk_curves
+from sfumato.engine.mechanisms.reconstruction.figures import query_curves
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from tests.benchmarks.reconstruction import table
 from tests.data import shared_data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.engine.mechanisms.gaussian.noise_level import on_grid
+from sfumato.engine.ladders.brownian import on_grid
 
 pytest.importorskip("sklearn")
 from sklearn.datasets import load_iris

@@ -76,3 +76,38 @@ def test_a_slow_baseline_is_measured_less_often_and_what_was_found_is_told():
     figures = measure("b", case, rounds=3).as_json("quick")
     assert calls == ["baseline", "case", "case", "case", "case"]
     assert (figures["baseline"], figures["nodes"]) == ("slow", 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fig5", "20,000 simulations of Alice"),
+        ("fig6", "match uniform perturbation"),
+        ("fig7", "After 4 releases"),
+        ("fig8", "12 releases of 40 records"),
+        ("noisy-counts", "λ=0.1 ε=0.2 high, exact"),
+    ],
+)
+def test_a_figure_is_run_again_and_told_beside_the_paper(name, words, capsys):
+    assert main([name, "--quick"]) == 0
+    told = capsys.readouterr().out
+    assert words in told
+    assert "paper" in told
+
+
+def test_a_reproduction_draws_its_figure_and_writes_its_values(tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    assert main(["fig7", "fig8", "noisy-counts", "--quick", "--json", "--out", str(out)]) == 0
+    [growth, cost, counts] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(growth["points"]) == 4
+    assert cost["figure"] == "fig8"
+    assert len(counts["rows"]) == 14
+    assert sorted(path.suffix for path in out.iterdir()) == [".csv"] * 3 + [".png"] * 2
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "many", "2.5", "nan"])
+def test_a_size_of_a_reproduction_is_a_whole_number(count, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["fig5", "--simulations", count])
+    assert caught.value.code == 2
+    assert "whole number" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from sfumato.project.release.release_columns import released_columns
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.resources import resource_path
-from tests.engine.leak_trials import LeakTrials
+from tests.engine.disclosure.leak_trials import LeakTrials
 
 TRIALS = 1_000
 SHOWN = ("sex", "region", "ward", "diagnosis")

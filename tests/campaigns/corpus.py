@@ -18,7 +18,7 @@ import pandas as pd
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import write_bundle
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import write_table
 from sfumato.project.rules.rules import rules_of
 from tests.formats.bundles import case
 from tests.formats.sas_files import SasColumn, write_sas

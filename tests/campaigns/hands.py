@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from sfumato.ui.dialogs.passphrase import NewPassphraseDialog
+from sfumato.ui.dialogs.projects import NewPassphraseDialog
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.releases.panel import ReleasesPanel
@@ -72,6 +72,10 @@ LOG = "walk.log"
 PASSPHRASE = "four random words"
 
 
+class Gone(Exception):
+    """The widget that was drawn went away with its page before it was reached."""
+
+
 def called(widget: QWidget) -> str:
     """Return what a person would call a widget."""
     text = getattr(widget, "text", None)
@@ -94,7 +98,7 @@ class Hands:
         Which deeds.
     """
 
-    def __init__(self, window: MainWindow, answers: Answers, folder: Path, seed: int) -> None:
+    def __init__(self, window: MainWindow, answers: Answers, folder: Path, seed: str) -> None:
         self.window, self._answers, self._folder = window, answers, folder
         self._draw = random.Random(seed)
         self.log: list[str] = []
@@ -134,7 +138,10 @@ class Hands:
         else:
             deeds, weights = zip(*self._deeds.items(), strict=True)
             [deed] = self._draw.choices(deeds, weights)
-            deed()
+            try:
+                deed()
+            except Gone:
+                self._note("nothing: what was to be touched has gone")
         self._acting = False
 
     def _answer_menu(self) -> None:
@@ -146,6 +153,10 @@ class Hands:
         """Note what is about to be done, in the file too: it may end in a crash."""
         self.log.append(what)
         self._file.write(f"{len(self.log) - 1} {what}\n")
+
+    def tell(self, found: Iterable[str]) -> None:
+        """Note in the file what came of it."""
+        self._file.writelines(f"{told}\n" for told in found)
 
     # ----- plans: what chance alone seldom comes to
 
@@ -239,6 +250,8 @@ class Hands:
 
     def _spot(self, widget: QWidget) -> QPoint:
         """Return a place of a widget that is in sight; a button is hit in its middle."""
+        if not isValid(widget):
+            raise Gone
         area = widget.visibleRegion().boundingRect()
         if isinstance(widget, QAbstractButton | QLineEdit | QComboBox):
             return area.center()

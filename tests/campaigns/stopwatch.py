@@ -34,12 +34,25 @@ class Stall:
         Seconds that went by.
     stack
         Where it was, as far as it was looked at.
+    slowness
+        How many times longer than usual the reference computation took right after.
     """
 
     what: str
     worked: float
     passed: float
     stack: str = ""
+    slowness: float = 1.0
+
+    @property
+    def usual(self) -> float:
+        """The own time it would have taken where nothing else runs, roughly, seconds."""
+        return self.worked / self.slowness
+
+    def told(self) -> str:
+        """Return the figures, what was being done, and where the thread was."""
+        slowed = f"{self.worked:.2f} s of {self.passed:.2f} s, {self.slowness:.1f} times slowed"
+        return f"{self.usual:.2f} s ({slowed}) in {self.what}\n{self.stack}"
 
 
 class Stopwatch:
@@ -93,10 +106,11 @@ class Stopwatch:
         finally:
             worked, passed = time.thread_time() - own, time.monotonic() - begun
             self._begun = None
-            seen = Stall(what, worked, passed, self._stack)
-            if worked > self.longest.worked:
+            slowed = slowness() if worked > self._limit else 1.0
+            seen = Stall(what, worked, passed, self._stack, slowed)
+            if seen.usual > self.longest.usual:
                 self.longest = seen
-            if worked > self._limit and worked > self._limit * slowness():
+            if seen.usual > self._limit:
                 self.stalls.append(seen)
 
     def _watch(self) -> None:

@@ -22,16 +22,14 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.errors import DiskFull
 from sfumato.formats.files import write_whole
 from sfumato.formats.hierarchies import write_hierarchy
-from sfumato.formats.writing import write_table
-from sfumato.plots.collusion_bars import build_collusion_bars
-from sfumato.project.project_file import ProjectFile
+from sfumato.formats.reading import write_table
+from sfumato.plots.coalitions import build_collusion_bars
+from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.release.release import make_release
 from sfumato.project.rules.writing import rules_of
-from sfumato.project.store.copying import copy_project
-from sfumato.report.drawing import draw
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
-from sfumato.report.writing import picture_kind, write_report
+from sfumato.report.writing import draw, picture_kind, write_report
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.campaigns import chance, runs, slow
 from tests.campaigns.limits import files_no_longer_than, needs_limits

@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from tests.campaigns import SEED
+from tests.campaigns import SEED, tell
 from tests.campaigns.corpus import KINDS, seeds
 from tests.campaigns.inputs import run
 from tests.campaigns.mutations import mutated
@@ -34,13 +34,15 @@ def test_the_inputs_that_a_campaign_starts_from_are_read(tmp_path, kind):
 
 
 def test_a_few_inputs_of_every_kind_are_read_or_refused():
+    tell(f"SFUMATO_TEST_KEYS={SEED}")
     found = run(SEED, 12 * len(KINDS))
-    assert not found.faults
+    assert not found.faults, "\n".join(found.faults)
     assert {kind for kind, _ in found.counts} == set(KINDS)
 
 
 @pytest.mark.slow
 def test_inputs_of_every_kind_are_read_or_refused():
+    tell(f"SFUMATO_TEST_KEYS={SEED}")
     found = run(SEED + 1_000, MANY, seconds=SLOW)
     assert not found.faults, "\n".join(found.faults)
     assert found.inputs > 100

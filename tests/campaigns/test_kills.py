@@ -26,7 +26,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.store.staging import digest_of_bundle
+from sfumato.project.store.files import digest_of_bundle
 from tests.campaigns import chance, runs, slow, tell
 from tests.cli.conftest import RULES
 from tests.project import adopting

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from sfumato.ui.look.theme import Appearance
 from sfumato.ui.shell.main_window import MainWindow
-from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.paint_queue import turns
 from tests.campaigns.walk import make_tables, put_away
 from tests.ui.hands import settle
 

@@ -2,9 +2,9 @@
 
 Each walk tells its seed and keeps its log. Jobs end when they end, so the same seed leads to the
 same deeds as far as they end in the same order: enough to find again what it found. A walk ends
-after so many deeds or its time, whichever comes first. 10,000 deeds of three seeds:
-``SFUMATO_WALK_DEEDS=10000 SFUMATO_WALK_SECONDS=7200 pytest -m slow -n 2`` with this file; another
-seed: ``SFUMATO_WALK_SEED=7``.
+after so many deeds or its time, whichever comes first. 10,000 deeds of three walks:
+``SFUMATO_WALK_DEEDS=10000 SFUMATO_WALK_SECONDS=7200 pytest -m slow -n 2`` with this file; other
+walks: ``SFUMATO_TEST_KEYS=7``.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from pathlib import Path
 import pytest
 
 from sfumato.ui.shell.main_window import MainWindow
+from tests.campaigns import SEED, tell
 from tests.campaigns.walk import Walk, walk
 from tests.ui.fixtures import Answers
 
 FEW = 150
 MANY = int(os.environ.get("SFUMATO_WALK_DEEDS", "600"))
-SEEDS = [int(seed) for seed in os.environ.get("SFUMATO_WALK_SEED", "1 2 3").split()]
 SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
 """How long a long walk takes at most: three of them in two processes take CI some four minutes."""
 
-GRAVE = 2.0
-"""Steps above 0.3 s are told; a long walk fails at one of so many seconds of the thread's own time.
-Replacing rows in the hierarchy of thousands of values was once seen to take 1.2 s."""
+GRAVE = 0.6
+"""Steps above 0.3 s are told; a long walk fails at one of so many seconds, as they would take where
+nothing else runs. 10,000 deeds on two cores under a load of 12 to 18 had two steps above 0.3 s, of
+a fault that is mended. Twice the limit is left for what the reference computation can't see."""
 
-MORE_WIDGETS = 1.05
+MORE_WIDGETS = 1.1
+"""From half of the deeds to the end, when everything is put away: pages that are first
+seen late add some. Widgets after 300, 600 and 3,000 deeds were 2,107, 2,125 and 2,181."""
 MORE_JOBS = 10
 MORE_MEGABYTES = 250.0
 """Memory in use says little of leaks: pages, dialogs and figures are made when they are first seen,
@@ -41,32 +44,44 @@ def faults(done: Walk, place: Path) -> str:
     return done.told(place) if done.troubles or done.stalls else ""
 
 
+def walked(
+    window: MainWindow, answers: Answers, place: Path, name: str, deeds: int, seconds: float
+) -> Walk:
+    """Walk from a seed that is told where the test fails."""
+    tell(f"SFUMATO_TEST_KEYS={SEED} (walk {name})")
+    return walk(window, answers, place, f"{SEED} {name}", deeds, seconds)
+
+
 def test_a_short_walk_finds_the_window_answering(
     dressed: MainWindow, answers: Answers, place: Path
 ):
-    done = walk(dressed, answers, place, 11, FEW, 30.0)
+    done = walked(dressed, answers, place, "short", FEW, 30.0)
     assert faults(done, place) == ""
+    assert done.left[-1].dialogs == 0, done.left[-1].kinds
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["first", "second", "third"])
 def test_a_long_walk_leaves_nothing_behind(
     dressed: MainWindow,
     answers: Answers,
     place: Path,
-    seed: int,
+    name: str,
     capsys: pytest.CaptureFixture[str],
 ):
-    done = walk(dressed, answers, place, seed, MANY, SECONDS)
+    done = walked(dressed, answers, place, name, MANY, SECONDS)
+    first, last = done.left[(len(done.left) - 1) // 2], done.left[-1]
+    grown = f"more from deed {first.deeds} to {last.deeds}: {last.grown(first)}"
     with capsys.disabled():
-        sys.stdout.write(f"\n  seed {seed}: longest {done.longest.worked:.2f} s of the thread's")
-        sys.stdout.write(f" own ({done.longest.passed:.2f} s) in {done.longest.what}\n")
-        sys.stdout.writelines(f"  {left}\n" for left in (done.left[0], done.left[-1]))
-        sys.stdout.writelines(f"  {step.what}: {step.worked:.2f} s\n" for step in done.stalls)
+        told = [each.told().splitlines()[0] for each in (done.longest, *done.stalls)]
+        sys.stdout.write(f"\n  seed {done.seed}: longest {told[0]}\n")
+        sys.stdout.writelines(f"  {left}\n" for left in done.left)
+        sys.stdout.writelines(f"  {stall}\n" for stall in told[1:])
+        sys.stdout.write(f"  {grown}\n")
     assert not done.troubles, done.told(place)
-    assert not [step for step in done.stalls if step.worked > GRAVE], done.told(place)
-    first, last = done.left[min(1, len(done.left) - 1)], done.left[-1]
-    assert last.objects <= MORE_WIDGETS * first.objects
-    assert last.widgets <= MORE_WIDGETS * first.widgets
+    assert not [step for step in done.stalls if step.usual > GRAVE], done.told(place)
+    assert last.dialogs == 0, last.kinds
+    assert last.objects <= MORE_WIDGETS * first.objects, grown
+    assert last.widgets <= MORE_WIDGETS * first.widgets, grown
     assert last.jobs <= first.jobs + MORE_JOBS
     assert last.megabytes <= first.megabytes + MORE_MEGABYTES

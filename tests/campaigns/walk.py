@@ -7,7 +7,8 @@ import random
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -26,17 +27,17 @@ from PySide6.QtWidgets import QApplication, QDialog
 
 from sfumato.jobs.job import BugReport
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.bug import BugDialog
-from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.dialogs.base import Dialog
+from sfumato.ui.dialogs.help import BugDialog, HelpDialog
 from sfumato.ui.shell.main_window import MainWindow
-from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.paint_queue import turns
 from tests.campaigns.hands import LOG, Hands
 from tests.campaigns.stopwatch import Stall, Stopwatch
 from tests.ui.fixtures import Answers
 
 LONGEST_STEP = 0.3
 """Seconds of the main thread's own time in which the window may not answer."""
-STRIDE = 500
+STRIDE = 100
 """After so many deeds everything is put away, and what is left is counted."""
 PATIENCE_SECONDS = 20.0
 TOLD_DEEDS = 40
@@ -52,8 +53,12 @@ class Left:
     ----------
     deeds
         How many deeds came before.
-    objects, widgets
-        Qt's objects below the window, and all widgets.
+    kinds
+        Qt's objects below the window, by the name of their class.
+    widgets
+        All widgets there are.
+    dialogs
+        The dialogs of Sfumato's among them: each is gone once it is answered.
     jobs
         Of Python's objects those that belong to jobs; each job that ended is gone.
     megabytes
@@ -61,17 +66,28 @@ class Left:
     """
 
     deeds: int
-    objects: int
+    kinds: Counter[str] = field(repr=False)
     widgets: int
+    dialogs: int
     jobs: int
     megabytes: float
+
+    @property
+    def objects(self) -> int:
+        """Qt's objects below the window."""
+        return self.kinds.total()
+
+    def grown(self, before: Left) -> str:
+        """Return what there is more of than before, the most first."""
+        more = (self.kinds - before.kinds).most_common(12)
+        return ", ".join(f"{count} {name}" for name, count in more)
 
 
 @dataclass
 class Walk:
     """What was done and what came of it."""
 
-    seed: int
+    seed: str
     log: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
@@ -80,10 +96,7 @@ class Walk:
 
     def told(self, folder: Path) -> str:
         """Return what went wrong and how it came to it."""
-        stalls = [
-            f"{stall.worked:.2f} s of {stall.passed:.2f} s in {stall.what}\n{stall.stack}"
-            for stall in self.stalls
-        ]
+        stalls = [stall.told() for stall in self.stalls]
         deeds = [f"  {number} {deed}" for number, deed in enumerate(self.log)][-TOLD_DEEDS:]
         head = f"seed {self.seed}, {len(self.log)} deeds, all in {folder / LOG}"
         return "\n".join([head, *self.troubles, *stalls, *deeds])
@@ -133,7 +146,7 @@ def walk(
     window: MainWindow,
     answers: Answers,
     folder: Path,
-    seed: int,
+    seed: str,
     deeds: int,
     seconds: float,
 ) -> Walk:
@@ -158,21 +171,24 @@ def walk(
     with _Witness(done) as witness, Stopwatch(LONGEST_STEP) as watch:
         window.session.runner.bug_occurred.connect(witness.hear_bug)
         put_away(window)
-        pace = random.Random(f"pace {seed}")
+        pace, told = random.Random(f"pace {seed}"), 0
         while len(hands.log) < deeds and time.monotonic() < end:
             with watch.step(f"deed {len(hands.log)}"):
                 hands.act()
             if watch.stalls and watch.stalls[-1].what == f"deed {len(hands.log) - 1}":
                 last = watch.stalls[-1]
                 what = f"{last.what}, {hands.log[-1]}"
-                watch.stalls[-1] = Stall(what, last.worked, last.passed, last.stack)
+                watch.stalls[-1] = replace(last, what=what)
             _live_on(window, watch, hands, wait=pace.random() < 0.4)
             _answer_bugs(window, done)
+            hands.tell([stall.told() for stall in watch.stalls[told:]])
+            told = len(watch.stalls)
             if len(hands.log) % STRIDE == 0:
                 put_away(window)
                 done.left.append(count(window, len(hands.log)))
-        put_away(window)
-        done.left.append(count(window, len(hands.log)))
+        if len(hands.log) % STRIDE:
+            put_away(window)
+            done.left.append(count(window, len(hands.log)))
         done.stalls, done.longest = watch.stalls, watch.longest
         window.session.runner.bug_occurred.disconnect(witness.hear_bug)
     hands.close()
@@ -230,8 +246,9 @@ def count(window: MainWindow, deeds: int) -> Left:
     gc.collect()
     return Left(
         deeds,
-        len(window.findChildren(QObject)),
+        Counter(type(each).__name__ for each in window.findChildren(QObject)),
         len(QApplication.allWidgets()),
+        sum(isinstance(each, Dialog) for each in QApplication.allWidgets()),
         sum(str(type(each).__module__).startswith("sfumato.jobs.") for each in gc.get_objects()),
         _megabytes(),
     )
@@ -244,7 +261,7 @@ def _megabytes() -> float:
     return int(status.read_text().split()[1]) * 4096 / 2**20
 
 
-def make_tables(folder: Path, seed: int) -> None:
+def make_tables(folder: Path, seed: str) -> None:
     """Write the sample and small tables that tend to be forgotten."""
     folder.mkdir(parents=True)
     draw = random.Random(f"tables {seed}")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import CommandLine
-from tests.engine.diversity.paper import SALARIES, private_table
+from tests.engine.generalization.paper import SALARIES, private_table
 from tests.project.making import PASSPHRASE
 
 HALVES = {"Age": (40, "≥40", "<40"), "ZIP Code": (20_000, "≥20k", "<20k")}

@@ -10,9 +10,14 @@ import pytest
 
 import sfumato
 from sfumato.cli import _parser, main
-from sfumato.commands import ORDER, command_called, command_names
+from sfumato.commands import ORDER, adopt, command_called, command_names, report, risk
+from sfumato.commands.shared import groups
 from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
+from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS
 from sfumato.project.project_file import ProjectFile
+from sfumato.report.material import USUAL_THRESHOLD, Audience
 from tests.cli.conftest import RULES
 from tests.project.making import PASSPHRASE, table
 from tests.project.test_ledger import tamper
@@ -268,3 +273,12 @@ def test_the_table_s_order_of_rows_is_chosen_with_a_reason(made):
     assert made.run("row-order", made.project, "--random") == ExitCode.OK
     assert made.release() == ExitCode.OK
     assert "sorted like the table" not in " ".join(made.remarks.split())
+
+
+def test_what_a_command_line_offers_is_what_the_engine_knows():
+    """The commands state it themselves, so that their help needs nothing else."""
+    assert set(risk.RULES) == {rule.value for rule in Rule}
+    assert (groups.EPSILON, groups.DELTA) == (USUAL_EPSILON, USUAL_DELTA)
+    assert tuple(audience.value for audience in Audience) == report.AUDIENCES
+    assert report.THRESHOLD == USUAL_THRESHOLD
+    assert set(adopt.MATCHES) == {BY_KEY, BY_ROWS}

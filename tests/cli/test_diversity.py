@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.commands.shared.command import ExitCode
 from tests.cli.holders import paper_holder
-from tests.engine.diversity.paper import published
+from tests.engine.generalization.paper import published
 
 AGE, ZIP, SALARY = "Age", "ZIP Code", "Salary Class"
 

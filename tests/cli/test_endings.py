@@ -7,12 +7,12 @@ import signal
 
 import pytest
 
-from sfumato.commands import release
+from sfumato.commands.shared import opening
 from sfumato.commands.shared import terminal as terminals
 from sfumato.commands.shared.command import ExitCode
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.store.staging import Staging
+from sfumato.project.store.files import Staging
 from tests.cli.conftest import RULES
 from tests.project.making import CHEAP, PASSPHRASE, document
 
@@ -233,9 +233,9 @@ def test_ctrl_c_cancels_and_leaves_nothing(made, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return table_of(*arguments)
 
-    table_of = release.source_of
+    table_of = opening.source_of
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(release, "source_of", interrupted)
+    monkeypatch.setattr(opening, "source_of", interrupted)
     assert made.release() == ExitCode.CANCELLED
     assert "Cancelled" in made.remarks
     assert made.bundles() == []
@@ -250,7 +250,7 @@ def test_ctrl_c_twice_ends_at_once(made, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("the second one was not heard")
 
-    monkeypatch.setattr(release, "source_of", interrupted)
+    monkeypatch.setattr(opening, "source_of", interrupted)
     assert made.release() == ExitCode.CANCELLED
 
 
@@ -278,9 +278,9 @@ def test_a_fault_shows_where_it_is_and_nothing_of_the_table(made, monkeypatch):
     def faulty(*arguments):
         raise KeyError("gout of patient P007")
 
-    monkeypatch.setattr(release, "source_of", faulty)
+    monkeypatch.setattr(opening, "source_of", faulty)
     assert made.release() == ExitCode.FAULT
-    assert "KeyError in sfumato/commands/release.py, line " in made.remarks
+    assert "KeyError in sfumato/commands/shared/opening.py, line " in made.remarks
     assert "gout" not in made.remarks + made.output
     assert "P007" not in made.remarks + made.output
 

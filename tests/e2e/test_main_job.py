@@ -15,7 +15,7 @@ from sfumato.cli import main
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.columns import Role
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.passphrase import NewPassphraseDialog
+from sfumato.ui.dialogs.projects import NewPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.shell.main_window import MainWindow
 from tests.ui.fixtures import Answers
@@ -64,8 +64,8 @@ class NewUser:
         press(panel, panel.page.recipients.add_typical.text().replace("&", ""))
         for row, retention in enumerate(LEVELS.values()):
             panel.page.recipients.table.selectRow(row)
-            click(panel.page.editor._terms.tile("retention"))
-            field = panel.page.editor._pages.currentWidget()._fields["retention_probability"]
+            click(panel.page.editor.terms.cards["retention"])
+            field = panel.page.editor.fields["retention_probability"]
             field.field.spin.setValue(retention)
 
     def releases_into(self, folder: Path, project: Path) -> None:

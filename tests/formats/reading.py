@@ -12,8 +12,7 @@ import pandas as pd
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.reading import ReadOptions, ReadResult, detect_options, read_file
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import ReadOptions, ReadResult, detect_options, read_file, write_table
 
 
 class Watch:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.reading import detect_options, preview, read_file
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import detect_options, preview, read_file, write_table
 from tests.data import shared_data
 from tests.formats.reading import plain
 

@@ -186,7 +186,7 @@ def test_a_very_long_field_is_read(tmp_path):
 
 
 def test_a_field_too_long_to_be_one_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1000, 2000))
+    monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", (1000, 2000))
     error = expect_refusal(tmp_path, OpenQuote, f'a,b\n1,"{SECRET * 1000}"\n')
     assert "has a field longer than" in error.what
 

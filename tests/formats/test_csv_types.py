@@ -21,7 +21,7 @@ FAR = 20_000
 def blocks(request, monkeypatch):
     """Read in blocks so small that a column is seen bit by bit, and in those as usual."""
     sizes = (request.param, 32 << 20)
-    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", sizes)
+    monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", sizes)
 
 
 def column(folder, values, **options):
@@ -207,7 +207,7 @@ def test_missing_values_that_come_late_are_missing(tmp_path):
 
 
 def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
+    monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", (1 << 17,))
     values = [f"p{i}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "str"
@@ -215,7 +215,7 @@ def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
 
 
 def test_many_categories_keep_their_texts(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.formats.delimited.reading.BLOCK_SIZES", (1 << 17,))
+    monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", (1 << 17,))
     values = [f"c{i % 40_000}" for i in range(120_000)]
     series = column(tmp_path, values)
     assert kind(series) == "category"

@@ -16,8 +16,13 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import CannotOpen, CannotWrite, DiskFull
 from sfumato.formats.files import remove_abandoned, write_whole, written_whole
-from sfumato.formats.reading import detect_options, digest_of, read_table
-from sfumato.formats.writing import writable_formats, write_table
+from sfumato.formats.reading import (
+    detect_options,
+    digest_of,
+    read_table,
+    writable_formats,
+    write_table,
+)
 from tests.formats.reading import Watch, reports_of, write
 
 ROWS = 200_000

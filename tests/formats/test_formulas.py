@@ -162,7 +162,7 @@ def test_the_recipients_python_takes_the_apostrophes_away(tmp_path):
     made = contents()
     write_bundle(made, tmp_path, "csv", Silent())
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "spreadsheets take" in " ".join(readme.split())
+    assert "spreadsheets treat as formulas" in " ".join(readme.split())
     code = "".join(code_blocks(readme, "python")[:2])
     code += "read = data[['remark', 'result', 'balance']].astype(object).fillna('')\n"
     code += "open('read.json', 'w').write(json.dumps(read.to_dict(orient='list')))\n"

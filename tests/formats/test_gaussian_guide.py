@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.gaussian.utility import (
+from sfumato.engine.matrices.number_estimates import (
     estimate_covariance,
     estimate_means,
     estimate_quantiles,

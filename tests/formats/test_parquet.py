@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats import limits
+from sfumato.formats import table_format
 from sfumato.formats.errors import (
     BadHeader,
     BadOptions,
@@ -183,7 +183,7 @@ def test_texts_that_are_no_utf8_are_told_by_their_column(tmp_path, kind):
 
 
 def test_a_file_that_states_too_many_cells_is_refused_and_read_if_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_CELLS", 1_000)
+    monkeypatch.setattr(table_format, "MOST_CELLS", 1_000)
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": pa.nulls(1_001, pa.int64())}), path)
     with pytest.raises(TooLarge, match="states 1,001 rows of 1 columns") as caught:

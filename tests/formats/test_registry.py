@@ -9,12 +9,20 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import TableFormat
 from sfumato.formats.errors import DamagedFile, UnknownFormat
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import detect_options, read_table, readable_extensions, sheets_of
+from sfumato.formats.reading import (
+    detect_options,
+    names_in_file,
+    preview,
+    read_table,
+    readable_extensions,
+    sheets_of,
+    writable_formats,
+    write_table,
+)
+from sfumato.formats.table_format import TableFormat
 from sfumato.formats.tables import all_formats, format_called, format_of
-from sfumato.formats.writing import names_in_file, writable_formats, write_table
 from tests.formats.reading import read, write
 
 FRAME = pd.DataFrame({"id": range(1, 8), "ward": list("ABCABCA")})
@@ -53,7 +61,7 @@ def test_a_file_is_known_by_its_bytes_whatever_its_name(tmp_path, name):
 @pytest.mark.parametrize("name", list(writable_formats()))
 def test_the_first_rows_are_those_of_the_file(tmp_path, name):
     path = write(FRAME, tmp_path / f"table.{name}")
-    shown = format_called(name).preview(path, detect_options(path), 3).frame
+    shown = preview(path, detect_options(path), 3).frame
     assert list(shown["id"]) == [1, 2, 3]
     assert list(shown["ward"].astype(str)) == ["A", "B", "C"]
     assert list(read(path).table.frame["id"]) == list(range(1, 8))

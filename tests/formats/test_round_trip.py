@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.reading import detect_options, read_file
-from sfumato.formats.writing import write_table
+from sfumato.formats.reading import detect_options, read_file, write_table
 from tests.formats.reading import plain
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

@@ -18,11 +18,10 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import BeyondFormat, DamagedFile
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.reading import preview
-from sfumato.formats.statistical.process import LibraryProcess
+from sfumato.formats.reading import preview, write_table
+from sfumato.formats.statistical.reading import LibraryProcess
 from sfumato.formats.tables.spss import FORMAT as SPSS
 from sfumato.formats.tables.stata import FORMAT as STATA
-from sfumato.formats.writing import write_table
 from tests.formats.reading import Watch, plain, read, write
 
 BOTH = pytest.mark.parametrize("ending", ["sav", "dta"])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-import time
+import sys
+from collections import Counter
 
 import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.profile import propose_columns
-from sfumato.formats.columns import stacks
+from sfumato.formats.columns import gathering
 from sfumato.formats.options import DateOrder, ReadOptions
-from sfumato.formats.reading import detect_options, read_file, read_table
+from sfumato.formats.reading import detect_options, preview, read_file, read_table
+from sfumato.formats.tables import delimited
 
 _CELLS = {
     "whole": ("1", "-20", "+3", " 7 ", "", "999999999999999"),
@@ -62,15 +64,16 @@ def test_columns_looked_at_together_are_read_as_each_by_itself(
     lines = [";".join(f"c{i}" for i in range(200)), *map(";".join, zip(*columns, strict=True))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     options = options.tolerant()
-    together = read_file(path, options, Silent())
-    monkeypatch.setattr(stacks, "_FEWEST_COLUMNS", 1_000)
+    together, first = read_file(path, options, Silent()), preview(path, options)
+    monkeypatch.setattr(gathering, "_FEWEST_COLUMNS", 1_000)
     single = read_file(path, options, Silent())
+    pd.testing.assert_frame_equal(first.frame, preview(path, options).frame)
     pd.testing.assert_frame_equal(together.table.frame, single.table.frame)
     assert [note.text for note in together.notes] == [note.text for note in single.notes]
 
 
-def work(folder, columns):
-    """Return the seconds of processor time in which a table is opened as the window does."""
+def calls_to_open(folder, columns):
+    """Return how many functions of Python are called to open a table as the window does."""
     draw = random.Random(columns)
     sorts = [_CELLS[name] for name in ("whole", "decimal", "day", "text", "yes")]
     path = folder / f"{columns}.csv"
@@ -78,14 +81,38 @@ def work(folder, columns):
         file.write(",".join(f"column{i}" for i in range(columns)) + "\n")
         for _ in range(50):
             file.write(",".join(draw.choice(sorts[i % 5]) for i in range(columns)) + "\n")
-    spent = []
-    for _ in range(2):
-        start = time.process_time()
-        propose_columns(read_table(path, detect_options(path), Silent()))
-        spent.append(time.process_time() - start)
-    return min(spent)
+    options = detect_options(path)
+    counted = Counter()
+    sys.setprofile(lambda frame, event, argument: counted.update([event]))
+    try:
+        preview(path, options)
+        propose_columns(read_table(path, options, Silent()))
+    finally:
+        sys.setprofile(None)
+    return counted["call"]
 
 
 def test_the_work_of_opening_a_table_grows_no_faster_than_its_columns(tmp_path):
-    """Four times the columns take four times as long, or sixteen where each looks at all."""
-    assert work(tmp_path, 2_000) < 8 * work(tmp_path, 500)
+    calls_to_open(tmp_path, 50)  # what is done once only, such as imports
+    few, many = calls_to_open(tmp_path, 100), calls_to_open(tmp_path, 400)
+    assert many < 4.2 * few
+    assert many < 400 * 400
+
+
+def test_blocks_of_few_rows_are_looked_at_as_one(tmp_path, monkeypatch):
+    draw = random.Random(1)
+    path = tmp_path / "long.csv"
+    rows = [";".join(str(draw.randrange(9)) for _ in range(40)) for _ in range(400)]
+    path.write_text("\n".join([";".join(f"c{i}" for i in range(40)), *rows]) + "\n")
+    options = ReadOptions(delimiter=";")
+    whole = read_table(path, options, Silent()).frame
+    monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10,))
+    looks = []
+    seen_together = delimited.seen_together
+    monkeypatch.setattr(
+        delimited,
+        "seen_together",
+        lambda columns, block, how: looks.append(len(block)) or seen_together(columns, block, how),
+    )
+    pd.testing.assert_frame_equal(read_table(path, options, Silent()).frame, whole)
+    assert looks == [400]

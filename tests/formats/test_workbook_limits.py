@@ -7,10 +7,11 @@ import tracemalloc
 import pytest
 
 from sfumato.engine.core.progress import Silent
+from sfumato.formats import workbook
 from sfumato.formats.errors import DamagedFile, EmptyFile, FileError, TooLarge
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
-from sfumato.formats.workbook import package, reading
+from sfumato.formats.tables import excel
 from tests.formats.hostile_zips import DAMAGED
 from tests.formats.reading import plain
 from tests.formats.workbooks import HEADER, parts, save, save_repeating, sheet
@@ -96,6 +97,8 @@ def test_the_first_sheet_that_is_shown_is_proposed(tmp_path):
     assert list(read(path).table.frame) == ["a"]
     assert sheets_of(path) == ("Sheet 1", "Sheet 2", "Sheet 3")
     assert list(read(path, sheet="Sheet 2").table.frame) == ["secret"]
+    assert "The first sheet of the workbook, Sheet 1, is hidden" in read(path).notes[0].text
+    assert "The sheet Sheet 2 is hidden" in read(path, sheet="Sheet 2").notes[0].text
 
 
 def formula(row, cached=""):
@@ -110,6 +113,7 @@ def test_formulas_without_their_values_are_told_by_column(tmp_path):
     (note,) = result.notes
     assert "Column a holds formulas without their values in 2 rows" in note.text
     assert "save it" in note.text
+    assert note.caution
 
 
 def test_a_formula_whose_value_is_an_empty_text_is_no_surprise(tmp_path):
@@ -145,7 +149,7 @@ def test_a_text_without_an_end_is_refused_before_it_is_held(tmp_path):
 def test_a_sheet_that_unpacks_to_far_more_than_usual_is_refused_and_read_if_asked(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(package, "_USUAL", 1 << 18)
+    monkeypatch.setattr(workbook, "_USUAL", 1 << 18)
     made = parts(sheet(HEADER + ROW + "@"))
     path = save_repeating(
         tmp_path / "book.xlsx", made, "xl/worksheets/sheet1.xml", b"<row/>" * 1000, 100
@@ -168,7 +172,7 @@ def test_a_part_that_is_no_sheet_is_never_unpacked_far(tmp_path):
 def test_rows_of_nothing_at_the_end_are_left_out_and_beyond_the_last_are_refused(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(package, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(workbook, "MOST_ROWS", 20_000)
     made = parts(sheet(HEADER + ROW + "@"))
     part = "xl/worksheets/sheet1.xml"
     path = save_repeating(tmp_path / "book.xlsx", made, part, b"<row/>" * 1000, 19)
@@ -180,7 +184,7 @@ def test_rows_of_nothing_at_the_end_are_left_out_and_beyond_the_last_are_refused
 
 
 def test_a_sheet_of_too_many_cells_is_refused_and_read_if_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_CELLS", 1_000)
+    monkeypatch.setattr(excel, "MOST_CELLS", 1_000)
     far = '<row r="3"><c r="XFD3"><v>7</v></c></row>'
     path = save(tmp_path / "book.xlsx", parts(sheet(HEADER + ROW + far)))
     with pytest.raises(TooLarge, match="more than 1,000 cells: up to row 3") as caught:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.plots.collusion_bars import CollusionData, Member
-from sfumato.plots.matrix_heatmap import MatrixData
-from sfumato.plots.posterior_bars import PosteriorData
-from sfumato.plots.trust_ladder import LadderData, Rung
-from sfumato.plots.utility_frequencies import UtilityData
+from sfumato.analysis.previewed_values import UtilityData
+from sfumato.plots.beliefs import PosteriorData
+from sfumato.plots.coalitions import CollusionData, Member
+from sfumato.plots.ladders import LadderData, Rung
+from sfumato.plots.matrices import MatrixData
 
 NAMES = ("flu", "asthma", "cancer $1 and $2", "none")
 TRUE = np.array([0.4, 0.3, 0.2, 0.1])

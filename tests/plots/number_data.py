@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.plots.bayes_by_copies import BayesData
-from sfumato.plots.error_by_copies import CopiesData
-from sfumato.plots.error_histogram import ErrorsData
-from sfumato.plots.number_distribution import DistributionData
-from sfumato.plots.number_ellipse import Belief, RecordData
-from sfumato.plots.number_estimates import Estimate, EstimatesData, Figure
-from sfumato.plots.number_scatter import ScatterData
+from sfumato.analysis.number_estimates import Estimate, EstimatesData, Figure
+from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.plots.pooled_numbers import BayesData, CopiesData, ErrorsData
+from sfumato.plots.record_numbers import Belief, RecordData
 
 COVARIANCE = np.array([[180.0, 80000.0], [80000.0, 4e8]])
 TRUE = np.array([45.0, 61000.0])

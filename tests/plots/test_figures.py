@@ -14,14 +14,14 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from sfumato.plots import figure as figures
-from sfumato.plots.collusion_bars import build_collusion_bars
-from sfumato.plots.figure import percent, shorten
-from sfumato.plots.fonts import FALLBACK, register_fonts
-from sfumato.plots.matrix_heatmap import build_matrix_heatmap
-from sfumato.plots.posterior_bars import build_posterior_bars
+from sfumato.plots.axes import percent, shorten
+from sfumato.plots.beliefs import build_posterior_bars
+from sfumato.plots.coalitions import build_collusion_bars
+from sfumato.plots.estimates import build_utility_frequencies
+from sfumato.plots.export import FALLBACK, register_fonts
+from sfumato.plots.ladders import build_trust_ladder
+from sfumato.plots.matrices import build_matrix_heatmap
 from sfumato.plots.style import contrast, dark_style, light_style, luminance
-from sfumato.plots.trust_ladder import build_trust_ladder
-from sfumato.plots.utility_frequencies import build_utility_frequencies
 from sfumato.resources import resource_path
 from tests.plots import data
 

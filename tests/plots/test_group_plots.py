@@ -6,20 +6,36 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.engine.disclosure.group_view import GroupView
-from sfumato.plots.fonts import register_fonts
-from sfumato.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
-from sfumato.plots.group_sizes import SizesData, build_group_sizes
-from sfumato.plots.query_error_curves import (
+from sfumato.engine.disclosure.grouped_values import GroupView
+from sfumato.plots.export import register_fonts
+from sfumato.plots.group_curves import (
     ErrorCurveData,
     ErrorPoint,
+    RiskCurveData,
+    RiskPoint,
     build_query_error_curves,
+    build_risk_curves,
 )
-from sfumato.plots.query_errors import ErrorRow, ErrorsData, build_query_errors
-from sfumato.plots.query_estimates import EstimateRow, EstimatesData, build_query_estimates
-from sfumato.plots.ratio_tails import RatioData, RatioRow, build_ratio_tails
-from sfumato.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
-from sfumato.plots.risk_curves import RiskCurveData, RiskPoint, build_risk_curves
+from sfumato.plots.groups import (
+    RatioData,
+    RatioRow,
+    ReconstructionData,
+    RemedyData,
+    RemedyRow,
+    SizesData,
+    build_group_reconstruction,
+    build_group_sizes,
+    build_ratio_tails,
+    build_remedy_bars,
+)
+from sfumato.plots.queries import (
+    ErrorRow,
+    ErrorsData,
+    EstimateRow,
+    EstimatesData,
+    build_query_errors,
+    build_query_estimates,
+)
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.plots import collusion_bars, matrix_heatmap, posterior_bars, trust_ladder
-from sfumato.plots import utility_frequencies as utility
-from sfumato.plots.fonts import register_fonts
+from sfumato.analysis.previewed_values import UtilityData
+from sfumato.plots import beliefs, coalitions, estimates
+from sfumato.plots.beliefs import build_posterior_bars
+from sfumato.plots.coalitions import build_collusion_bars
+from sfumato.plots.estimates import build_utility_frequencies
+from sfumato.plots.export import register_fonts
+from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder, height_of, spread
+from sfumato.plots.matrices import build_matrix_heatmap
 from sfumato.plots.style import light_style
-from sfumato.plots.trust_ladder import LadderData, Rung, height_of, spread
 from sfumato.resources import resource_path
 from tests.plots import data
 
@@ -23,7 +27,7 @@ def plain(text):
 
 def test_the_ladder_names_the_clearest_and_the_least_clear_view():
     assert (
-        trust_ladder.headline(data.ladder(), STYLE)
+        build_trust_ladder(data.ladder(), STYLE).headline
         == "Clinic A sees disease most clearly, Public least"
     )
 
@@ -33,7 +37,7 @@ def test_the_ladder_says_what_a_coalition_learns():
         Rung(rung.name, rung.trust, rung.level, chosen=rung.name != "Clinic A")
         for rung in data.ladder().rungs
     )
-    sentence = trust_ladder.headline(data.ladder(rungs=rungs), STYLE)
+    sentence = build_trust_ladder(data.ladder(rungs=rungs), STYLE).headline
     assert sentence == "Together, these 2 recipients learn what Institute learns alone"
 
 
@@ -49,11 +53,11 @@ def test_the_ladder_says_what_a_coalition_learns():
     ],
 )
 def test_the_ladder_s_headline_fits_few_recipients(rungs, sentence):
-    assert trust_ladder.headline(data.ladder(rungs=rungs), STYLE) == sentence
+    assert build_trust_ladder(data.ladder(rungs=rungs), STYLE).headline == sentence
 
 
 def test_the_ladder_lists_recipients_from_the_top():
-    figure = trust_ladder.build_trust_ladder(data.ladder(), STYLE)
+    figure = build_trust_ladder(data.ladder(), STYLE)
     assert list(figure.data["recipient"]) == ["Clinic A", "Institute", "Public"]
     assert any("odds at most 22" in region.text for region in figure.hover)
 
@@ -74,7 +78,7 @@ def test_labels_are_spread_as_little_as_possible():
 
 
 def test_the_matrix_says_how_often_a_value_shows_itself():
-    sentence = plain(matrix_heatmap.headline(data.matrix(), STYLE))
+    sentence = plain(build_matrix_heatmap(data.matrix(), STYLE).headline)
     assert (
         sentence
         == "A true value shows itself with probability 70 %, any other value with 10 % each"
@@ -84,38 +88,38 @@ def test_the_matrix_says_how_often_a_value_shows_itself():
 def test_a_matrix_with_different_retentions_says_the_range():
     uneven = data.matrix()
     changed = type(uneven)(**{**vars(uneven), "keeps": (0.4, 0.7)})
-    assert "40 % – 70 %" in plain(matrix_heatmap.headline(changed, STYLE))
+    assert "40 % – 70 %" in plain(build_matrix_heatmap(changed, STYLE).headline)
 
 
 def test_a_grouped_matrix_says_that_it_is_coarse():
     coarse = type(data.matrix())(**{**vars(data.matrix()), "size": 20000, "shown": 20000})
-    assert "20 000 values in 4 groups" in plain(matrix_heatmap.subtitle(coarse, STYLE))
+    assert "20 000 values in 4 groups" in plain(build_matrix_heatmap(coarse, STYLE).subtitle)
 
 
 def test_the_matrix_s_data_has_a_line_for_each_cell():
-    figure = matrix_heatmap.build_matrix_heatmap(data.matrix(), STYLE)
+    figure = build_matrix_heatmap(data.matrix(), STYLE)
     assert len(figure.data) == len(figure.hover) == 16
     sums = figure.data.groupby("original")["probability"].sum()
     assert np.allclose(sums, 1.0)
 
 
 def test_small_matrices_show_every_number_and_larger_ones_the_diagonal():
-    small = matrix_heatmap.build_matrix_heatmap(data.matrix(4), STYLE)
-    larger = matrix_heatmap.build_matrix_heatmap(data.matrix(20), STYLE)
+    small = build_matrix_heatmap(data.matrix(4), STYLE)
+    larger = build_matrix_heatmap(data.matrix(20), STYLE)
     assert len(small.axes[0].texts) == 16
     assert len(larger.axes[0].texts) == 20
 
 
 def test_the_posterior_says_how_the_belief_rises():
-    sentence = plain(posterior_bars.headline(data.posterior(2), STYLE))
+    sentence = plain(build_posterior_bars(data.posterior(2), STYLE).headline)
     assert sentence == "Seeing “cancer $1 and $2” raises the belief in it from 20 % to 70 %"
 
 
 def test_the_posterior_admits_when_a_value_tells_nothing():
-    flat = posterior_bars.PosteriorData(data.NAMES, data.TRUE, data.TRUE, 0)
-    absent = posterior_bars.PosteriorData(data.NAMES, np.array([0.0, 0.5, 0.3, 0.2]), data.TRUE, 0)
-    assert "tells nothing" in posterior_bars.headline(flat, STYLE)
-    assert "does not occur" in posterior_bars.headline(absent, STYLE)
+    flat = beliefs.PosteriorData(data.NAMES, data.TRUE, data.TRUE, 0)
+    absent = beliefs.PosteriorData(data.NAMES, np.array([0.0, 0.5, 0.3, 0.2]), data.TRUE, 0)
+    assert "tells nothing" in build_posterior_bars(flat, STYLE).headline
+    assert "does not occur" in build_posterior_bars(absent, STYLE).headline
 
 
 def test_many_values_are_summed_up_and_the_seen_one_stays():
@@ -124,39 +128,40 @@ def test_many_values_are_summed_up_and_the_seen_one_stays():
     after = np.linspace(1.0, 2.0, size)
     after /= after.sum()
     names = tuple(f"v{i}" for i in range(size))
-    figure = posterior_bars.build_posterior_bars(
-        posterior_bars.PosteriorData(names, prior, after, 0), STYLE
-    )
+    figure = build_posterior_bars(beliefs.PosteriorData(names, prior, after, 0), STYLE)
     FigureCanvasAgg(figure).draw()
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert len(labels) == posterior_bars.MOST_ROWS
+    assert len(labels) == beliefs.MOST_ROWS
     assert "v0" in labels
     assert labels[-1] == "47 other values"
     assert len(figure.data) == size
 
 
 def test_utility_says_the_worst_error_and_counts_the_intervals():
-    assert plain(utility.headline(data.utility(), STYLE)) == (
+    assert plain(build_utility_frequencies(data.utility(), STYLE).headline) == (
         "Clinic A can estimate every share to within 1.2 percentage points"
     )
-    assert "2 of 4 intervals hold the true share" in utility.subtitle(data.utility(), STYLE)
+    assert (
+        "2 of 4 intervals hold the true share"
+        in build_utility_frequencies(data.utility(), STYLE).subtitle
+    )
 
 
 def test_utility_shows_the_most_frequent_values_of_many():
     size = 50
     true = np.linspace(1, 2, size)
     true /= true.sum()
-    many = utility.UtilityData(
+    many = UtilityData(
         tuple(f"v{i}" for i in range(size)), true, true, true - 0.01, true + 0.01, 0.95, "A"
     )
-    figure = utility.build_utility_frequencies(many, STYLE)
-    assert len(figure.axes[0].get_yticklabels()) == utility.MOST_ROWS
+    figure = build_utility_frequencies(many, STYLE)
+    assert len(figure.axes[0].get_yticklabels()) == estimates.MOST_ROWS
     assert figure.axes[0].get_yticklabels()[0].get_text() == "v49"
     assert "most frequent" in figure.subtitle
 
 
 def test_collusion_compares_independent_noise_with_the_ladder():
-    sentence = plain(collusion_bars.headline(data.collusion(), STYLE))
+    sentence = plain(build_collusion_bars(data.collusion(), STYLE).headline)
     assert sentence == (
         "Three recipients who pool independent releases restore 71 % of the values of disease;"
         " on the ladder, 63 %"
@@ -164,20 +169,20 @@ def test_collusion_compares_independent_noise_with_the_ladder():
 
 
 def test_collusion_of_one_is_no_collusion():
-    sentence = plain(collusion_bars.headline(data.collusion(1), STYLE))
+    sentence = plain(build_collusion_bars(data.collusion(1), STYLE).headline)
     assert sentence == "Recipient 1 alone guesses 63 % of the values of disease right"
 
 
 def test_collusion_counts_many_and_shows_an_estimate_s_uncertainty():
-    figure = collusion_bars.build_collusion_bars(data.collusion(14, 0.004), STYLE)
+    figure = build_collusion_bars(data.collusion(14, 0.004), STYLE)
     assert figure.headline.startswith("14 recipients")
-    assert len(figure.hover) == collusion_bars.MOST_MEMBERS + 2
+    assert len(figure.hover) == coalitions.MOST_MEMBERS + 2
     assert len(figure.data) == 14 + 3
     texts = [plain(text.get_text()) for text in figure.axes[0].texts]
     assert "71 % ± 0.4 %" in texts
 
 
 def test_an_empty_ladder_can_be_drawn():
-    figure = trust_ladder.build_trust_ladder(LadderData("disease", ()), STYLE)
+    figure = build_trust_ladder(LadderData("disease", ()), STYLE)
     FigureCanvasAgg(figure).draw()
     assert [region.text.splitlines()[0] for region in figure.hover] == ["Original", "Original"]

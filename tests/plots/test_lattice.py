@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from sfumato.plots.lattice import LatticeData, build_lattice, lattice_places
+from sfumato.plots.generalization import LatticeData, build_lattice, lattice_places
 from sfumato.plots.style import light_style
 
 

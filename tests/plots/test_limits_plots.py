@@ -9,13 +9,22 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.per_value.solver import BreachMode, gammas_by_tolerance, solve
-from sfumato.engine.mechanisms.per_value.utility_curve import uniform_retention, utility_curve
-from sfumato.plots.fonts import register_fonts
-from sfumato.plots.matrix_pair import PairData, build_matrix_pair
-from sfumato.plots.retention_by_value import RetentionData, build_retention_by_value
+from sfumato.engine.mechanisms.per_value.limits import (
+    BreachMode,
+    gammas_by_tolerance,
+    solve,
+    uniform_retention,
+    utility_curve,
+)
+from sfumato.plots.export import register_fonts
+from sfumato.plots.matrices import PairData, build_matrix_pair
+from sfumato.plots.per_value import (
+    CurveData,
+    RetentionData,
+    build_retention_by_value,
+    build_utility_curve,
+)
 from sfumato.plots.style import dark_style, light_style
-from sfumato.plots.utility_curve import CurveData, build_utility_curve
 from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))

@@ -9,35 +9,33 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
-from sfumato.plots import (
-    bayes_by_copies,
-    error_by_copies,
-    error_histogram,
-    number_distribution,
-    number_ellipse,
-    number_estimates,
-    number_intervals,
-    number_scatter,
+from sfumato.plots.axes import amount
+from sfumato.plots.estimates import build_number_estimates
+from sfumato.plots.export import register_fonts
+from sfumato.plots.pooled_numbers import (
+    build_bayes_by_copies,
+    build_error_by_copies,
+    build_error_histogram,
 )
-from sfumato.plots.fonts import register_fonts
-from sfumato.plots.numbers import amount
+from sfumato.plots.record_numbers import build_number_ellipse, build_number_intervals
+from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 from tests.plots import number_data as data
 
 BUILDERS = {
-    "distribution": partial(number_distribution.build_number_distribution, data.distribution()),
-    "scatter": partial(number_scatter.build_number_scatter, data.scatter()),
-    "estimates": partial(number_estimates.build_number_estimates, data.estimates()),
-    "ellipse": partial(number_ellipse.build_number_ellipse, data.record()),
-    "alone": partial(number_ellipse.build_number_ellipse, data.record(members=1)),
-    "copies": partial(error_by_copies.build_error_by_copies, data.copies()),
-    "quantiles": partial(number_estimates.build_number_estimates, data.quantiles()),
-    "regression": partial(number_estimates.build_number_estimates, data.regression()),
-    "bayes": partial(bayes_by_copies.build_bayes_by_copies, data.bayes()),
-    "bayes alone": partial(bayes_by_copies.build_bayes_by_copies, data.bayes(members=1)),
-    "errors": partial(error_histogram.build_error_histogram, data.errors()),
-    "intervals": partial(number_intervals.build_number_intervals, data.record(attributes=1)),
+    "distribution": partial(build_number_distribution, data.distribution()),
+    "scatter": partial(build_number_scatter, data.scatter()),
+    "estimates": partial(build_number_estimates, data.estimates()),
+    "ellipse": partial(build_number_ellipse, data.record()),
+    "alone": partial(build_number_ellipse, data.record(members=1)),
+    "copies": partial(build_error_by_copies, data.copies()),
+    "quantiles": partial(build_number_estimates, data.quantiles()),
+    "regression": partial(build_number_estimates, data.regression()),
+    "bayes": partial(build_bayes_by_copies, data.bayes()),
+    "bayes alone": partial(build_bayes_by_copies, data.bayes(members=1)),
+    "errors": partial(build_error_histogram, data.errors()),
+    "intervals": partial(build_number_intervals, data.record(attributes=1)),
 }
 FAMILY = register_fonts(resource_path("fonts"))
 STYLES = {"light": light_style(FAMILY), "dark": dark_style(FAMILY)}
@@ -64,38 +62,39 @@ def test_every_picture_draws_says_and_exports(name, look):
 
 
 def test_the_distribution_says_how_much_wider_it_is():
-    assert number_distribution.headline(data.distribution(1.25), STYLE) == (
+    assert build_number_distribution(data.distribution(1.25), STYLE).headline == (
         "Clinic A sees age spread 1.25 times as wide: the standard deviation of 13 becomes 16.2"
     )
-    assert "spread as it is" in number_distribution.headline(data.distribution(1.0), STYLE)
+    assert "spread as it is" in build_number_distribution(data.distribution(1.0), STYLE).headline
 
 
 def test_the_scatter_says_what_becomes_of_the_correlation():
-    assert "as they do in truth" in number_scatter.headline(data.scatter(0.31), STYLE)
-    assert "correlation of 0.30 shows as 0.15 to Clinic A" in number_scatter.headline(
-        data.scatter(0.15), STYLE
+    assert "as they do in truth" in build_number_scatter(data.scatter(0.31), STYLE).headline
+    assert (
+        "correlation of 0.30 shows as 0.15 to Clinic A"
+        in build_number_scatter(data.scatter(0.15), STYLE).headline
     )
 
 
 def test_the_estimates_say_the_worst_mean_and_count_the_intervals():
-    assert plain(number_estimates.headline(data.estimates(), STYLE)) == (
+    assert plain(build_number_estimates(data.estimates(), STYLE).headline) == (
         "From 4 000 records, Clinic A can estimate the mean of income to within ± 588 (95 %)"
     )
-    assert "3 of 4" in number_estimates.subtitle(data.estimates(), STYLE)
+    assert "3 of 4" in build_number_estimates(data.estimates(), STYLE).subtitle
 
 
 def test_the_ellipse_compares_areas_not_axes():
-    sentence = plain(number_ellipse.headline(data.record(), STYLE))
+    sentence = plain(build_number_ellipse(data.record(), STYLE).headline)
     assert sentence == (
         "Together, 3 recipients know row 17 no better than Recipient 0 alone; independent noise"
         " would let them narrow it down to 40 % of that"
     )
-    alone = plain(number_ellipse.headline(data.record(members=1), STYLE))
+    alone = plain(build_number_ellipse(data.record(members=1), STYLE).headline)
     assert alone == "Recipient 0 narrows row 17 down to 30 % of what is known without a release"
 
 
 def test_intervals_have_a_row_for_each_recipient():
-    figure = number_intervals.build_number_intervals(data.record(attributes=1), STYLE)
+    figure = build_number_intervals(data.record(attributes=1), STYLE)
     assert next(iter(figure.data["who"])) == "Without any release"
     assert len(figure.data) == 6
     assert any("Recipient 1: " in region.text for region in figure.hover)
@@ -117,37 +116,40 @@ def test_amounts_have_three_digits_that_count(value, text):
 
 
 def test_copies_say_what_independent_noise_would_leave():
-    assert plain(error_by_copies.headline(data.copies(), STYLE)) == (
+    assert plain(build_error_by_copies(data.copies(), STYLE).headline) == (
         "With independent noise, 3 recipients together leave 6.7 % of the variance of"
         " age + income open; on the ladder, 20 %"
     )
-    alone = plain(error_by_copies.headline(data.copies(1), STYLE))
+    alone = plain(build_error_by_copies(data.copies(1), STYLE).headline)
     assert alone == "Recipient 1 alone leaves 20 % of the variance of age + income open"
 
 
 def test_errors_say_how_close_half_of_the_guesses_come():
-    assert error_histogram.headline(data.errors(), STYLE) == (
+    assert build_error_histogram(data.errors(), STYLE).headline == (
         "Half of the guesses of age that 3 recipients make together are off by 10 or more; with"
         " independent noise, by 5"
     )
-    assert "off by 10 or more" in error_histogram.headline(data.errors(1), STYLE)
+    assert "off by 10 or more" in build_error_histogram(data.errors(1), STYLE).headline
 
 
 def test_somebody_who_knows_the_distribution_gains_nothing_either():
-    assert plain(bayes_by_copies.headline(data.bayes(), STYLE)) == (
+    assert plain(build_bayes_by_copies(data.bayes(), STYLE).headline) == (
         "Knowing the distribution of age, 3 recipients together leave 16.0 % of its variance open"
         " on the ladder, Recipient 0 alone 16.0 %; with independent noise, 5.3 %"
     )
-    assert "Recipient 0's release" in bayes_by_copies.headline(data.bayes(members=1), STYLE)
+    assert "Recipient 0's release" in build_bayes_by_copies(data.bayes(members=1), STYLE).headline
 
 
 def test_quantiles_and_slopes_say_what_they_are():
-    assert plain(number_estimates.headline(data.quantiles(), STYLE)) == (
+    assert plain(build_number_estimates(data.quantiles(), STYLE).headline) == (
         "From 4 000 records, Clinic A can estimate what half of age lie below to within ± 0.78"
         " (95 %)"
     )
     # 1.5 off is beyond 1.96 times 0.4, as is 1.0.
-    assert "1 of 3 intervals hold the truth of this" in number_estimates.subtitle(
-        data.quantiles(), STYLE
+    assert (
+        "1 of 3 intervals hold the truth of this"
+        in build_number_estimates(data.quantiles(), STYLE).subtitle
     )
-    assert "how income changes with age" in number_estimates.headline(data.regression(), STYLE)
+    assert (
+        "how income changes with age" in build_number_estimates(data.regression(), STYLE).headline
+    )

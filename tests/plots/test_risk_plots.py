@@ -1,4 +1,4 @@
-"""The plots about coalitions, record by record, and about the published experiments."""
+"""The plots about coalitions, record by record."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.experiments import EVEN, Figure, Prior, Sizes, findings, run_experiment
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.added_recipient import added_recipient
-from sfumato.engine.disclosure.coalition_risk import coalition_risk
+from sfumato.engine.disclosure.coalition_risk import added_recipient, coalition_risk
 from sfumato.engine.disclosure.risk_growth import risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.plots.added_recipient import AddedData, build_added_recipient
-from sfumato.plots.experiment import build_experiment
-from sfumato.plots.fonts import register_fonts
-from sfumato.plots.lines import probability, whole_ticks
-from sfumato.plots.realized_distribution import RealizedData, build_realized_distribution
-from sfumato.plots.risk_distribution import RiskData, build_risk_distribution
-from sfumato.plots.risk_growth import GrowthData, build_risk_growth
+from sfumato.plots.axes import probability, whole_ticks
+from sfumato.plots.coalitions import AddedData, GrowthData, build_added_recipient, build_risk_growth
+from sfumato.plots.export import register_fonts
+from sfumato.plots.record_risks import (
+    RealizedData,
+    RiskData,
+    build_realized_distribution,
+    build_risk_distribution,
+)
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 
@@ -30,8 +30,6 @@ FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
 LEVELS = (0.6, 0.3, 0.1)
 MATRICES = [uniform_matrix(level, 4) for level in LEVELS]
 NAMES = ("Clinic A", "Institute", "Public")
-SMALL = Sizes(simulations=20_000, recipients=12, releases=30, records=60)
-PRIOR = Prior("illness", FREQUENCIES)
 
 
 def risk(members=3):
@@ -57,10 +55,6 @@ def added(level, members=3):
     return AddedData("disease", f"p = {level:g}", "Clinic A" if members else "", change)
 
 
-def outcome(figure):
-    return run_experiment(figure, PRIOR, SMALL, Silent())
-
-
 BUILDERS = {
     "distribution": lambda: partial(build_risk_distribution, risk()),
     "distribution of one": lambda: partial(build_risk_distribution, risk(1)),
@@ -70,9 +64,7 @@ BUILDERS = {
     "added above": lambda: partial(build_added_recipient, added(0.8)),
     "added below": lambda: partial(build_added_recipient, added(0.2)),
     "the first": lambda: partial(build_added_recipient, added(0.5, 0)),
-    **{figure.value: partial(lambda f: partial(build_experiment, outcome(f)), figure)
-       for figure in Figure},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -95,13 +87,6 @@ def test_a_plot_says_a_sentence_and_its_values_in_both_looks(name):
         assert lowest >= max(axes.get_window_extent().y1 for axes in figure.axes)
 
 
-def test_the_experiments_tell_what_was_found_beside_the_paper():
-    for figure in Figure:
-        told = findings(outcome(figure))
-        assert told[-1].startswith("The paper")
-        assert any("illness" in sentence for sentence in told)
-
-
 def test_a_certainty_is_never_claimed_by_rounding():
     assert probability(1.0).startswith("100")
     assert probability(0.9999).startswith("> 99.9")
@@ -113,4 +98,3 @@ def test_ticks_are_whole_and_end_at_the_last():
     assert list(whole_ticks(7)) == [1, 2, 3, 4, 5, 6, 7]
     assert list(whole_ticks(50)) == [5, 10, 15, 20, 25, 30, 35, 40, 45, 50]
     assert whole_ticks(53)[-1] == 53
-    assert EVEN.shares.sum() == pytest.approx(1.0)

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
+from sfumato.analysis.holdings import Basis, holdings_of
 from sfumato.analysis.realized import weigh_held
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.adoption_checks import check_ladder, check_uniform
+from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_uniform
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import RaggedRows
@@ -21,7 +22,6 @@ from sfumato.project.adoption.examination import adopt
 from sfumato.project.document.model import Recipient
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import AdoptionError
-from sfumato.project.release.holdings import held_adopted
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
@@ -84,7 +84,9 @@ def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_pa
         told = made.claim(path, 0.7, match=made.by_key(), holder="Old Clinic")
         document = adopt(settled(), "illness", made.examined(settled(), TABLE, told))
         regenerator = Regenerator(document, TABLE, KeyRing(bytes(32)))
-        report = weigh_held(regenerator, held_adopted(regenerator), Silent())
+        [entry] = document.policy
+        asked = (document, entry, regenerator.attributes(), ())
+        report = weigh_held(regenerator, holdings_of(*asked, Basis.RELEASED), Silent())
         assert report.members == ("Old Clinic",)
         average[name] = report.risk.risk.average
     shares = np.bincount(TRUE, minlength=5) / len(TRUE)

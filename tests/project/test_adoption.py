@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.mechanisms.adoption_checks import check_ladder, check_uniform
+from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_uniform
 from sfumato.project.adoption.adopt import without_file
 from sfumato.project.adoption.examination import adopt
 from sfumato.project.document.entry_plan import ladder_of

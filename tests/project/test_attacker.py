@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
 from sfumato.analysis.query_desk import answer_pool, open_desk
-from sfumato.analysis.remedies import examined_remedies, possible_changes
+from sfumato.analysis.small_groups import Subject, answer_risk, possible_changes, with_remedies
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Silent
@@ -18,14 +19,8 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.micro_groups import value_counts
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.attacker import (
-    attacked,
-    exposure,
-    joined_draws,
-    public_names,
-    released_values,
-    usual_knowledge,
-)
+from sfumato.project.release.groups import public_names, usual_knowledge
+from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_columns import material_of, released_columns
 
 KEYS = KeyRing(bytes(range(32)))
@@ -116,7 +111,8 @@ def test_what_is_counted_is_what_is_released(mechanism: str) -> None:
     material = material_of(document(mechanism), table)
     whole, recipient = material.document, material.document.recipients[1]
     known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
-    counted = released_values(whole, table, whole.policy[0], known, recipient, KEYS, Silent())
+    regenerator = Regenerator(whole, table, KEYS)
+    counted = released_values(regenerator, whole.policy[0], known, recipient, Silent())
     frame = released_columns(document(mechanism), table, recipient, KEYS, Silent())
     domain = known.attribute.domain
     assert domain is not None
@@ -175,10 +171,9 @@ def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
     assert ("town", 1, 2) in levels
     assert ("age", 1, 4) in levels
     assert not [each for each in changes if each.bins]
-    shown = exposure(whole, whole.policy[0], known, whole.recipients[0])
-    found = examined_remedies(
-        whole, table, whole.policy[0], known, shown, RiskLimits(0.3, 0.17), Silent()
-    )
+    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    answer = answer_risk(subject, known, whole.recipients[0], RiskLimits(0.3, 0.17), Silent())
+    found = with_remedies(subject, answer, Silent()).remedies
     by_change = {(each.change.attribute, each.change.level): each.total for each in found}
     assert by_change["town", 1].all_groups < known.grouped.groups
     assert by_change["age", 1].all_groups == 12
@@ -188,12 +183,12 @@ def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -
     table = crowd()
     material = material_of(document("reconstruction"), table)
     whole = material.document
-    known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
+    column = material.encoded["illness"]
+    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    known = subject.known(Silent())
     for recipient in whole.recipients:
-        shown = exposure(whole, whole.policy[0], known, recipient)
-        found = examined_remedies(
-            whole, table, whole.policy[0], known, shown, RiskLimits(0.3, 0.17), Silent()
-        )
+        answer = answer_risk(subject, known, recipient, RiskLimits(0.3, 0.17), Silent())
+        found = with_remedies(subject, answer, Silent()).remedies
         # Groups that merge are larger, but of these no more records are drawn than is safe.
         assert len(found) == 3
         assert all(remedy.total.groups == 0 for remedy in found)
@@ -207,7 +202,7 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
     known = attacked(lost, table, column, ("town",), Silent())
     with pytest.raises(PolicyError, match="no trust level"):
         exposure(lost, lost.policy[0], known, lost.recipients[2])
-    desk = open_desk(lost, table, column, ("town",), KEYS, Silent())
+    desk = open_desk(Subject(lost, table, lost.policy[0], column, ("town",)), KEYS, Silent())
     assert [held.shown.recipient for held in desk.held] == ["A", "B"]
     result = desk.ask({"town": "Ayton"}, 2)
     frame = table.frame
@@ -217,8 +212,6 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
     assert [each.recipient for each in result.answers] == ["A", "B"]
     pool = answer_pool(desk, Silent())
     assert [each.recipient for each in pool.recipients] == ["A", "B"]
-    with pytest.raises(PolicyError, match="no mechanism"):
-        open_desk(document(policy=()), table, column, ("town",), KEYS, Silent())
     with pytest.raises(EstimationError, match="No record"):
         desk.ask({"town": "Nowhere"}, 2)
 
@@ -226,12 +219,12 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
 def test_intervals_of_resampled_groups_hold_the_truth() -> None:
     table = crowd(3_000)
     material = material_of(document("reconstruction"), table)
+    whole, column = material.document, material.encoded["illness"]
+    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
     inside = asked = 0
     for seed in range(60):
         keys = KeyRing(seed.to_bytes(32, "little"))
-        desk = open_desk(
-            material.document, table, material.encoded["illness"], ("town", "age"), keys, Silent()
-        )
+        desk = open_desk(subject, keys, Silent())
         for town in ("Ayton", "Beeford"):
             result = desk.ask({"town": town}, 2)
             answer = result.answers[0].answer

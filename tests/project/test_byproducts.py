@@ -15,10 +15,9 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.byproducts import columns_from_rows
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.report.drawing import draw
-from sfumato.report.html import to_html
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.report.writing import draw, to_html
 from tests.project.making import document, new_project, noon, table
 
 EXACT = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.2, 0.2, 0.3]}

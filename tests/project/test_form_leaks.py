@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.analysis.postprocessing_leakage import form_leak_sentences, form_leaks_plain
-from sfumato.engine.mechanisms.gaussian.rounding_leakage import RoundingLeak
-from sfumato.engine.mechanisms.postprocessing_leakage import FormLeak, FormLeaks
+from sfumato.analysis.pooled_numbers import form_leak_sentences, form_leaks_plain
+from sfumato.engine.mechanisms.postprocessing import FormLeak, FormLeaks, RoundingLeak
 
 LINEAR = FormLeak("age", 0.2, 0.3, 0.27, 5000)
 BAYES = RoundingLeak(0.19, 0.28, 0.2, 0.01, 2000)

@@ -137,6 +137,21 @@ def test_numbers_that_depend_on_each_other_and_are_protected_apart_are_a_caution
     assert "tell about each other" in alone
 
 
+def test_what_every_mechanism_leaves_visible_is_said_in_the_same_words():
+    table = numbers.a_table()
+    document = numbers.a_document(table)
+    known = {
+        column.name: encode_column(table, column).attribute
+        for entry in document.policy
+        for column in map(document.column, entry.attributes)
+    }
+    promises = guarantee_of(document, known).promises
+    assert {promise.entry.mechanism for promise in promises} == {"gaussian", "uniform"}
+    limits = {limit for promise in promises for limit in promise.promise.limits}
+    assert sum("is in the table" in limit for limit in limits) == 1
+    assert sum("that records depend on one another" in limit for limit in limits) == 1
+
+
 def test_where_different_recipients_are_trusted_most_it_is_said_attribute_by_attribute():
     document = a_document(
         Recipient("A", keeping(illness=0.6, job=0.1)),

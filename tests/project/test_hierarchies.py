@@ -23,7 +23,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, RulesError
 from sfumato.project.rules.rules import apply_rules, rules_of
-from tests.engine.hierarchy.recipes import RECIPES
+from tests.engine.generalization.hierarchies.recipes import RECIPES
 
 RULES = """\
 format = 1

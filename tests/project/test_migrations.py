@@ -10,7 +10,7 @@ import pytest
 from sfumato.project.errors import NewerProject, NotSealed, Part
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.store import migrations
+from sfumato.project.store import schema
 from tests.project.making import PASSPHRASE, document, new_project, noon
 
 FIRST_VERSION = Path(__file__).parent / "data" / "version-1.sfumato"
@@ -19,14 +19,14 @@ FIRST_VERSION = Path(__file__).parent / "data" / "version-1.sfumato"
 def version_of(path):
     connection = sqlite3.connect(path)
     try:
-        return migrations.version_of(connection)
+        return schema.version_of(connection)
     finally:
         connection.close()
 
 
 def with_another_step(monkeypatch, step):
-    steps = {**migrations.all_steps(), migrations.newest_version() + 1: step}
-    monkeypatch.setattr(migrations, "all_steps", lambda: steps)
+    steps = {**schema.all_steps(), schema.newest_version() + 1: step}
+    monkeypatch.setattr(schema, "all_steps", lambda: steps)
     return len(steps)
 
 
@@ -37,7 +37,7 @@ def add_a_table(connection):
 
 def test_a_new_project_has_the_newest_version(tmp_path):
     new_project(tmp_path).close()
-    assert version_of(tmp_path / "ward.sfumato") == migrations.newest_version() >= 1
+    assert version_of(tmp_path / "ward.sfumato") == schema.newest_version() >= 1
 
 
 def test_an_older_project_is_brought_to_this_version_with_all_it_holds(tmp_path, monkeypatch):
@@ -126,11 +126,7 @@ def test_a_project_from_before_there_were_seals_is_written_once_that_is_accepted
         assert (first.number, second.kind) == (1, EntryKind.ACCEPTED_UNSEALED)
         assert second.details["reason"] == reason
         assert second.details["findings"][0]["part"] == "never sealed"
-    assert version_of(old) == migrations.newest_version()
+    assert version_of(old) == schema.newest_version()
     with ProjectFile.open(old, PASSPHRASE, clock=noon) as project:
         assert project.tampering is None
         assert len(project.ledger.entries) == 2
-
-
-def test_steps_are_numbered_without_a_gap():
-    assert list(migrations.all_steps()) == list(range(1, migrations.newest_version() + 1))

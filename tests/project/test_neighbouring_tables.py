@@ -27,10 +27,9 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Sou
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.report.drawing import draw
-from sfumato.report.html import to_html
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.report.writing import draw, to_html
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sfumato.analysis.holdings import Basis, holdings_of, members_of
 from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.model import Source
-from sfumato.project.release.holdings import Held, held_adopted, held_planned, held_released
 from sfumato.project.release.regenerate import Regenerator
 from tests.project import adopting, test_attacker
 from tests.project.verifying import a_table, new_project, release
@@ -24,7 +24,7 @@ KEYS = KeyRing(bytes(range(32)))
 def planned(document, table, *names):
     regenerator = Regenerator(document, table, KEYS)
     [entry] = document.policy
-    held = held_planned(document, entry, regenerator.attributes(), names)
+    held = members_of(document, entry, regenerator.attributes(), (), Basis.PLANNED, names)
     return regenerator, held
 
 
@@ -32,11 +32,16 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
     with new_project(tmp_path) as project:
         for name in ("Public C", "Institute B", "Public C"):
             release(project, tmp_path / f"out {len(project.releases)}", name)
-        held = held_released(project.releases, project.document.policy[0])
-        assert [one.holder for one in held] == ["Institute B", "Public C"]
-        assert held[0].source == project.releases[1].source
-        assert held_released(project.releases, project.document.policy[0], ["Public C"]) == held[1:]
         regenerator = Regenerator(project.document, a_table(), project.keys)
+        entry = project.document.policy[0]
+        asked = (project.document, entry, regenerator.attributes(), project.releases)
+        held = holdings_of(*asked, Basis.RELEASED)
+        assert [one.recipient for one in held] == ["Institute B", "Public C"]
+        assert held[0].source == project.releases[1].source
+        assert members_of(*asked, Basis.RELEASED, ["Public C"]) == held[1:]
+        either = holdings_of(*asked, Basis.EITHER)
+        assert {one.recipient for one in either if not one.planned} == {"Institute B", "Public C"}
+        assert "Clinic A" in {one.recipient for one in either if one.planned}
         report = weigh_held(regenerator, held, Silent())
         assert report.released
         assert report.risk.largest_difference < 1e-13
@@ -46,7 +51,7 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
 def test_planned_releases_are_weighed_with_the_noise_that_will_fall():
     document, table = adopting.settled(), adopting.ward()
     regenerator, held = planned(document, table, "Institute B", "Clinic A")
-    assert [one.holder for one in held] == ["Clinic A", "Institute B"]
+    assert [one.recipient for one in held] == ["Clinic A", "Institute B"]
     report = weigh_held(regenerator, held, Silent())
     assert not report.released
     request = regenerator.request(held[0].plan)
@@ -66,10 +71,11 @@ def test_adopted_rungs_are_held_as_they_were_adopted(tmp_path):
     [path] = adopting.ladder_files(tmp_path, table, 0.5)
     told = adopting.claim(path, 0.5, holder="Old Clinic")
     document = adopting.adopted(adopting.settled(), table, told)
-    regenerator, held = planned(document, table, "Clinic A", "Institute B")
-    [rung] = held_adopted(regenerator)
-    assert (rung.holder, rung.plan.level, rung.planned) == ("Old Clinic", 0.5, False)
-    report = weigh_held(regenerator, (*held, rung), Silent())
+    names = ("Clinic A", "Institute B", "Old Clinic")
+    regenerator, held = planned(document, table, *names)
+    [rung] = [one for one in held if one.adopted]
+    assert (rung.recipient, rung.level, rung.planned) == ("Old Clinic", 0.5, False)
+    report = weigh_held(regenerator, held, Silent())
     assert report.members == ("Clinic A", "Old Clinic", "Institute B")
     assert report.risk.largest_difference < 1e-13
     alone = weigh_held(regenerator, [rung], Silent())
@@ -92,18 +98,18 @@ def test_another_edition_of_the_table_is_told():
     document, table = adopting.settled(record_key="person"), adopting.ward()
     regenerator, held = planned(document, table, "Clinic A")
     other = Source("/data/ward.csv", "cd" * 32, adopting.ROWS, {})
-    earlier = [replace(one, source=other, planned=False) for one in held]
+    earlier = [replace(one, source=other, recorded_at="2026-11-20") for one in held]
     assert (
         "another edition of the source table" in weigh_held(regenerator, earlier, Silent()).reason
     )
-    same = [replace(one, source=document.source, planned=False) for one in held]
+    same = [replace(one, source=document.source, recorded_at="2026-11-20") for one in held]
     assert weigh_held(regenerator, same, Silent()).risk is not None
 
 
 def test_what_can_t_be_made_again_is_told():
     document, table = adopting.settled(), adopting.ward()
     regenerator, [held] = planned(document, table, "Clinic A")
-    off = Held(held.holder, replace(held.plan, ladder="another"))
+    off = replace(held, plan=replace(held.plan, ladder="another"))
     report = weigh_held(regenerator, [off], Silent())
     assert report.reason.startswith("what Clinic A holds can't be made again. ")
 

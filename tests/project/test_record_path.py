@@ -11,7 +11,7 @@ from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
 from sfumato.project.release.release_columns import released_columns
-from tests.engine.ladder_path import event_path
+from tests.engine.ladders.path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table
 
 KEYS = KeyRing(b"7" * 32)

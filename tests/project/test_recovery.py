@@ -16,7 +16,7 @@ from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
-from sfumato.project.store.staging import digest_of_bundle, pending_in
+from sfumato.project.store.files import digest_of_bundle, pending_in
 from tests.project.making import PASSPHRASE, new_project, noon, table
 
 BEFORE_RECORDED = (

@@ -19,7 +19,7 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.errors import ReadOnlyProject, ReleaseError, SourceChanged, TargetExists
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.release.release import make_release
-from sfumato.project.store.staging import digest_of_bundle
+from sfumato.project.store.files import digest_of_bundle
 from tests.project.making import (
     ILLNESSES,
     document,

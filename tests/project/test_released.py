@@ -22,7 +22,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.release_columns import (
     attributes_of,
     material_of,
-    released_by_plan,
+    plan_for,
     released_columns,
     released_table,
 )
@@ -102,7 +102,8 @@ def test_a_sensitive_column_is_what_its_mechanism_releases():
     assert plan.level == 0.5
     kept = (frame["illness"].astype(str) == table.frame["illness"].astype(str)).mean()
     assert 0.45 < kept < 0.8
-    again = released_by_plan(material, [plan], KEYS, Silent())
+    rows = material.rows(KEYS, Silent())
+    again = plan_for(material, [plan]).bind(KEYS).release(rows, Silent())
     pd.testing.assert_frame_equal(frame, again)
 
 
@@ -308,7 +309,8 @@ def test_two_recipients_of_one_project_hold_releases_of_one_ladder(levels):
         recipient = Recipient("A", {"illness": {"retention_probability": level}})
         plans = plan_release(document, material.attributes, recipient)
         assert plans[0].level == level
-        frame = released_by_plan(material, plans, KEYS, Silent())
+        rows = material.rows(KEYS, Silent())
+        frame = plan_for(material, plans).bind(KEYS).release(rows, Silent())
         released.append(Released(level, {"illness": frame["illness"]}))
     attributes = (material.attributes["illness"],)
     lower, upper = released

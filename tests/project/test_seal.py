@@ -15,9 +15,9 @@ from sfumato.project.document.serialise import document_from_json, document_to_j
 from sfumato.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.files import Staging
 from sfumato.project.store.schema import empty_database
-from sfumato.project.store.seen import Seen, state_folder
-from sfumato.project.store.staging import Staging
+from sfumato.project.store.seal import Seen, state_folder
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon
 from tests.project.tampering import change, everything_in, put, rows
 

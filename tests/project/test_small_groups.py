@@ -14,13 +14,13 @@ from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import LadderError, LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.reconstruction.tails import Draw
+from sfumato.engine.disclosure.group_tails import Draw
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.groups import public_columns
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, material_of, released_columns
 from sfumato.project.rules.rules import apply_rules, rules_of
-from tests.engine.reconstruction_cases import enumerated_tails
+from tests.engine.disclosure.group_cases import enumerated_tails
 from tests.project.verifying import (
     ROWS,
     a_document,

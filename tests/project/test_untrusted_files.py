@@ -20,8 +20,8 @@ from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
-from sfumato.project.store.contents import digest_of_rows
-from sfumato.project.store.staging import Staging, stagings_of
+from sfumato.project.store.files import Staging, stagings_of
+from sfumato.project.store.schema import digest_of_rows
 from tests.project.making import PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import everything_in, rows
 

@@ -6,10 +6,9 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.report.blocks import Grid, Paragraph
-from sfumato.report.drawing import draw
-from sfumato.report.html import to_html
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.report.writing import draw, to_html
 from tests.project.making import noon
 from tests.project.numbers import KEY, a_document, a_table, new_project, release
 
@@ -83,8 +82,13 @@ def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
 
 
 def test_numbers_of_a_release_under_another_grouping_do_not_count_among_these(material):
-    assert [name for name, _ in material.plans[KEY]] == ["Clinic A", "Institute B", "Public C"]
-    assert list(material.copies) == [KEY]
+    assert [held.recipient for held in material.findings[KEY].held] == [
+        "Clinic A",
+        "Institute B",
+        "Public C",
+    ]
+    pooled = [key for key, found in material.findings.items() if found.numbers is not None]
+    assert pooled == [KEY]
 
 
 def test_what_rounding_gives_away_is_told_where_numbers_are_rounded(tmp_path, material):

@@ -42,7 +42,7 @@ def draw_apart(arguments: argparse.Namespace, scale: int) -> int:
 
 
 def draw(arguments: argparse.Namespace) -> int:
-    from sfumato.ui.gallery import save_gallery  # noqa: PLC0415 (Qt reads the environment once)
+    from tests.screenshots.gallery import save_gallery  # noqa: PLC0415 (Qt reads the environment once)
 
     width, height = (int(part) for part in arguments.size.split("x"))
     for path in save_gallery(arguments.out, only=arguments.only, size=(width, height)):

@@ -15,9 +15,9 @@ from sfumato.project import project_file as project_store
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.look.theme import Appearance, current_theme, themes
 from sfumato.ui.panels.audit.panel import AuditPanel
-from sfumato.ui.panels.data import DataPanel
+from sfumato.ui.panels.data.panel import DataPanel
 from sfumato.ui.panels.policy.panel import PolicyPanel
-from sfumato.ui.scenes import take_down
+from sfumato.ui.pictures import take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from sfumato.ui.shell.messages import MessageBar, MessageView
+from sfumato.ui.widgets.messages import MessageBar, MessageView
 
 Dialog = TypeVar("Dialog", bound=QWidget)
 

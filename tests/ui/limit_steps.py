@@ -14,9 +14,7 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.panels.policy.mechanisms.per_value.model import (
-    LOW,
-)
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import LOW
 from tests.noise import NOISE
 
 CONTROL = Qt.KeyboardModifier.ControlModifier

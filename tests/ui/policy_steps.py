@@ -25,7 +25,3 @@ def type_name(qtbot, panel, text):
 
 def editor_of(panel):
     return panel.page.editor
-
-
-def page_of_term(panel):
-    return editor_of(panel)._pages.currentWidget()

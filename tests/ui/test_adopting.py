@@ -17,8 +17,8 @@ from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.release.release import make_release
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.reading.dialog import ReadingDialog
 from tests.ui.clinic import (
     DISEASES,
     clinic_table,
@@ -66,7 +66,7 @@ def ask(qtbot, panel, answers):
 
     def run(path: Path):
         click(panel.page.adopted.adopt)
-        dialog = panel.page.adoption.dialog
+        dialog = panel.page.adopted.dialog
         answers.file = path
         click(dialog.form.choose)
         wait_for_jobs(qtbot, panel.session)
@@ -214,7 +214,7 @@ def test_an_adopted_release_is_dropped_and_shown_where_it_is_now(
         answers.file = written(tmp_path / "wrong.csv", TABLE.frame["disease"])
         click(tool(panel, file.digest, "Show where it is now…"))
     assert "not the file that was adopted" in told.args[0].text
-    click(tool(panel, file.digest, "Adopt it no more"))
+    click(tool(panel, file.digest, "Stop adopting it"))
     assert files(panel) == ()
     panel.session.undo()
     assert len(files(panel)) == 1
@@ -232,7 +232,7 @@ def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, as
     assert not dialog.submit.isEnabled()
     dialog.reject()
     with qtbot.waitSignal(session.message) as told:
-        click(tool(panel, files(panel)[0].digest, "Adopt it no more"))
+        click(tool(panel, files(panel)[0].digest, "Stop adopting it"))
     assert "was released from this project" in told.args[0].text
     assert len(files(panel)) == 1
 
@@ -318,7 +318,7 @@ def test_a_file_with_a_part_of_the_records_says_how_many(qtbot, panel, ask, tmp_
     choose(dialog.form.file_key, "name")
     wait_for_jobs(qtbot, panel.session)
     assert any(
-        words.startswith(f"It has {grouped(1500)} of {grouped(2000)} records")
+        words.startswith(f"The file has {grouped(1500)} of {grouped(2000)} records")
         for words in dialog.findings.texts
     )
     click(dialog.submit)

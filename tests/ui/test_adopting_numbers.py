@@ -38,7 +38,7 @@ def ask(qtbot, panel, answers):
 
     def run(path):
         click(panel.page.adopted.adopt)
-        dialog = panel.page.adoption.dialog
+        dialog = panel.page.adopted.dialog
         answers.file = path
         click(dialog.form.choose)
         wait_for_jobs(qtbot, panel.session)

@@ -14,9 +14,9 @@ from sfumato.engine.core.columns import Domain, Kind, MissingRule, Role
 from sfumato.engine.table.profile import BinWidths, propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.panels.attributes import AttributesPanel
-from sfumato.ui.panels.attributes.columns_model import KIND, ROLE
-from sfumato.ui.panels.attributes.domain_model import RECORDS, SHOWN, VALUE
+from sfumato.ui.panels.attributes.columns import KIND, ROLE
+from sfumato.ui.panels.attributes.domain import RECORDS, SHOWN, VALUE
+from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state import attributes as attribute_cache
 from sfumato.ui.widgets.fields import ChoiceField
@@ -128,6 +128,22 @@ class TestRoles:
         QTest.keyClick(popup, Qt.Key.Key_Return)
         qtbot.waitUntil(lambda: not popup.isVisible())
         assert spec(open_people, "disease").role is Role.SENSITIVE
+
+    def test_a_role_chosen_in_a_list_that_was_put_away_changes_nothing(
+        self, open_people, qtbot, qtlog
+    ):
+        table = open_people.table
+        open_people.choose("disease")
+        table.setFocus()
+        QTest.keyClick(table, Qt.Key.Key_F2)
+        editor = table.viewport().findChild(ChoiceField)
+        qtbot.waitUntil(editor.view().isVisible)
+        before = spec(open_people, "disease")
+        open_people.model.beginResetModel()
+        open_people.model.endResetModel()
+        editor.chosen.emit(Role.SENSITIVE)
+        assert spec(open_people, "disease") == before
+        assert not any("does not belong" in record.message for record in qtlog.records)
 
     def test_a_click_on_a_kind_offers_the_kinds_that_fit(self, open_people, qtbot):
         table = open_people.table

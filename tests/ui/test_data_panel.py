@@ -13,7 +13,8 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.formats.options import BadValues, ColumnType, RaggedRows
 from sfumato.project.document.model import Document, Source
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.reading.import_page import size_words
+from sfumato.ui.panels.import_page import size_words
+from tests.formats.workbooks import HEADER, parts, save, sheet
 from tests.ui.data_steps import headings, load, look_at, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
 
@@ -125,6 +126,37 @@ class TestOptions:
         assert panel.importing.form.sheet.value == "first"
         choose(panel.importing.form.sheet, "second")
         wait_for_preview(panel, qtbot, lambda: headings(panel.importing.table) == ["b"])
+
+    def test_formulas_without_their_values_are_cautioned_of_before_loading(
+        self, panel, qtbot, tmp_path
+    ):
+        cells = '<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><f>1+1</f></c></row>'
+        after = '<row r="4"><c r="A4"><v>3</v></c></row>'
+        formulas, plain = sheet(HEADER + cells + after), sheet(HEADER + after)
+        look_at(panel, qtbot, save(tmp_path / "a.xlsx", parts(formulas, plain)))
+        caution = panel.importing.caution
+        assert caution.isVisible()
+        assert "formulas without their values" in caution.word.text()
+        assert "in a." in caution.word.text()
+        choose(panel.importing.form.sheet, "Sheet 2")
+        wait_for_preview(panel, qtbot, lambda: not caution.isVisible())
+        assert panel.load_button.isEnabled()
+
+    def test_a_hidden_sheet_is_cautioned_of_before_loading(self, panel, qtbot, tmp_path):
+        row = '<row r="2"><c r="A2"><v>1</v></c></row>'
+        made = parts(sheet(HEADER + row), sheet(HEADER + row), states=("hidden",))
+        look_at(panel, qtbot, save(tmp_path / "a.xlsx", made))
+        caution = panel.importing.caution
+        assert panel.importing.form.sheet.value == "Sheet 2"
+        assert caution.isVisible()
+        assert "The first sheet of the workbook, Sheet 1, is hidden." in caution.word.text()
+        choose(panel.importing.form.sheet, "Sheet 1")
+        wait_for_preview(
+            panel, qtbot, lambda: caution.word.text().startswith("The sheet Sheet 1 is hidden")
+        )
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert any("Sheet 1 is hidden" in text for text in messages(panel.messages))
 
     def test_a_columns_type_can_be_fixed(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.csv"

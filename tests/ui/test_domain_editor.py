@@ -7,8 +7,8 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from sfumato.ui.panels.attributes import AttributesPanel
-from sfumato.ui.panels.attributes.domain_model import SHOWN
+from sfumato.ui.panels.attributes.domain import SHOWN
+from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.clinic import clinic_document, open_clinic
 from tests.ui.hands import settle, type_into
 

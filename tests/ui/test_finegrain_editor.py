@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from sfumato.ui.panels.policy.mechanisms.per_value.model import (
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     GAMMA,
     HIGH,
     KEPT,
@@ -61,8 +61,7 @@ def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
     paste(qtbot, editor, tight)
     kept = np.array(editor.session.document.policy[0].settings["profile"])
-    if (kept == 0).sum() > 1:
-        assert "can't tell them apart: SARS, HIV" in editor.outcome.note.text()
+    assert "can't tell them apart: SARS, HIV" in editor.outcome.note.text()
     assert kept[2] > kept[0]
 
 
@@ -147,7 +146,7 @@ def test_a_problem_is_named_at_its_cell_and_nothing_is_lost(qtbot, editor, low, 
     assert said in editor.model.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
     assert (cell(editor, 0, LOW), cell(editor, 0, HIGH)) == (low, high)
     assert cell(editor, 1, HIGH) == "0.25"
-    qtbot.mouseClick(editor.status.show_cell, LEFT)
+    qtbot.mouseClick(editor.show_cell, LEFT)
     assert editor.grid.currentIndex().column() == column
     paste(qtbot, editor, "0.1\t0.2")
     assert stated(editor) == {("SARS", 0.1, 0.2), ("HIV", 0.1, 0.25)}
@@ -158,7 +157,7 @@ def test_unknown_values_in_a_list_are_named_and_can_be_removed(qtbot, editor):
     paste(qtbot, editor, "SARS\t0.1\t0.2\nplague\t0.1\t0.2")
     assert "Not in the domain: plague." in editor.status.words
     assert stated(editor) == set()
-    qtbot.mouseClick(editor.status.remove_strays, LEFT)
+    qtbot.mouseClick(editor.remove_strays, LEFT)
     assert stated(editor) == {("SARS", 0.1, 0.2)}
     assert editor.status.words == ""
 
@@ -167,7 +166,7 @@ def test_a_missing_half_is_named(qtbot, editor):
     paste(qtbot, editor, PAPER)
     type_cells(qtbot, editor, [0], LOW, "")
     assert "SARS: ρ1 is missing." in editor.status.words
-    qtbot.mouseClick(editor.status.take_back, LEFT)
+    qtbot.mouseClick(editor.take_back, LEFT)
     assert cell(editor, 0, LOW) == "0.1"
     assert editor.status.words == ""
 

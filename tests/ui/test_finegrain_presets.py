@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.panels.policy.mechanisms.per_value.curve import EXAMPLE_RECORDS, zipf_counts
-from sfumato.ui.panels.policy.mechanisms.per_value.model import (
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     GAMMA,
     HIGH,
     LOW,
     VALUE,
 )
+from sfumato.ui.panels.policy.mechanisms.per_value.outcome import EXAMPLE_RECORDS, zipf_counts
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import type_into
 from tests.ui.limit_steps import (
@@ -115,7 +115,7 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
     editor = panel.page.settings
     assert "solved for other values" in editor.status.words
     assert not editor.outcome.isVisible()
-    qtbot.mouseClick(editor.status.solve_again, LEFT)
+    qtbot.mouseClick(editor.solve_again, LEFT)
     assert len(panel.session.document.policy[0].settings["profile"]) == 4
     assert editor.status.words == ""
     assert editor.outcome.isVisible()
@@ -164,7 +164,7 @@ def test_the_example_has_the_paper_s_size():
 
 
 def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, editor):
-    cards = panel.page.editor._presets.cards
+    cards = panel.page.editor.choices.cards
     qtbot.mouseClick(cards[1], LEFT)
     statement = panel.session.document.recipient("Clinic A").statements["disease"]
     assert statement == {"trust_factor": 0.5}
@@ -242,6 +242,6 @@ def test_a_profile_from_exact_counts_is_solved_again_by_one_click(qtbot, panel):
     editor = panel.page.settings
     assert "exact counts" in editor.status.words
     assert in_force(editor) == settings
-    qtbot.mouseClick(editor.status.solve_again, LEFT)
+    qtbot.mouseClick(editor.solve_again, LEFT)
     assert in_force(editor)["frequencies"] == "noisy"
     assert editor.status.words == ""

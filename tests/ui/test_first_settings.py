@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.ui.panels.policy import apply_settings as settling
+from sfumato.ui.panels.policy import panel as policy_panel
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.limit_steps import open_values
 
@@ -25,7 +25,7 @@ def panel(tall_policy_panel):
 @pytest.fixture
 def long_domain(monkeypatch):
     """Four values are many here."""
-    monkeypatch.setattr(settling, "VALUES_AT_ONCE", 3)
+    monkeypatch.setattr(policy_panel, "VALUES_AT_ONCE", 3)
 
 
 def mechanism(panel):

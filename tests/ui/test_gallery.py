@@ -12,9 +12,10 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.project.store.secret import ScryptCost
-from sfumato.ui.gallery import save_gallery, save_pictures
 from sfumato.ui.panels import all_panels
-from sfumato.ui.scenes import scenes_of
+from sfumato.ui.pictures import save_pictures
+from tests.screenshots.gallery import save_gallery
+from tests.screenshots.scenes import scenes_of
 
 RULES = """\
 format = 1
@@ -54,6 +55,7 @@ def test_every_panel_of_a_project_is_drawn_light_and_dark(themed, project, tmp_p
 
 
 def test_every_panel_has_an_empty_and_a_filled_scene():
+    assert len(all_panels()) > 1
     for panel in all_panels():
         names = {scene.name for scene in scenes_of(panel.name)}
         assert {"empty", "filled"} <= names

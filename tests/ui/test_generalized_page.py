@@ -7,8 +7,9 @@ import json
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QToolButton
 
-from sfumato.engine.generalization.hierarchies.taxonomy import Taxonomy
+from sfumato.engine.generalization.hierarchies.recipes import Taxonomy
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.base import PanelState
@@ -265,7 +266,7 @@ def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     assert "registry" in page.others.rows
     shown = page.others.show_classes("registry")
     assert shown.isVisible()
-    click(page.others.rows["registry"].remove)
+    click(page.others.rows["registry"].findChild(QToolButton))
     assert panel.session.document.generalization.others == ()
 
 
@@ -294,9 +295,9 @@ def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     dialog = add_other(qtbot, panel, write_other(tmp_path, spelled=True))
     assert not dialog.submit.isEnabled()
-    assert set(map(str, dialog.meanings)) == {"HEART", "LUNGS", "BONES", "dermatology"}
-    assert dialog.meanings["HEART"].value == 0
-    choose(dialog.meanings["dermatology"], 2)
+    assert set(map(str, dialog.meanings.fields)) == {"HEART", "LUNGS", "BONES", "dermatology"}
+    assert dialog.meanings.fields["HEART"].value == 0
+    choose(dialog.meanings.fields["dermatology"], 2)
     settle(qtbot, panel.session)
     assert dialog.submit.isEnabled()
     click(dialog.submit)

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.generalization.hierarchies import Intervals
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.reconstruction.privacy import Rule
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.ui.panels.audit.groups.knowledge import KnowledgeButton
+from sfumato.ui.panels.audit.groups.question_bar import KnowledgeButton
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage

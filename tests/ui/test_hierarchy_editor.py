@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +28,11 @@ from sfumato.engine.generalization.hierarchies import (
 )
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.ui.panels.attributes import AttributesPanel
 from sfumato.ui.panels.attributes.hierarchy import keeping
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
+from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
+from sfumato.ui.panels.attributes.hierarchy.problems import ProblemsModel
+from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.hands import choose, click, dialog_of, messages, press, settle, type_into
 
 ROWS = 120
@@ -84,7 +87,8 @@ def kept(panel, name):
 
 def classes(dialog):
     return [
-        dialog.preview.levels_model.text(row, 1) for row in range(dialog.preview.levels_model.rows)
+        dialog.preview.levels.cells.cell(row, 1).text
+        for row in range(dialog.preview.levels.cells.rowCount())
     ]
 
 
@@ -115,9 +119,9 @@ def test_a_hierarchy_is_proposed_shown_undone_and_removed(panel, qtbot):
     click(section.propose)
     settle(qtbot, panel.session)
     assert isinstance(kept(panel, "age"), Intervals)
-    assert section.model.rows == 4
-    assert section.model.text(0, 1) == "40"
-    assert section.model.text(3, 2) == str(ROWS)
+    assert section.levels.cells.rowCount() == 4
+    assert section.levels.cells.cell(0, 1).text == "40"
+    assert section.levels.cells.cell(3, 2).text == str(ROWS)
     assert panel.session.undo_text == "Hierarchy of age"
     panel.session.undo()
     assert kept(panel, "age") is None
@@ -249,8 +253,8 @@ def test_problems_name_the_value_and_can_be_mended_all_at_once(panel, qtbot):
     dialog = open_editor(panel, qtbot, "code")
     paste(dialog, qtbot, "10000;a;*\n10001;a;*")
     view = dialog.problems
-    assert view.model.rows == ROWS - 2
-    assert "“10002”" in view.model.text(0, 0)
+    assert view.model.rowCount() == ROWS - 2
+    assert "“10002”" in view.model.cell(0, 0).text
     click(view.all_alike)
     press(view, "Add it as a class of its own")
     settle(qtbot, panel.session)
@@ -258,6 +262,38 @@ def test_problems_name_the_value_and_can_be_mended_all_at_once(panel, qtbot):
     assert classes(dialog) == [str(ROWS), str(ROWS - 1), "1"]
     press(dialog, "Cancel")
     assert kept(panel, "code") is None
+
+
+def test_of_a_long_table_only_what_is_in_sight_is_asked_for(panel, qtbot, monkeypatch):
+    asked = Counter()
+
+    def counted(model, name):
+        kept_before = getattr(model, name)
+
+        def ask(self, *place):
+            asked[name] += 1
+            return kept_before(self, *place)
+
+        monkeypatch.setattr(model, name, ask)
+
+    for model in (RowsModel, ProblemsModel):
+        counted(model, "cell")
+    counted(RowsModel, "flags")
+    dialog = open_editor(panel, qtbot, "code")
+    paste(dialog, qtbot, "\n".join(f"x{line};a;b;*" for line in range(5000)))
+    assert dialog.problems.model.rowCount() == 5000 + ROWS
+    asked.clear()
+    dialog.preview.table.setFocus()
+    dialog.preview.table.selectAll()
+    dialog.grab()
+    dialog.problems.view.selectRow(ROWS)
+    press(dialog.problems, "Remove the row")
+    settle(qtbot, panel.session)
+    dialog.grab()
+    assert dialog.problems.model.rowCount() == 5000 + ROWS - 1
+    assert 0 < asked["flags"] < 2000
+    assert 0 < asked["cell"] < 2000
+    press(dialog, "Cancel")
 
 
 def test_a_torn_class_is_made_whole(panel, qtbot):
@@ -305,7 +341,7 @@ def test_classes_are_renamed_in_the_tree_and_the_settings_stay(panel, qtbot):
     keep(dialog, qtbot)
     made = kept(panel, "age")
     assert [(r.level, r.made, r.shown) for r in made.renames] == [(1, "[20, 30)", "young")]
-    assert panel.detail.hierarchy.model.text(1, 3).startswith("young")
+    assert panel.detail.hierarchy.levels.cells.cell(1, 3).text.startswith("young")
 
 
 def test_the_tree_holds_every_value_once_with_its_records(panel, qtbot):
@@ -376,7 +412,7 @@ def test_a_large_column_is_looked_at_in_a_job(panel, qtbot, monkeypatch):
     panel.session.edit("Keep", changed)
     panel.choose("age")
     settle(qtbot, panel.session)
-    assert panel.detail.hierarchy.model.rows == 5
+    assert panel.detail.hierarchy.levels.cells.rowCount() == 5
 
 
 def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
@@ -392,7 +428,7 @@ def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
     settle(qtbot, panel.session)
     assert dialog.builder.forms[Orders.kind].order.too_many.isVisible()
     paste(dialog, qtbot, "10000;a;*")
-    assert dialog.problems.model.rows == 39_999
+    assert dialog.problems.model.rowCount() == 39_999
     click(dialog.problems.all_alike)
     press(dialog.problems, "Add it, hidden as *")
     settle(qtbot, panel.session)

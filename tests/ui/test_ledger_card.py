@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger.events import Subject, events_in
 from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger.records import Subject, events_in
+from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
 from sfumato.ui.panels.releases.ledger_wording import contradictions, line_of
@@ -154,6 +155,29 @@ def with_odd_parts(plain):
             yield changed
 
 
+def test_what_was_accepted_without_a_valid_seal_is_a_danger(card):
+    genuine = next(e for e in events_in([line.event.entry for line in card.model._all]))
+    details = {"reason": "restored", "findings": [{"part": "policy", "what": "It was changed."}]}
+    entry = replace(genuine.entry, number=99, kind=EntryKind.ACCEPTED_UNSEALED, details=details)
+    card.show_events(events_in([entry]))
+    state, reason = card.model.index(0, STATE), card.model.index(0, LEVELS)
+    danger = QColor(current_theme().style.danger)
+    assert (state.data(), reason.data()) == ("No valid seal", "Accepted as it stood: “restored”")
+    assert not state.data(Qt.ItemDataRole.DecorationRole).isNull()
+    for index in (state, reason):
+        assert index.data(Qt.ItemDataRole.ForegroundRole) == danger
+    assert "It was changed." in reason.data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_long_levels_and_reasons_take_several_lines(card):
+    line = card.model._all[0]
+    short = [card.table.rowHeight(row) for row in range(card.model.rowCount())]
+    details = {"reason": "a long reason, " * 12, "findings": []}
+    entry = replace(line.event.entry, number=99, kind=EntryKind.ACCEPTED_UNSEALED, details=details)
+    card.show_events(events_in([entry]))
+    assert card.table.rowHeight(0) > 1.5 * min(short)
+
+
 def test_forged_entries_of_any_form_are_shown_or_told(card):
     """A project whose ledger was forged can be read, so nothing in an entry may upset it."""
     genuine = [line.event.entry for line in card.model._all]
@@ -162,7 +186,7 @@ def test_forged_entries_of_any_form_are_shown_or_told(card):
         replace(genuine[0], number=number, kind=kind, details=forged)
         for number, kind in enumerate((EntryKind.OVERRIDE, EntryKind.ACCEPTED_UNSEALED), 90)
     ]
-    tried = 0
+    tried = shown = 0
     for entry in genuine:
         for details in with_odd_parts(dict(entry.details)):
             if not isinstance(details, dict):
@@ -175,5 +199,7 @@ def test_forged_entries_of_any_form_are_shown_or_told(card):
                 line = line_of(event)
                 texts = (*line.look, line.when, line.who, line.what, line.digest)
                 assert all(isinstance(text, str) for text in (*texts, contradictions(event)))
+                shown += 1
             tried += 1
     assert tried > 500
+    assert shown > 0

@@ -90,7 +90,7 @@ def tip(editor, released, original):
 def test_a_new_policy_starts_with_a_matrix_that_is_in_force(editor):
     assert editor.matrix.entries.index(0, 0).data() == "0.625"
     assert sums(editor) == [["1"] * 4, [""] * 4]
-    assert "is in force" in editor.status.text()
+    assert "is in force" in editor.status.words
 
 
 def test_a_labelled_matrix_is_brought_into_the_domain_s_order(qtbot, editor):
@@ -131,13 +131,13 @@ def test_a_file_that_is_no_matrix_is_refused_and_the_grid_stays(
     answers.file = tmp_path / "matrix.csv"
     answers.file.write_bytes(content)
     qtbot.mouseClick(editor.from_file, LEFT)
-    assert said in editor.status.text()
+    assert said in editor.status.words
     assert np.allclose(entries(editor), keep(0.5))
 
 
 def test_wrong_labels_are_named(qtbot, editor):
     paste(qtbot, editor, as_text(keep(0.2), ("asthma", "cancer", "flu", "plague")))
-    assert "label of column 4" in editor.status.text()
+    assert "label of column 4" in editor.status.words
 
 
 # ----- mending
@@ -148,7 +148,7 @@ def test_a_column_that_does_not_sum_to_one_stays_out_of_force_until_normalised(q
     assert np.allclose(entries(editor), keep(0.5))
     assert sums(editor)[0][0] == "0.5"
     assert sums(editor)[1] == ["−0.5", "", "", ""]
-    assert "asthma sum to 0.5, which is 0.5 too little" in editor.status.text()
+    assert "asthma sum to 0.5, which is 0.5 too little" in editor.status.words
     qtbot.mouseClick(editor.normalise, LEFT)
     assert np.allclose(entries(editor)[:, 0], 0.25)
     assert np.allclose(entries(editor)[:, 1], keep(0.5)[:, 1])
@@ -209,7 +209,7 @@ def compared(qtbot, editor, other):
     QGuiApplication.clipboard().setText(as_text(other))
     qtbot.mouseClick(editor.compare.paste, LEFT)
     wait_for_jobs(qtbot, editor.session)
-    return editor.compare.verdict.text()
+    return editor.compare.verdict.words
 
 
 def test_a_garbling_is_recognised_in_either_direction(qtbot, editor):
@@ -235,7 +235,7 @@ def test_only_right_matrices_are_compared(qtbot, editor):
 
 
 def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, editor):
-    qtbot.mouseClick(panel.page.editor._presets.cards[1], LEFT)
+    qtbot.mouseClick(panel.page.editor.choices.cards[1], LEFT)
     statement = panel.session.document.recipient("Clinic A").statements["disease"]
     assert statement == {"trust_factor": 0.5}
     assert panel.page.editor.statement_at(0.2504, statement) == {"trust_factor": 0.25}

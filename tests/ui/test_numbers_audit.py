@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.holdings import Basis, holdings_of
+from sfumato.analysis.pooled_numbers import (
+    guesses_off,
+    linear_errors,
+    numbers_coalition,
+    weigh_numbers,
+)
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.holdings import planned
-from sfumato.ui.panels.audit.numbers_weighing import (
-    SAMPLES,
-    NumbersCoalition,
-    weigh_copies,
-    weigh_numbers,
-)
-from sfumato.ui.panels.audit.numbers_wording import bayes_sentence
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
-from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.audit.pages.numbers import SAMPLES, NumbersPage
+from sfumato.ui.panels.audit.wording import bayes_sentence, level_text
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
@@ -49,10 +50,11 @@ def coalition(document=None, rows=600):
     document = document or protected()
     table = payroll_table(rows)
     entry = document.policy[0]
-    attributes = tuple(
-        encode_column(table, document.column(name)).attribute for name in entry.attributes
-    )
-    return NumbersCoalition(entry, attributes, planned(document, entry, attributes))
+    attributes = {
+        name: encode_column(table, document.column(name)).attribute for name in entry.attributes
+    }
+    held = holdings_of(document, entry, attributes, (), Basis.PLANNED)
+    return numbers_coalition(entry, held, attributes)
 
 
 def tick(page, row, ticked):
@@ -73,23 +75,25 @@ def test_it_says_that_pooling_gains_nothing_and_shows_it(filled):
 
 
 def test_the_error_stays_on_the_ladder_and_falls_without(filled):
-    data = weigh_copies(coalition())
-    assert data.names == ("Clinic A", "Institute", "Public")
-    assert data.ladder == pytest.approx([0.2, 0.2, 0.2])
-    assert np.all(np.diff(data.independent) < 0)
-    assert data.linear[1:] == pytest.approx([0.0, 0.0], abs=1e-6)
+    asked = coalition()
+    errors = linear_errors(asked)
+    assert asked.names == ("Clinic A", "Institute", "Public")
+    assert errors[Dependence.LADDER] == pytest.approx([0.2, 0.2, 0.2])
+    assert np.all(np.diff(errors[Dependence.INDEPENDENT]) < 0)
+    assert errors[Dependence.LINEAR][1:] == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
 def test_guesses_of_records_are_further_off_on_the_ladder():
-    words = ["exactly", *map(str, SAMPLES)]
-    weighed = weigh_numbers(coalition(rows=5_000), words, Silent())
-    for data in weighed.errors.values():
+    experiment = weigh_numbers(coalition(rows=5_000), Silent()).experiment
+    off = {samples: guesses_off(experiment, samples) for samples in (0, *SAMPLES)}
+    for found in off.values():
         # 0.16 and 0.2 of the variance are expected, each with a standard error of a fiftieth.
-        assert np.mean(data.independent**2) < np.mean(data.ladder**2)
-    exact, learned = weighed.errors[0, 0], weighed.errors[SAMPLES[0], 0]
-    share = float(np.mean(exact.ladder**2)) / exact.spread**2
+        apart, ladder = found[Dependence.INDEPENDENT], found[Dependence.LADDER]
+        assert np.all(np.mean(apart**2, axis=1) < np.mean(ladder**2, axis=1))
+    exact, learned = (off[samples][Dependence.LADDER][0] for samples in (0, SAMPLES[0]))
+    share = float(np.mean(exact**2)) / experiment.true[0].std() ** 2
     assert share == pytest.approx(0.2, abs=0.03)
-    assert np.mean(learned.ladder**2) > 0.95 * np.mean(exact.ladder**2)
+    assert np.mean(learned**2) > 0.95 * np.mean(exact**2)
 
 
 def test_members_can_be_unticked(qtbot, filled):
@@ -172,7 +176,7 @@ def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page,
     assert [held.level for held in page.model.coalition] == pytest.approx(expected, rel=1e-4)
     release_to(qtbot, page, tmp_path, "Clinic A", "Institute", "Public")
     assert [held.level for held in page.model.coalition] == pytest.approx(expected, rel=1e-4)
-    assert [held.text for held in page.model.coalition][1] == "σ² = 1.05"
+    assert [level_text(held) for held in page.model.coalition][1] == "σ² = 1.05"
 
 
 def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled):

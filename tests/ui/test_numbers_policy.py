@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import Qt
 
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
+from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
-from sfumato.ui.panels.policy.together import correlation
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import click, press
 from tests.ui.payroll import (
@@ -23,7 +23,7 @@ from tests.ui.payroll import (
     payroll_table,
     protected,
 )
-from tests.ui.policy_steps import editor_of, page_of_term, statement
+from tests.ui.policy_steps import editor_of, statement
 
 APART = (("age",), ("income",))
 
@@ -81,17 +81,17 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(filled):
     assert [round(row.trust, 2) for row in rows] == [0.8, 0.5, 0.2]
     assert [row.figure for row in rows] == ["20\u202f%", "50\u202f%", "80\u202f%"]
     head = filled.page.recipients.model.headerData
-    assert head(2, Qt.Orientation.Horizontal) == "Left open"
+    assert head(2, Qt.Orientation.Horizontal) == "Unexplained"
     assert "variance" in head(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
     assert filled.state() is PanelState.DONE
     assert filled.page.ladder.isVisible()
 
 
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
-    tile = editor_of(filled)._terms.tile("half_width")
+    tile = editor_of(filled).terms.cards["half_width"]
     assert tile.sentence == "Uncertainty of age if normal"
     tick(filled.page.together.boxes["income"])
-    assert editor_of(filled)._terms.tile("half_width").sentence == "Uncertainty if normal"
+    assert editor_of(filled).terms.cards["half_width"].sentence == "Uncertainty if normal"
 
 
 def test_ticking_an_attribute_protects_both_together(apart):
@@ -161,25 +161,25 @@ def test_categories_have_no_list_to_join(panel):
 
 
 def test_levels_are_shown_in_every_term(filled):
-    terms = editor_of(filled)._terms
-    assert terms.tile("sigma_squared").text() == "σ² = 0.25"
-    assert terms.tile("normalized_error").text() == "σ²/(1+σ²) = 0.2"
-    assert terms.tile("half_width").text().startswith("± = ")
-    meaning = [label.text() for label in editor_of(filled)._meaning._lines]
+    terms = editor_of(filled).terms
+    assert terms.cards["sigma_squared"].text() == "σ² = 0.25"
+    assert terms.cards["normalized_error"].text() == "σ²/(1+σ²) = 0.2"
+    assert terms.cards["half_width"].text().startswith("± = ")
+    meaning = editor_of(filled).meaning.texts
     assert "Noise moves age by" in meaning[1]
     assert "In this table" in meaning[1]
     assert "600" in meaning[2]
 
 
 def test_a_preset_states_the_share_that_stays_open(filled):
-    cards = editor_of(filled)._presets.cards
+    cards = editor_of(filled).choices.cards
     assert "age ±" in cards[0].sentence
     click(cards[2])
     assert statement(filled, key=KEY) == {"normalized_error": 0.8}
 
 
 def test_sigma_squared_has_a_logarithmic_slider(qtbot, filled):
-    field = page_of_term(filled)._fields["sigma_squared"]
+    field = editor_of(filled).fields["sigma_squared"]
     field.slider.setValue(500)
     assert statement(filled, key=KEY)["sigma_squared"] == pytest.approx(1.0, rel=1e-3)
     field.slider.setValue(750)
@@ -187,11 +187,11 @@ def test_sigma_squared_has_a_logarithmic_slider(qtbot, filled):
 
 
 def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
-    click(editor_of(filled)._terms.tile("half_width"))
-    field = page_of_term(filled)._fields["half_width"]
-    most = field._high
-    assert 20 < most < 60
-    field.field.spin.setValue(12.5)
+    click(editor_of(filled).terms.cards["half_width"])
+    field = editor_of(filled).fields["half_width"]
+    field.slider.setValue(field.slider.maximum())
+    assert 20 < field.value < 60
+    field.spin.setValue(12.5)
     assert statement(filled, key=KEY) == {"half_width": 12.5}
     field.field.spin.setValue(1000.0)
     assert "No noise leaves anyone as unsure" in editor_of(filled).problem
@@ -208,14 +208,14 @@ def test_dragging_a_rung_changes_the_noise(filled):
 
 def test_noise_of_its_own_says_what_that_costs(filled):
     editor = settings_of(filled)
-    assert "does not help" in editor._noise_words.text()
+    assert "does not help" in editor.noise_words.text()
     click(editor.noise.button_for("separate"))
     assert filled.session.document.policy[0].settings["noise"] == "separate"
-    assert "help to clear the noise" in editor._noise_words.text()
+    assert "help to clear the noise" in editor.noise_words.text()
 
 
 def test_a_single_attribute_is_not_asked_how_noise_hangs_together(apart):
-    assert not settings_of(apart)._together.isVisible()
+    assert not settings_of(apart).together.isVisible()
 
 
 def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
@@ -265,11 +265,11 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     assert editor.leak.isVisible()
     assert "rounding" not in filled.session.document.policy[0].settings
     wait_for_jobs(qtbot, filled.session)
-    text = editor.leak.text.text()
+    text = editor.leak.words
     assert "Measured on 600 records" in text
     assert "By Bayes' rule, for somebody who knows how age is distributed" in text
     assert "Pooling never tells more than the most trusted release alone" in text
-    click(editor.leak.accept)
+    click(editor.accept)
     assert filled.session.document.policy[0].settings["rounding"] == {"age": 1.0}
     assert not editor.leak.isVisible()
     tick(cell.use)
@@ -281,7 +281,7 @@ def test_rounding_can_be_discarded(qtbot, filled):
     cell = editor.forms.cells["income", "lowest"]
     tick(cell.use)
     wait_for_jobs(qtbot, filled.session)
-    click(editor.leak.discard)
+    click(editor.discard)
     assert not cell.use.isChecked()
     assert filled.session.undo_text == "Open payroll"
 
@@ -292,8 +292,8 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     wait_for_jobs(qtbot, filled.session)
     tick(editor.forms.cells["age", "highest"].use)
     editor.forms.cells["age", "highest"].field.spin.setValue(-5.0)
-    assert "lowest number of column age" in editor.leak.text.text()
-    assert not editor.leak.accept.isEnabled()
+    assert "lowest number of column age" in editor.leak.words
+    assert not editor.accept.isEnabled()
     assert filled.session.undo_text == "Open payroll"
 
 
@@ -312,8 +312,8 @@ def test_too_few_records_to_measure_are_said_to_be_too_few(qtbot, panel):
     editor = settings_of(panel)
     tick(editor.forms.cells["age", "rounding"].use)
     wait_for_jobs(qtbot, panel.session)
-    assert "too few records" in editor.leak.text.text()
-    assert editor.leak.accept.isEnabled()
+    assert "too few records" in editor.leak.words
+    assert editor.accept.isEnabled()
 
 
 def test_numbers_that_were_binned_since_lose_their_protection_knowingly(panel):

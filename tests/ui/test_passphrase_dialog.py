@@ -3,8 +3,8 @@
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QLabel
 
-from sfumato.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
-from sfumato.ui.shell.messages import Message, MessageKind
+from sfumato.ui.dialogs.projects import NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.widgets.messages import Message, MessageKind
 
 WORDS = "violet harbour ladder nine"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.ui.dialogs.passphrase import Strength, guessing_bits, strength_of
+from sfumato.ui.dialogs.projects import Strength, guessing_bits, strength_of
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QPointF, Qt, QTranslator
 from PySide6.QtGui import QGuiApplication, QImage, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from sfumato.plots.collusion_bars import build_collusion_bars
-from sfumato.plots.posterior_bars import build_posterior_bars
+from sfumato.plots.beliefs import build_posterior_bars
+from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.ui.look.theme import Appearance, themes
-from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
 

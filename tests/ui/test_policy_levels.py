@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import open_clinic, protected
-from tests.ui.policy_steps import editor_of, page_of_term, statement
+from tests.ui.policy_steps import editor_of, statement
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -31,7 +31,7 @@ def filled(panel):
 
 
 def test_a_preset_states_a_level_in_plain_words(qtbot, filled):
-    cards = editor_of(filled)._presets.cards
+    cards = editor_of(filled).choices.cards
     assert "can rise to 25" in cards[2].sentence
     qtbot.mouseClick(cards[2], LEFT)
     assert statement(filled) == {"rho1": 0.1, "rho2": 0.25}
@@ -40,8 +40,8 @@ def test_a_preset_states_a_level_in_plain_words(qtbot, filled):
 
 
 def test_every_term_shows_the_same_level(filled):
-    tiles = editor_of(filled)._terms
-    shown = {name: tiles.tile(name).text() for name in ("retention", "epsilon", "gamma", "rho")}
+    tiles = editor_of(filled).terms.cards
+    shown = {name: tiles[name].text() for name in ("retention", "epsilon", "gamma", "rho")}
     assert shown == {
         "retention": "p = 0.6",
         "epsilon": "ε = 1.95",
@@ -51,24 +51,24 @@ def test_every_term_shows_the_same_level(filled):
 
 
 def test_a_level_can_be_stated_in_another_term(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("gamma"), LEFT)
+    qtbot.mouseClick(editor_of(filled).terms.cards["gamma"], LEFT)
     assert statement(filled)["gamma"] == pytest.approx(7.0)
-    field = page_of_term(filled)._fields["gamma"].field.spin
+    field = editor_of(filled).fields["gamma"].field.spin
     field.setValue(9.0)
     assert statement(filled) == {"gamma": 9.0}
-    assert editor_of(filled)._terms.tile("retention").text() == "p = 0.667"
+    assert editor_of(filled).terms.cards["retention"].text() == "p = 0.667"
 
 
 def test_undo_takes_back_the_term_while_a_number_is_being_typed(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("gamma"), LEFT)
-    spin = page_of_term(filled)._fields["gamma"].field.spin
+    qtbot.mouseClick(editor_of(filled).terms.cards["gamma"], LEFT)
+    spin = editor_of(filled).fields["gamma"].field.spin
     spin.setFocus()
     spin.selectAll()
     qtbot.keyClicks(spin, "9")
     filled.session.undo()
     assert statement(filled) == {"retention_probability": 0.6}
-    assert editor_of(filled)._terms.value == "retention"
-    assert editor_of(filled)._terms.tile("gamma").text() == "γ = 7"
+    assert editor_of(filled).terms.value == "retention"
+    assert editor_of(filled).terms.cards["gamma"].text() == "γ = 7"
     filled.session.redo()
     assert statement(filled)["gamma"] == pytest.approx(7.0)
     assert spin.value() == pytest.approx(7.0)
@@ -76,12 +76,12 @@ def test_undo_takes_back_the_term_while_a_number_is_being_typed(qtbot, filled):
 
 def test_stating_the_term_in_sight_again_changes_nothing(qtbot, filled):
     before = filled.session.document
-    qtbot.mouseClick(editor_of(filled)._terms.tile("retention"), LEFT)
+    qtbot.mouseClick(editor_of(filled).terms.cards["retention"], LEFT)
     assert filled.session.document is before
 
 
 def test_dragging_the_slider_is_one_edit(qtbot, filled):
-    slider = page_of_term(filled)._fields["retention_probability"].slider
+    slider = editor_of(filled).fields["retention_probability"].slider
     slider.setSliderDown(True)
     for position in (500, 400, 300):
         slider.setSliderPosition(position)
@@ -93,7 +93,7 @@ def test_dragging_the_slider_is_one_edit(qtbot, filled):
 
 
 def test_two_drags_are_two_edits(filled):
-    slider = page_of_term(filled)._fields["retention_probability"].slider
+    slider = editor_of(filled).fields["retention_probability"].slider
     for position in (500, 300):
         slider.setSliderDown(True)
         slider.setSliderPosition(position)
@@ -103,9 +103,9 @@ def test_two_drags_are_two_edits(filled):
 
 
 def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("rho"), LEFT)
+    qtbot.mouseClick(editor_of(filled).terms.cards["rho"], LEFT)
     before = statement(filled)
-    fields = page_of_term(filled)._fields
+    fields = editor_of(filled).fields
     fields["rho2"].spin.setValue(0.05)
     assert "ρ1 smaller than ρ2" in editor_of(filled).problem
     assert fields["rho2"].spin.property("invalid")
@@ -117,7 +117,7 @@ def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
 
 
 def test_the_meaning_is_computed_from_the_matrix(filled):
-    texts = [line.text() for line in editor_of(filled)._meaning._lines]
+    texts = editor_of(filled).meaning.texts
     assert "at most 7" in texts[0]
     assert texts[1].startswith("70")
     assert "From 400 records" in texts[2]
@@ -146,10 +146,10 @@ def test_dragging_a_rung_is_one_edit(qtbot, filled):
 
 
 def test_a_dragged_rung_keeps_its_term(qtbot, filled):
-    qtbot.mouseClick(editor_of(filled)._terms.tile("epsilon"), LEFT)
+    qtbot.mouseClick(editor_of(filled).terms.cards["epsilon"], LEFT)
     filled.page.ladder.dragged.emit("Clinic A", 0.5)
     assert list(statement(filled)) == ["epsilon"]
-    assert editor_of(filled)._terms.tile("retention").text() == "p = 0.5"
+    assert editor_of(filled).terms.cards["retention"].text() == "p = 0.5"
 
 
 def test_the_ladder_answers_to_the_keyboard(qtbot, filled):

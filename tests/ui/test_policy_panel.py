@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
-from sfumato.ui.shell.messages import MessageKind
+from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.policy_steps import editor_of, names, statement, type_name
 
@@ -43,7 +44,7 @@ def filled(panel):
 def test_without_a_sensitive_attribute_it_points_to_the_attributes(qtbot, panel):
     assert panel.state() is PanelState.EMPTY
     with qtbot.waitSignal(panel.session.panel_requested) as asked:
-        qtbot.mouseClick(panel.nothing.go, LEFT)
+        qtbot.mouseClick(panel.nothing.findChild(QPushButton), LEFT)
     assert asked.args == ["attributes"]
     assert not panel.primary.isVisible()
 
@@ -76,7 +77,11 @@ def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
     assert panel.state() is PanelState.IN_PROGRESS
     qtbot.mouseClick(panel.page.recipients.add_typical, LEFT)
     assert names(panel) == ["Trusted partner", "Contract recipient", "Public"]
-    assert [card.isChecked() for card in editor_of(panel)._presets.cards] == [True, False, False]
+    assert [card.isChecked() for card in editor_of(panel).choices.cards.values()] == [
+        True,
+        False,
+        False,
+    ]
     assert panel.state() is PanelState.DONE
     panel.session.undo()
     assert names(panel) == []
@@ -90,7 +95,7 @@ def test_a_new_recipient_starts_at_the_lowest_preset_and_is_named_at_once(qtbot,
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("public", "is a recipient already"), (" ", "needs a name")]
+    ("typed", "said"), [("public", "is already a recipient"), (" ", "needs a name")]
 )
 def test_a_name_that_can_t_be_is_refused_at_the_table(qtbot, filled, typed, said):
     filled.page.recipients.table.edit_name("Clinic A")
@@ -165,7 +170,7 @@ def test_a_second_attribute_starts_with_each_recipient_s_levels_of_the_first(qtb
 def test_protection_is_taken_away_with_its_levels(qtbot, filled):
     qtbot.mouseClick(filled.page.remove, LEFT)
     assert filled.session.document.policy == ()
-    assert all(not r.statements for r in filled.session.document.recipients)
+    assert [r.statements for r in filled.session.document.recipients] == [{}, {}, {}]
     filled.session.undo()
     assert statement(filled) == {"retention_probability": 0.6}
 
@@ -175,7 +180,7 @@ def test_an_attribute_that_is_not_sensitive_any_more_needs_attention(qtbot, fill
     column = replace(document.column("disease"), role=Role.INSENSITIVE)
     filled.session.edit("x", document.with_column(column))
     assert filled.state() is PanelState.ATTENTION
-    assert "not sensitive any more" in filled.misfit.heading.text()
+    assert "no longer sensitive" in filled.misfit.heading.text()
     qtbot.mouseClick(filled.misfit.drop, LEFT)
     assert filled.session.document.policy == ()
 
@@ -246,10 +251,11 @@ def test_controls_have_names_for_those_who_listen(filled):
     page = filled.page
     named = (page.mechanism, page.remove, page.ladder, page.note, page.recipients.table)
     assert all(widget.accessibleName() for widget in (*named, filled.list))
-    assert all(card.text() for card in editor_of(filled)._presets.cards)
+    assert all(card.text() for card in editor_of(filled).choices.cards.values())
 
 
-def test_every_editor_belongs_to_a_mechanism():
+def test_every_mechanism_has_its_editor():
+    assert all_editors().keys() == all_mechanisms().keys()
     for name, editor in all_editors().items():
         assert issubclass(editor, LevelEditor)
         assert editor.mechanism == name

@@ -10,8 +10,7 @@ from PySide6.QtTest import QTest
 from sfumato.jobs.job import Ending
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.ui.dialogs.choice import ChoiceDialog
-from sfumato.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from tests.ui.hands import (
     click,

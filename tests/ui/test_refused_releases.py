@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.shell.messages import MessageKind
+from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click
 

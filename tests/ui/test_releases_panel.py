@@ -14,10 +14,11 @@ from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.panels.releases.dropping import dropped_bundle
 from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
-from sfumato.ui.shell.messages import MessageKind
+from sfumato.ui.panels.releases.panel import dropped_bundle
+from sfumato.ui.panels.releases.recipients_model import Candidate
 from sfumato.ui.state.records import events_of
+from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -103,6 +104,18 @@ def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     panel.session.save_requested.connect(save)
     release(qtbot, panel)
     assert len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_levels_take_as_many_lines_as_they_need(ready):
+    form = ready.form
+    one = form.table.rowHeight(0)
+    levels = ";  ".join(f"column {number}: p = 0.{number}" for number in range(1, 10))
+    form.show_candidates([Candidate(name, levels, "never") for name in ("A", "B")])
+    heights = [form.table.rowHeight(row) for row in range(2)]
+    assert min(heights) > 1.5 * one
+    assert form.table.viewport().height() >= sum(heights)
+    form.show_candidates([Candidate("A", "short", "never")])
+    assert form.table.rowHeight(0) == one
 
 
 def test_a_folder_beside_the_project_is_proposed(ready, tmp_path):
@@ -340,6 +353,7 @@ def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path, chosen):
     assert report.isVisible()
     assert "is as it was released" in report.verdict.text()
     assert report.about.text() == "Made for Clinic A."
+    assert len(report.texts()) > 1
     assert all(text.startswith("Holds") for text in report.texts())
     qtbot.mouseClick(report.back, LEFT)
     assert ready.ledger.table.isVisible()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QStackedWidget, QVBoxLay
 from sfumato.ui.widgets.reading_order import heir, next_stop, reading_order
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click
-from tests.ui.policy_steps import editor_of, page_of_term
+from tests.ui.policy_steps import editor_of
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ class TestTheOrder:
 
 class TestTheWindow:
     def test_tab_leaves_a_level_for_what_stands_below_it(self, policy, window):
-        spin = page_of_term(policy)._fields["rho2"].spin
+        spin = editor_of(policy).fields["rho2"].spin
         spin.setFocus()
         QTest.keyClick(spin, Qt.Key.Key_Tab)
         assert window.focusWidget() is policy.page.note
@@ -104,7 +104,7 @@ class TestTheWindow:
             policy.primary,
             policy.page.mechanism,
             policy.page.recipients.table,
-            editor_of(policy)._presets.cards[0],
+            editor_of(policy).choices.cards[0],
             policy.page.note,
         ]
         places = [order.index(widget) for widget in wanted]

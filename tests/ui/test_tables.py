@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QObject, Qt
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    Qt,
+)
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.panels.data import loaded_page
-from sfumato.ui.panels.data.profiles import describe, explain
-from sfumato.ui.widgets.tables import FrameModel, TableView
+from sfumato.ui.panels.data.loaded_page import describe, explain
+from sfumato.ui.widgets.tables import (
+    COPIED_CELLS,
+    Cell,
+    CellsModel,
+    FrameModel,
+    Heading,
+    SheetView,
+    TableView,
+    sheet_rows,
+    typed_number,
+)
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import settle
 
@@ -57,6 +78,58 @@ class TestRows:
         table.selectRow(1)
         QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
         assert QGuiApplication.clipboard().text() == "p2\t51\tnorth\tasthma"
+
+    def test_all_cells_are_copied_as_they_are_shown_in_the_order_of_the_view(self, themed, qtbot):
+        frame = pd.DataFrame(
+            {
+                "sex": [1, 2, 3],
+                "weight": [70.25, None, 55.0],
+                "seen": pd.to_datetime(["2025-01-01 00:00", None, "2025-01-02 10:00"]),
+                "ward": pd.Categorical(["north", "south", None]),
+            }
+        )
+        view = TableView()
+        qtbot.addWidget(view)
+        view.setModel(FrameModel(frame, {"sex": {1: "male"}}))
+        view.model().sort(0, Qt.SortOrder.DescendingOrder)
+        view.selectAll()
+        assert view.copy()
+        lines = QGuiApplication.clipboard().text().splitlines()
+        assert [line.split("\t") for line in lines] == shown(view)
+        assert lines[2] == "male\t70.25\t2025-01-01\tnorth"
+
+    def test_too_many_cells_are_not_copied(self, themed, qtbot):
+        view = TableView()
+        qtbot.addWidget(view)
+        view.setModel(FrameModel(pd.DataFrame({"a": range(COPIED_CELLS + 1)})))
+        QGuiApplication.clipboard().setText("before")
+        view.selectAll()
+        assert not view.copy()
+        assert QGuiApplication.clipboard().text() == "before"
+        view.clearSelection()
+        view.setCurrentIndex(view.model().index(3, 0))
+        assert view.copy()
+        assert QGuiApplication.clipboard().text() == "3"
+
+    def test_no_cell_out_of_sight_is_asked_for_anything_when_all_are_selected(self, themed, qtbot):
+        """Headers that show a selection ask for each cell's flags whenever they are painted."""
+        asked = Counter()
+
+        class Asked(FrameModel):
+            def flags(self, index):
+                asked[index.row()] += 1
+                return super().flags(index)
+
+        view = TableView()
+        qtbot.addWidget(view)
+        view.setModel(Asked(pd.DataFrame({"a": range(5000), "b": range(5000)})))
+        view.resize(300, 300)
+        view.show()
+        view.selectAll()
+        view.grab()
+        assert asked
+        assert max(asked) < 20
+        assert len(view.selectionModel().selectedColumns()) == 2
 
     def test_ten_million_rows_are_on_screen_at_once(self, themed, qtbot):
         frame = pd.DataFrame({"a": np.broadcast_to(np.int8(7), 10_000_000)})
@@ -135,3 +208,75 @@ class TestProfiles:
         settle(qtbot, panel.session)
         picture = panel.loaded.profiles.grab().toImage()
         assert not picture.isNull()
+
+
+class Prices(CellsModel):
+    """Two columns, of which the second can be typed into."""
+
+    def __init__(self):
+        super().__init__([Heading("What"), Heading("Price", "In euros", right=True, editable=True)])
+        self.prices = ["1", "2", "x", "4"]
+        self.written.connect(self.take)
+        self.lay_out(4, names=[Heading(name) for name in "abcd"])
+
+    def cell(self, row, column):
+        text = self.prices[row] if column else "abcd"[row]
+        wrong = bool(column) and not text.isdigit()
+        return Cell(text, "no number" if wrong else "", icon="danger" if wrong else "")
+
+    def take(self, texts):
+        for (row, _column), text in texts.items():
+            self.prices[row] = text
+        self.repaint()
+
+
+class TestSheet:
+    @pytest.fixture
+    def sheet(self, qtbot):
+        made = SheetView(Prices(), blank="0")
+        qtbot.addWidget(made)
+        made.show()
+        return made
+
+    @staticmethod
+    def choose(sheet, first, last):
+        sheet.setCurrentIndex(sheet.model().index(*first))
+        chosen = QItemSelection(sheet.model().index(*first), sheet.model().index(*last))
+        sheet.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    def test_the_model_keeps_qt_s_contract(self, qtmodeltester):
+        qtmodeltester.check(Prices())
+
+    def test_cells_say_what_they_are(self, sheet):
+        model = sheet.model()
+        assert model.index(2, 1).data(Qt.ItemDataRole.ToolTipRole) == "no number"
+        assert model.index(2, 1).data(Qt.ItemDataRole.DecorationRole) is not None
+        assert model.headerData(1, Qt.Orientation.Horizontal) == "Price"
+        assert model.headerData(3, Qt.Orientation.Vertical) == "d"
+        assert not model.index(0, 0).flags() & Qt.ItemFlag.ItemIsEditable
+
+    def test_typing_goes_to_every_selected_cell_that_can_be_edited(self, qtbot, sheet):
+        self.choose(sheet, (1, 0), (2, 1))
+        sheet.edit(sheet.model().index(1, 1))
+        qtbot.keyClicks(sheet.findChild(QLineEdit), "7")
+        qtbot.keyClick(sheet.findChild(QLineEdit), Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: sheet.model().prices != ["1", "2", "x", "4"])
+        assert sheet.model().prices == ["1", "7", "7", "4"]
+
+    def test_the_keys_of_a_spreadsheet_fill_clear_and_paste(self, qtbot, sheet):
+        self.choose(sheet, (1, 1), (3, 1))
+        qtbot.keyClick(sheet, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        assert sheet.model().prices == ["1", "2", "2", "2"]
+        qtbot.keyClick(sheet, Qt.Key.Key_Delete)
+        assert sheet.model().prices == ["1", "0", "0", "0"]
+        QGuiApplication.clipboard().setText("5\t6")
+        with qtbot.waitSignal(sheet.pasted) as pasted:
+            qtbot.keyClick(sheet, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+        assert sheet_rows(pasted.args[0]) == [["5", "6"]]
+
+    @pytest.mark.parametrize(
+        ("text", "number"), [("0,5", 0.5), ("40 %", 0.4), ("1\u202f000", 1000.0), ("-2", -2.0)]
+    )
+    def test_numbers_are_read_as_people_type_them(self, text, number):
+        assert typed_number(text) == pytest.approx(number)
+        assert np.isnan(typed_number("many"))

@@ -15,13 +15,14 @@ from installer.translatable import texts_of
 from installer.translating import CHECKOUT, compiled, renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.ui.look import languages
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.scenes import Stage, scenes_of
 from sfumato.ui.shell.main_window import MainWindow
-from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state import languages
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
+from sfumato.ui.widgets.messages import error_texts
+from tests.screenshots.scenes import scenes_of
+from tests.screenshots.stage import Stage
 from tests.ui.untranslated import BEGIN, END, untranslated
 
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
@@ -112,7 +113,7 @@ def test_a_language_is_offered_where_there_is_one_and_remembered(pseudo, themed,
     window = MainWindow(Session(store=MemoryStore()))
     window.menus.actions["language-eo"].trigger()
     assert languages.chosen(window.session.store) == "eo"
-    assert "starts anew" in window.current.messages.messages[0].text
+    assert "Restart Sfumato" in window.current.messages.messages[0].text
     assert window.menus.actions["language-eo"].text() == "Esperanto"
     window.session.close()
     window.deleteLater()

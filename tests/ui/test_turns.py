@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from sfumato.plots.collusion_bars import build_collusion_bars
+from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.ui.look.theme import Appearance, themes
-from sfumato.ui.shell.paint_queue import turns
+from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
 

@@ -9,9 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from sfumato.project.project_file import ProjectFile
-from sfumato.ui.dialogs.choice import ChoiceDialog
-from sfumato.ui.dialogs.passphrase import OpenPassphraseDialog
-from sfumato.ui.dialogs.unsealed import UnsealedDialog
+from sfumato.ui.dialogs.projects import ChoiceDialog, OpenPassphraseDialog, UnsealedDialog
 from tests.project.tampering import change
 from tests.ui.hands import click, dialog_of, load_table, messages, press, settle, type_into
 from tests.ui.test_projects import PASSPHRASE, save_new
@@ -37,6 +35,9 @@ def refused(window, qtbot, answers, clinic, tmp_path):
 def test_a_changed_project_can_be_looked_at_and_nothing_saved(refused, qtbot):
     window, asking, _ = refused
     assert "columns, policy, recipients or levels" in asking.findings[0].text()
+    assert asking.warning.word.text().startswith("Danger")
+    looks = {asking.warning.word.property("look"), asking.findings[0].property("look")}
+    assert looks == {"danger"}
     click(asking.read_button)
     settle(qtbot, window.session)
     assert window.rail.saved.text() == "Open read-only"

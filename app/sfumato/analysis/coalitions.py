@@ -1,4 +1,4 @@
-"""What a coalition of recipients learns: at the levels that the policy plans, or as released."""
+"""What a coalition of recipients restores of a categorical attribute by pooling its releases."""
 
 from __future__ import annotations
 
@@ -8,21 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.analysis.holdings import Basis, Holding, imagined, members_of
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.added_recipient import AddedRecipient, added_recipient
-from sfumato.engine.disclosure.coalition_risk import CoalitionRisk, coalition_risk
+from sfumato.engine.disclosure.coalition_risk import (
+    AddedRecipient,
+    CoalitionRisk,
+    added_recipient,
+    coalition_risk,
+    restored_alone,
+    restored_without,
+)
 from sfumato.engine.disclosure.record_risk import CERTAIN, RecordRisk
-from sfumato.engine.matrices.matrix import Vector
+from sfumato.engine.disclosure.risk_growth import GrowthPoint, risk_growth
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
-from sfumato.project.release.holdings import Held, held_planned, held_released
+
+ROWS_CHANGE_PLACES = (
+    "Rows change places within their groups: of a single record's own value, its row tells less"
+    " than these figures say."
+)
+"""Said of a mechanism whose rows depend on one another: its matrix describes the whole table."""
 
 
 @dataclass(frozen=True, eq=False)
-class CoalitionReport:
+class CoalitionAnswer:
     """What a coalition learns about one policy entry.
 
     Parameters
@@ -30,23 +43,137 @@ class CoalitionReport:
     entry
         The policy entry's attributes.
     members
-        The coalition's names, the most trusted first.
+        What the members hold, the most trusted first.
     counts
         How many records have each value, shape (m,).
     risk
-        What they restore.
-    added
-        What one more recipient would change; None where nobody asked.
-    held
-        What each member holds, the most trusted first.
+        For every record, how likely its true value is restored.
+    alone
+        The share of records that each member guesses right alone, by the members' order; exact.
+    without
+        The share that is guessed right without any release: the commonest value's.
+    rows_change_places
+        Whether rows depend on one another, see `ROWS_CHANGE_PLACES`.
     """
 
     entry: str
-    members: tuple[str, ...]
+    members: tuple[Holding, ...]
     counts: Vector
     risk: CoalitionRisk
-    added: AddedRecipient | None
-    held: tuple[Held, ...] = ()
+    alone: tuple[float, ...]
+    without: float
+    rows_change_places: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members' names, the most trusted first."""
+        return tuple(holding.recipient for holding in self.members)
+
+    @property
+    def guessed_apart(self) -> float:
+        """The share of records guessed right if every release had noise of its own."""
+        return max(self.risk.independent.guessed, self.alone[0])
+
+
+def weigh_coalition(
+    entry: PolicyEntry,
+    members: Sequence[Holding],
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> CoalitionAnswer | None:
+    """Weigh what a coalition restores from what its members hold.
+
+    Parameters
+    ----------
+    entry
+        The policy entry.
+    members
+        What they hold, the most trusted first; at least one.
+    attributes
+        The entry's attributes, by name.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    CoalitionAnswer or None
+        None where values can't be counted, or a mechanism has no matrix for this domain.
+
+    Raises
+    ------
+    LadderError
+        If the releases are on no ladder.
+    """
+    counted = _counted(entry, attributes)
+    matrices = None if counted is None else _matrices(members, counted)
+    if counted is None or matrices is None:
+        return None
+    shares, count = counted.frequencies, len(matrices)
+    alone = tuple(
+        restored_alone(matrix, shares, Part(context, 0.3 * at / count, 0.3 * (at + 1) / count))
+        for at, matrix in enumerate(matrices)
+    )
+    risk = coalition_risk(matrices, shares, Part(context, 0.3, 1.0))
+    return CoalitionAnswer(
+        entry.key,
+        tuple(members),
+        np.asarray(counted.counts, dtype=np.float64),
+        risk,
+        tuple(one.guessed for one in alone),
+        restored_without(shares).guessed,
+        any(mechanism_called(held.plan.mechanism).needs_groups for held in members),
+    )
+
+
+def growth_of(answer: CoalitionAnswer, context: Context) -> tuple[GrowthPoint, ...]:
+    """Return how the risk grows with every member, in the order in which they got releases."""
+    order = in_order_of_release(answer.members)
+    matrices = [holding.matrix for holding in order if holding.matrix is not None]
+    shares = answer.counts / answer.counts.sum()
+    return risk_growth(matrices, [holding.trust for holding in order], shares, context)
+
+
+def in_order_of_release(members: Sequence[Holding]) -> tuple[Holding, ...]:
+    """Return members in the order in which they were, or will be, given their releases."""
+    return tuple(sorted(members, key=lambda holding: holding.place))
+
+
+def weigh_added(
+    entry: PolicyEntry,
+    members: Sequence[Holding],
+    added: Holding,
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> AddedRecipient | None:
+    """Weigh what one more recipient would change; None where there is nothing to weigh.
+
+    Parameters
+    ----------
+    entry, members, attributes, context
+        As for `weigh_coalition`; there may be no members.
+    added
+        What the new one would hold, see `sfumato.analysis.holdings.imagined`.
+
+    Raises
+    ------
+    LadderError
+        If the new release does not sit on one ladder with its neighbours.
+    """
+    counted = _counted(entry, attributes)
+    matrices = None if counted is None else _matrices([*members, added], counted)
+    if counted is None or matrices is None:
+        return None
+    trusts = [holding.trust for holding in members]
+    shares = counted.frequencies
+    return added_recipient(matrices[:-1], trusts, matrices[-1], added.trust, shares, context)
+
+
+@dataclass(frozen=True, eq=False)
+class CoalitionReport:
+    """A coalition's weight for one policy entry, and what one more recipient would change."""
+
+    answer: CoalitionAnswer
+    added: AddedRecipient | None = None
 
 
 def report_coalition(
@@ -55,7 +182,8 @@ def report_coalition(
     names: Sequence[str],
     what_if: float | None,
     context: Context,
-    releases: Sequence[ReleaseRecord] | None = None,
+    releases: Sequence[ReleaseRecord],
+    basis: Basis,
 ) -> tuple[CoalitionReport, ...]:
     """Weigh a coalition for every policy entry whose mechanism has a perturbation matrix.
 
@@ -66,35 +194,42 @@ def report_coalition(
     attributes
         Every attribute of the policy, by name.
     names
-        The members; at least one.
+        The members, recipients or holders of adopted releases; at least one.
     what_if
         The level of one more recipient, in each mechanism's first term; None asks for none.
     context
         Progress and cancelling.
     releases
-        What the ledger tells of: then everybody's most telling release counts, and who holds
-        none is left out. None weighs what the policy plans.
+        What the ledger tells of.
+    basis
+        Which releases are weighed.
 
     Raises
     ------
     PolicyError
-        If a recipient is not known or holds nothing, or no entry can be weighed.
+        If a member is not known or holds nothing, or no entry can be weighed.
     LevelError, LadderError
         If a level can't be met, or releases are on no ladder.
     """
-    for name in names if releases is not None else ():
-        _check_holds(releases or (), name)
-    weighable = [entry for entry in document.policy if _countable(entry, attributes)]
+    weighable = [entry for entry in document.policy if _counted(entry, attributes) is not None]
     reports = []
     for place, entry in enumerate(weighable):
         part = Part(context, place / len(weighable), (place + 1) / len(weighable))
-        if releases is None:
-            held = held_planned(document, entry, attributes, names)
-        else:
-            held = held_released(releases, entry, names)
-        report = _report(entry, held, attributes, what_if, part)
-        if report is not None:
-            reports.append(report)
+        members = members_of(document, entry, attributes, releases, basis, names)
+        if not members:
+            continue
+        answer = weigh_coalition(entry, members, attributes, Part(part, 0.0, 0.6))
+        if answer is None:
+            continue
+        added = None
+        term = next(
+            (t for t in mechanism_called(entry.mechanism).terms if len(t.fields) == 1), None
+        )
+        if what_if is not None and term is not None:
+            statement = {term.fields[0].name: what_if}
+            extra = imagined(document, entry, statement, attributes, "")
+            added = weigh_added(entry, members, extra, attributes, Part(part, 0.6, 1.0))
+        reports.append(CoalitionReport(answer, added))
     if not reports:
         raise PolicyError(
             "No attribute of the policy has a perturbation matrix.",
@@ -105,16 +240,20 @@ def report_coalition(
 
 def sentences(report: CoalitionReport) -> tuple[str, ...]:
     """Return what was found, in plain sentences without any value of the table."""
-    best, risk = report.members[0], report.risk
+    names, risk = report.answer.names, report.answer.risk
     told = [
-        f"{report.entry}: {', '.join(report.members)}",
-        f"  On the ladder, together: {_share(risk.on_ladder)} expected on average; {best} alone:"
-        f" {_share(risk.alone)}. Largest difference of the two: {risk.largest_difference:.1g}.",
+        f"{report.answer.entry}: {', '.join(names)}",
+        f"  On the ladder, together: {_share(risk.on_ladder)} expected on average; {names[0]}"
+        f" alone: {_share(risk.alone)}. Largest difference of the two:"
+        f" {risk.largest_difference:.1g}.",
         f"  If each release had noise of its own: {_share(risk.independent)} on average;"
         f" {100 * risk.independent.certain:.1f} % of the records with at least"
         f" {100 * CERTAIN:.0f} % certainty (on the ladder {100 * risk.on_ladder.certain:.1f} %).",
-        f"  The best guess is right for {100 * risk.on_ladder.guessed:.1f} % of the records.",
+        f"  The best guess is right for {100 * report.answer.alone[0]:.1f} % of the records;"
+        f" without any release, for {100 * report.answer.without:.1f} %.",
     ]
+    if report.answer.rows_change_places:
+        told.append(f"  {ROWS_CHANGE_PLACES}")
     added = report.added
     if added is not None and added.before is not None:
         told.append(
@@ -127,23 +266,28 @@ def sentences(report: CoalitionReport) -> tuple[str, ...]:
 
 def plain(report: CoalitionReport) -> dict[str, Any]:
     """Return the figures as plain JSON values; values are told by their place in the domain."""
-    risk = report.risk
+    answer, risk = report.answer, report.answer.risk
     found: dict[str, Any] = {
-        "attributes": report.entry,
-        "members": list(report.members),
+        "attributes": answer.entry,
+        "members": list(answer.names),
         "without": risk.without,
         "largest difference": risk.largest_difference,
         "on ladder": _figures(risk.on_ladder),
         "alone": _figures(risk.alone),
         "independent": _figures(risk.independent),
+        "guessed": {
+            "alone": dict(zip(answer.names, answer.alone, strict=True)),
+            "independent": answer.guessed_apart,
+            "without": answer.without,
+        },
         "by value": [
             {
                 "value": at + 1,
-                "records": int(report.counts[at]),
+                "records": int(answer.counts[at]),
                 "on ladder": float(risk.on_ladder.by_value[at]),
                 "independent": float(risk.independent.by_value[at]),
             }
-            for at in np.flatnonzero(report.counts).tolist()
+            for at in np.flatnonzero(answer.counts).tolist()
         ],
     }
     if report.added is not None:
@@ -155,51 +299,19 @@ def plain(report: CoalitionReport) -> dict[str, Any]:
     return found
 
 
-def _report(
-    entry: PolicyEntry,
-    members: Sequence[Held],
-    attributes: Mapping[str, Attribute],
-    what_if: float | None,
-    context: Context,
-) -> CoalitionReport | None:
-    mechanism = mechanism_called(entry.mechanism)
-    chosen = tuple(attributes[name] for name in entry.attributes)
-    found = [
-        mechanism_called(h.plan.mechanism).matrix(h.plan.level, chosen, h.plan.settings)
-        for h in members
-    ]
-    matrices = [matrix for matrix in found if matrix is not None]
-    if not matrices or len(matrices) < len(members):
+def _counted(entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> Attribute | None:
+    """Return the entry's attribute where it is one whose values are counted."""
+    attribute = attributes[entry.attributes[0]]
+    return attribute if len(entry.attributes) == 1 and attribute.counts is not None else None
+
+
+def _matrices(members: Sequence[Holding], attribute: Attribute) -> list[PerturbationMatrix] | None:
+    """Return the members' matrices; None where one has none, or one of another domain."""
+    present = [holding.matrix for holding in members if holding.matrix is not None]
+    size = len(attribute.frequencies)
+    if len(present) < len(members) or any(matrix.size != size for matrix in present):
         return None
-    shares = chosen[0].frequencies
-    risk = coalition_risk(matrices, shares, Part(context, 0.0, 0.6))
-    added = None
-    term = next((term for term in mechanism.terms if len(term.fields) == 1), None)
-    if what_if is not None and term is not None:
-        level = mechanism.level({term.fields[0].name: what_if}, chosen, entry.settings)
-        extra = mechanism.matrix(level, chosen, entry.settings)
-        assert extra is not None
-        trusts = [held.trust for held in members]
-        trust = mechanism.trust(level)
-        part = Part(context, 0.6, 1.0)
-        added = added_recipient(matrices, trusts, extra, trust, shares, part)
-    names = tuple(held.holder for held in members)
-    counts = np.asarray(chosen[0].counts, dtype=np.float64)
-    return CoalitionReport(entry.key, names, counts, risk, added, tuple(members))
-
-
-def _check_holds(releases: Sequence[ReleaseRecord], name: str) -> None:
-    if any(record.counts and record.plans and record.recipient == name for record in releases):
-        return
-    raise PolicyError(
-        "Nothing was released to {name} so far.",
-        "Weigh what is planned, or release it first.",
-        name=name,
-    )
-
-
-def _countable(entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> bool:
-    return len(entry.attributes) == 1 and attributes[entry.attributes[0]].counts is not None
+    return present
 
 
 def _figures(risk: RecordRisk) -> dict[str, Any]:

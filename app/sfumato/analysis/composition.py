@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.generalization.breaches import (
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.others import (
     Breach,
+    HolderClasses,
     Standing,
     breaches,
     standing_of,
     weakest_of,
 )
-from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.generalization.probabilistic import (
     ImaginaryTables,
     imaginary_tables,
@@ -91,6 +91,14 @@ class Belief:
     probabilities: npt.NDArray[np.float64] | None = field(repr=False)
 
 
+def asked_of(document: Document) -> int | None:
+    """Return how many values are asked to remain, the l of distinct diversity; None if nothing."""
+    decided = document.generalization
+    stated = () if decided is None else decided.criteria
+    asked = [choice.numbers["l"] for choice in stated if choice.kind == "distinct-diversity"]
+    return int(max(asked)) if asked else None
+
+
 def beside_others(
     document: Document,
     table: Table,
@@ -147,6 +155,39 @@ def beside_others(
         tuple(found),
         problem,
     )
+
+
+def plain(document: Document, found: Beside) -> dict[str, Any]:
+    """Return what was found as plain JSON values, without any value of a table."""
+    decided, standing = decided_in(document), found.standing
+    holders = standing.holders[: len(decided.others)]
+    return {
+        "sensitive": decided.sensitive,
+        "values": len(found.values),
+        "asked": standing.l,
+        "left": found.others_leave,
+        "ours": {
+            "levels": None
+            if found.node is None
+            else dict(zip(decided.quasi_identifiers, map(int, found.node), strict=True)),
+            "left": standing.weakest,
+            "combinations": len(found.breaches),
+            "problem": "" if found.problem is None else str(found.problem),
+        },
+        "others": [
+            {
+                "holder": other.holder,
+                "file": other.path,
+                "quasi_identifiers": list(other.quasi_identifiers),
+                "sensitive": other.sensitive,
+                "classes": each.classes,
+                "l": each.diversity,
+                "left_without": each.without,
+                "cause": each.is_cause,
+            }
+            for other, each in zip(decided.others, holders, strict=True)
+        ],
+    }
 
 
 def classes_at(document: Document, prepared: Prepared, node: Node, name: str) -> HolderClasses:

@@ -16,7 +16,7 @@ from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise
 from sfumato.engine.mechanisms.postprocessing import is_formed
-from sfumato.engine.table.correlation import correlation
+from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.project.adoption.holders import beside_sentence, part_sentence, rung_holders
@@ -24,7 +24,7 @@ from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
-from sfumato.project.release.editions import edition_sentences
+from sfumato.project.release.release_compatibility import edition_sentences
 
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""

@@ -1,38 +1,93 @@
-"""What a coalition of recipients learns of numbers: as the policy plans, or as released."""
+"""What a coalition of recipients learns of numbers, also from how they are rounded and bounded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.analysis.postprocessing_leakage import form_leak_sentences, form_leaks_plain
+from sfumato.analysis.holdings import Basis, Holding, members_of
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.disclosure.gaussian_experiment import (
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.number_copies import (
+    Attacker,
     BayesExperiment,
+    Experiment,
     Pool,
     bayes_experiment,
     expected_by_copies,
+    guesses,
     make_experiment,
 )
-from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.postprocessing import form_leaks_of
-from sfumato.engine.mechanisms.postprocessing_leakage import FormLeaks
+from sfumato.engine.mechanisms.postprocessing import (
+    FormLeak,
+    FormLeaks,
+    RoundingLeak,
+    form_leaks_of,
+    is_formed,
+)
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
-from sfumato.project.release.holdings import held_planned, held_released
 
 Floats = npt.NDArray[np.float64]
 
-_RECORDS = 1_500
+MOST_ROWS: Final = 5_000
+"""Records whose copies are made to see how far off single guesses are."""
+BAYES_ROWS: Final = 1_500
 """Records that somebody guesses who knows the distribution: each is compared with all others."""
+NOTICED: Final = 0.0005
+"""A smaller share of the variance drowns in what the measurement itself is off by."""
+
+_BOUND: Final = (
+    "Pooling never tells more than the most trusted release alone would tell without rounding and"
+    " bounds."
+)
+_CHANCE: Final = " What pooling gains can't be told from chance."
+
+
+@dataclass(frozen=True)
+class NumbersCoalition:
+    """Who pools what.
+
+    Parameters
+    ----------
+    entry
+        The policy entry.
+    attributes
+        Its N attributes, with their numbers.
+    members
+        What the members hold, the most trusted first; at least one.
+    """
+
+    entry: PolicyEntry
+    attributes: tuple[Attribute, ...]
+    members: tuple[Holding, ...]
+
+    @cached_property
+    def pool(self) -> Pool:
+        """What the engine needs to know of it."""
+        mechanism = mechanism_called(self.entry.mechanism)
+        levels = tuple(holding.level for holding in self.members)
+        return Pool(mechanism, self.entry.settings, self.attributes, levels)
+
+    @property
+    def formed(self) -> bool:
+        """Whether released numbers are rounded or bounded, and so no ladder any more."""
+        mechanism = mechanism_called(self.entry.mechanism)
+        return is_formed(mechanism, self.attributes, self.entry.settings)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members, the most trusted first."""
+        return tuple(holding.recipient for holding in self.members)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +96,87 @@ class PooledNumbers:
 
     Parameters
     ----------
-    entry
-        The policy entry's attributes, joined.
-    attributes
-        Their names, N of them.
-    members
-        The coalition's names, the most trusted first.
-    levels
-        σ² of what each holds.
+    coalition
+        Who pools what; it has M members.
     expected
-        For each way in which noises hang together, the share of the best-told attribute's
+        For each way in which noises depend on each other, the share of the best-told attribute's
         variance that the best linear estimate leaves open, shape (M,).
+    experiment
+        Copies of at most `MOST_ROWS` records.
     bayes
-        The same for somebody who knows the distribution, measured.
+        What is open to somebody who knows the distribution, measured.
     forms
         What rounding and bounds give away; None where there are none.
+    in_table
+        How closely the most trusted member alone tells 90 of 100 of the table's numbers.
     """
 
-    entry: str
-    attributes: tuple[str, ...]
-    members: tuple[str, ...]
-    levels: tuple[float, ...]
+    coalition: NumbersCoalition
     expected: Mapping[Dependence, Floats]
+    experiment: Experiment
     bayes: BayesExperiment
     forms: FormLeaks | None
+    in_table: str
+
+
+def numbers_coalition(
+    entry: PolicyEntry, members: Sequence[Holding], attributes: Mapping[str, Attribute]
+) -> NumbersCoalition | None:
+    """Return who pools numbers of an entry; None where its attributes are none, or nobody holds it.
+
+    Releases by another mechanism than the entry's present one are left out.
+    """
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    same = tuple(held for held in members if held.plan.mechanism == entry.mechanism)
+    if not same or any(attribute.numbers is None for attribute in chosen):
+        return None
+    return NumbersCoalition(entry, chosen, same)
+
+
+def linear_errors(coalition: NumbersCoalition) -> Mapping[Dependence, Floats]:
+    """Return the error of the best linear estimate as members join one by one, shape (M,) each.
+
+    Raises
+    ------
+    SfumatoError
+        If nothing is known of the noise, or the numbers' spread can't be measured.
+    """
+    return expected_by_copies(coalition.pool)
+
+
+def weigh_numbers(coalition: NumbersCoalition, context: Context) -> PooledNumbers:
+    """Weigh what a coalition learns of numbers, on average and record by record.
+
+    Raises the errors of `linear_errors`.
+    """
+    pool = coalition.pool
+    expected = linear_errors(coalition)
+    experiment = make_experiment(pool, MOST_ROWS, Part(context, 0.0, 0.3))
+    bayes = bayes_experiment(experiment, BAYES_ROWS, Part(context, 0.3, 0.7))
+    forms = form_leaks_of(
+        pool.mechanism, pool.levels, pool.attributes, pool.settings, Part(context, 0.7, 1.0)
+    )
+    here = pool.mechanism.in_table(min(pool.levels), pool.attributes, pool.settings)
+    return PooledNumbers(coalition, expected, experiment, bayes, forms, here)
+
+
+def guesses_off(experiment: Experiment, samples: int) -> Mapping[Dependence, Floats]:
+    """Return how far off the joint linear guess of every record is, shape (N, n).
+
+    Parameters
+    ----------
+    experiment
+        The copies.
+    samples
+        From how many released records for each pair of attributes the attacker learns the
+        distribution; 0 for one who knows it.
+    """
+    size = len(experiment.pool.attributes)
+    attacker = Attacker(samples * size**2 if samples else None)
+    return {
+        dependence: np.abs(guesses(experiment, dependence, attacker) - experiment.true)
+        for dependence in experiment.copies
+    }
 
 
 def pool_numbers(
@@ -72,90 +184,57 @@ def pool_numbers(
     attributes: Mapping[str, Attribute],
     names: Sequence[str],
     context: Context,
-    releases: Sequence[ReleaseRecord] | None = None,
+    releases: Sequence[ReleaseRecord],
+    basis: Basis,
 ) -> tuple[PooledNumbers, ...]:
     """Weigh a coalition for every policy entry whose attributes stay numbers.
 
-    Parameters
-    ----------
-    document
-        The policy and the recipients.
-    attributes
-        Every attribute of the policy, by name.
-    names
-        The members; at least one.
-    context
-        Progress and cancelling.
-    releases
-        What the ledger tells of: then everybody's most telling release counts, and who holds
-        none is left out. None weighs what the policy plans.
+    Parameters are those of `sfumato.analysis.coalitions.report_coalition`.
 
     Raises
     ------
     PolicyError
-        If a recipient is not known, no entry is one of numbers, or nobody holds any.
+        If a member is not known or holds nothing, or no entry is one of numbers.
     LevelError
         If a level can't be met.
     """
-    found = []
-    entries = [entry for entry in document.policy if _numeric(entry, attributes)]
-    for place, entry in enumerate(entries):
-        if releases is None:
-            held = held_planned(document, entry, attributes, names)
-        else:
-            held = held_released(releases, entry, names)
-        held = tuple(each for each in held if each.plan.mechanism == entry.mechanism)
-        if not held:
+    asked = []
+    for entry in document.policy:
+        if any(attributes[name].numbers is None for name in entry.attributes):
             continue
-        pool = Pool(
-            mechanism_called(entry.mechanism),
-            entry.settings,
-            tuple(attributes[name] for name in entry.attributes),
-            tuple(each.plan.level for each in held),
-        )
-        part = Part(context, place / len(entries), (place + 1) / len(entries))
-        found.append(_pooled(entry, tuple(each.holder for each in held), pool, part))
-    if not found:
+        members = members_of(document, entry, attributes, releases, basis, names)
+        coalition = numbers_coalition(entry, members, attributes)
+        if coalition is not None:
+            asked.append(coalition)
+    if not asked:
         raise PolicyError(
             "None of these recipients holds numbers with noise.",
             "Name recipients of a project whose policy protects numbers by noise.",
         )
-    return tuple(found)
-
-
-def _pooled(
-    entry: PolicyEntry, members: tuple[str, ...], pool: Pool, context: Context
-) -> PooledNumbers:
-    expected = expected_by_copies(pool)
-    experiment = make_experiment(pool, _RECORDS, Part(context, 0.0, 0.2))
-    bayes = bayes_experiment(experiment, _RECORDS, Part(context, 0.2, 0.6))
-    forms = form_leaks_of(
-        pool.mechanism, pool.levels, pool.attributes, pool.settings, Part(context, 0.6, 1.0)
+    return tuple(
+        weigh_numbers(each, Part(context, place / len(asked), (place + 1) / len(asked)))
+        for place, each in enumerate(asked)
     )
-    return PooledNumbers(entry.key, entry.attributes, members, pool.levels, expected, bayes, forms)
-
-
-def _numeric(entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> bool:
-    return all(attributes[name].numbers is not None for name in entry.attributes)
 
 
 def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
     """Return what was found, in plain sentences without any number of the table."""
+    names = pooled.coalition.names
     last = {how: 100.0 * float(errors[-1]) for how, errors in pooled.expected.items()}
     told: list[str] = [
-        Sentence("{entry}: {names}", entry=pooled.entry, names=", ".join(pooled.members)),
+        Sentence("{entry}: {names}", entry=pooled.coalition.entry.key, names=", ".join(names)),
         Sentence(
-            "  Left open of the variance by the best linear estimate: {ladder:.1f} % together,"
+            "  Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together,"
             " {alone:.1f} % by {best} alone; if each release had noise of its own,"
             " {independent:.1f} %.",
             ladder=last[Dependence.LADDER],
             alone=100.0 * float(pooled.expected[Dependence.LADDER][0]),
-            best=pooled.members[0],
+            best=names[0],
             independent=last[Dependence.INDEPENDENT],
         ),
     ]
     growth = pooled.bayes.growth
-    for place, name in enumerate(pooled.attributes):
+    for place, name in enumerate(pooled.coalition.entry.attributes):
         told.append(
             Sentence(
                 "  {name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
@@ -180,11 +259,91 @@ def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
 def plain(pooled: PooledNumbers) -> dict[str, Any]:
     """Return the figures as plain JSON values: shares of the variance left open, by members."""
     return {
-        "attributes": list(pooled.attributes),
-        "members": list(pooled.members),
-        "levels": list(pooled.levels),
+        "attributes": list(pooled.coalition.entry.attributes),
+        "members": list(pooled.coalition.names),
+        "levels": [held.level for held in pooled.coalition.members],
         "linear": {how.value: errors.tolist() for how, errors in pooled.expected.items()},
         "bayes": {how.value: one.errors.tolist() for how, one in pooled.bayes.growth.items()},
         "records": pooled.bayes.records,
         "rounding": None if pooled.forms is None else form_leaks_plain(pooled.forms),
+    }
+
+
+def form_leak_sentences(leaks: FormLeaks) -> tuple[str, ...]:
+    """Return what was measured, for the attributes that lose most, and what can't be exceeded."""
+    return (*_linear(leaks.linear), *_bayes(leaks.bayes), Sentence(_BOUND))
+
+
+def _linear(leaks: tuple[FormLeak, ...]) -> tuple[str, ...]:
+    if not leaks:
+        return (Sentence("There are too few records to measure what linear estimates tell."),)
+    worst = max(leaks, key=lambda found: found.leak)
+    gain = Sentence(_CHANCE)
+    if worst.leak >= NOTICED:
+        gain = Sentence(" Pooling gains {leak:.2f} %.", leak=100.0 * worst.leak)
+    told = Sentence(
+        "Measured on {rows:,} records: the best linear estimate from the most trusted release"
+        " leaves {alone:.1f} % of the variance of {name} open, from all releases together"
+        " {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain}",
+        rows=worst.rows,
+        name=worst.attribute,
+        alone=100.0 * worst.alone,
+        together=100.0 * worst.together,
+        plain=100.0 * worst.plain,
+        gain=gain,
+    )
+    return (told,)
+
+
+def _bayes(leaks: Mapping[str, RoundingLeak]) -> tuple[str, ...]:
+    if not leaks:
+        return ()
+    name = max(leaks, key=lambda each: leaks[each].leak)
+    worst = leaks[name]
+    gain = Sentence(_CHANCE)
+    if worst.leak >= max(NOTICED, 2.0 * worst.error):
+        gain = Sentence(
+            " Pooling gains {leak:.2f} ± {error:.2f} %.",
+            leak=100.0 * worst.leak,
+            error=200.0 * worst.error,
+        )
+    told = Sentence(
+        "By Bayes' rule, for somebody who knows how {name} is distributed and how it was rounded,"
+        " on {records:,} records: {best:.1f} %, from all together {together:.1f} %; without"
+        " rounding and bounds it would be {plain:.1f} %.{gain} On the numbers of {name} alone, no"
+        " attack is stronger.",
+        name=name,
+        records=worst.records,
+        best=100.0 * worst.best,
+        together=100.0 * worst.together,
+        plain=100.0 * worst.plain,
+        gain=gain,
+    )
+    return (told,)
+
+
+def form_leaks_plain(leaks: FormLeaks) -> dict[str, Any]:
+    """Return what was measured as plain JSON values: shares of each attribute's variance."""
+    return {
+        "linear": [
+            {
+                "attribute": leak.attribute,
+                "records": leak.rows,
+                "without rounding": leak.plain,
+                "alone": leak.alone,
+                "together": leak.together,
+            }
+            for leak in leaks.linear
+        ],
+        "bayes": [
+            {
+                "attribute": name,
+                "records": leak.records,
+                "without rounding": leak.plain,
+                "alone": leak.best,
+                "together": leak.together,
+                "gain ±": leak.error,
+            }
+            for name, leak in leaks.bayes.items()
+        ],
     }

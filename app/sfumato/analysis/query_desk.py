@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
-from sfumato.engine.core.errors import EstimationError, PolicyError, SfumatoError
+from sfumato.analysis.attacker import Attacked, Exposure, exposure, released_values
+from sfumato.analysis.small_groups import Subject
+from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value
 from sfumato.engine.disclosure.count_queries import (
     CountAnswer,
     estimated_answer,
     matching_groups,
+    query_pool,
     true_answer,
 )
-from sfumato.engine.disclosure.query_pool import query_pool
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.project.document.model import Document
-from sfumato.project.release.attacker import Attacked, Exposure, attacked, exposure, released_values
 
 CONFIDENCE = 0.95
 
@@ -114,24 +113,13 @@ class PoolResult:
     recipients: tuple[PoolErrors, ...]
 
 
-def open_desk(
-    document: Document,
-    table: Table,
-    column: EncodedColumn,
-    names: Sequence[str],
-    keys: KeyRing,
-    context: Context,
-) -> QueryDesk:
+def open_desk(subject: Subject, keys: KeyRing, context: Context) -> QueryDesk:
     """Count the true and the released values in every group.
 
     Parameters
     ----------
-    document, table
-        What is decided, and the rows.
-    column
-        The sensitive attribute with its rows; it has a policy entry of its own.
-    names
-        The public columns that queries may name.
+    subject
+        The sensitive attribute, and as knowledge the public columns that queries may name.
     keys
         The source of keyed randomness: the releases are those that these keys make.
     context
@@ -139,27 +127,19 @@ def open_desk(
 
     Raises
     ------
-    PolicyError
-        If the attribute has no policy entry.
     SfumatoError
         If the groups can't be formed.
     """
-    name = column.attribute.name
-    entry = document.entry_for(name)
-    if entry is None:
-        raise PolicyError(
-            "The sensitive attribute {column} has no mechanism in the policy.",
-            "Choose a mechanism for it.",
-            column=name,
-        )
-    known = attacked(document, table, column, names, Part(context, 0.0, 0.1))
+    known = subject.known(Part(context, 0.0, 0.1))
+    regenerator = subject.regenerator(keys)
     held: list[Held] = []
-    count = len(document.recipients)
-    for place, recipient in enumerate(document.recipients):
+    recipients = subject.document.recipients
+    count = len(recipients)
+    for place, recipient in enumerate(recipients):
         part = Part(context, 0.1 + 0.9 * place / count, 0.1 + 0.9 * (place + 1) / count)
         try:
-            shown = exposure(document, entry, known, recipient)
-            released = released_values(document, table, entry, known, recipient, keys, part)
+            shown = exposure(subject.document, subject.entry, known, recipient)
+            released = released_values(regenerator, subject.entry, known, recipient, part)
         except SfumatoError:
             continue  # the policy says what is wrong with this recipient's level
         held.append(Held(shown, released))

@@ -12,18 +12,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.analysis.holdings import Holding
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.disclosure.realized_coverage import realized_by_coverage
-from sfumato.engine.disclosure.realized_risk import RealizedRisk
+from sfumato.engine.disclosure.realized_risk import RealizedRisk, realized_by_coverage
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.document.model import PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
-from sfumato.project.release.holdings import Held, held_adopted, held_released
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_compatibility import rows_of
 
@@ -53,7 +50,9 @@ class RealizedReport:
     reason: str = ""
 
 
-def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context) -> RealizedReport:
+def weigh_held(
+    regenerator: Regenerator, held: Sequence[Holding], context: Context
+) -> RealizedReport:
     """Weigh what the members of a coalition hold, by the values that they hold.
 
     Parameters
@@ -71,7 +70,7 @@ def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context)
         If the releases are on no ladder.
     """
     ordered = sorted(held, key=lambda one: -one.trust)
-    members = tuple(one.holder for one in ordered)
+    members = tuple(one.recipient for one in ordered)
     released = not any(one.planned for one in ordered)
     reason = _reason(regenerator, ordered)
     if reason:
@@ -94,55 +93,6 @@ def weigh_held(regenerator: Regenerator, held: Sequence[Held], context: Context)
         Part(context, 0.7, 1.0),
     )
     return RealizedReport(members, released, risk)
-
-
-def weigh_released(
-    regenerator: Regenerator,
-    releases: Sequence[ReleaseRecord],
-    entry: PolicyEntry,
-    recipients: Sequence[str],
-    adopters: Sequence[str],
-    context: Context,
-) -> RealizedReport:
-    """Weigh what was released of a policy entry to some recipients.
-
-    Parameters
-    ----------
-    regenerator
-        Makes the released columns again.
-    releases
-        What the ledger tells of.
-    entry
-        The policy entry.
-    recipients
-        Whose releases are weighed.
-    adopters
-        Who holds an adopted rung that is weighed too.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    LadderError
-        If the releases are on no ladder.
-    """
-    held = list(held_released(releases, entry, recipients))
-    rungs = held_adopted(regenerator) if adopters else ()
-    for name in adopters:
-        own = [one for one in rungs if one.holder == name and _is_of(one, entry)]
-        held.extend(sorted(own, key=lambda one: -one.trust)[:1])
-    found = {one.holder for one in held}
-    missing = [name for name in (*recipients, *adopters) if name not in found]
-    if missing:
-        reason = Sentence(
-            "what {names} was given can't be found or read any more.", names=", ".join(missing)
-        )
-        return RealizedReport((*recipients, *adopters), True, None, reason)
-    return weigh_held(regenerator, held, context)
-
-
-def _is_of(held: Held, entry: PolicyEntry) -> bool:
-    return held.plan.attributes == entry.attributes
 
 
 def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
@@ -218,13 +168,13 @@ def _columns(
     return [made[plan.level] for plan in plans]
 
 
-def _covered(regenerator: Regenerator, held: Held) -> npt.NDArray[np.bool_] | None:
+def _covered(regenerator: Regenerator, held: Holding) -> npt.NDArray[np.bool_] | None:
     """Return which records a holder has anything of, shape (n,); None for all."""
     adopted = regenerator.adopted(held.plan) if held.file else ()
     return next((one.covered for one in adopted if one.origin == held.file), None)
 
 
-def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:
+def _reason(regenerator: Regenerator, held: Sequence[Holding]) -> str:
     """Return why the records' probabilities can't be told; empty where they can."""
     present = regenerator.document.source
     for one in held:
@@ -238,14 +188,14 @@ def _reason(regenerator: Regenerator, held: Sequence[Held]) -> str:
         if obstacle:
             return Sentence(
                 "what {holder} holds can't be made again. {obstacle}",
-                holder=one.holder,
+                holder=one.recipient,
                 obstacle=obstacle,
             )
         if one.source is not None and (present is None or rows_of(one.source) != rows_of(present)):
             return Sentence(
                 "what {holder} holds was made from another edition of the source table. "
                 "Open that edition to weigh it.",
-                holder=one.holder,
+                holder=one.recipient,
             )
         columns = regenerator.request(plan, slice(0)).attributes
         if len(columns) != 1 or columns[0].counts is None:

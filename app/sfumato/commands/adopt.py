@@ -2,82 +2,44 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
-from sfumato.commands.shared.reading import add_reading, reading_of
+from sfumato.commands.shared.command import (
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    file_argument,
+    flag,
+    lines_of_checks,
+    repeated,
+)
+from sfumato.commands.shared.opening import READING, opened, reading_of
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.columns import Domain, Value
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.mechanisms.base import Check
-from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.project.adoption.adopt import adopting, check_not_released, entry_called
-from sfumato.project.adoption.examination import Claim, Examination, adopt, examine
-from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, Match
+from sfumato.engine.core.progress import Context
 from sfumato.project.errors import AdoptionError
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release_columns import encode_attribute
+
+if TYPE_CHECKING:
+    from sfumato.engine.core.columns import Domain
+    from sfumato.engine.core.values import Value
+    from sfumato.engine.table.table import EncodedColumn, Table
+    from sfumato.project.adoption.examination import Examination
+    from sfumato.project.document.adopted_files import Match
+    from sfumato.project.project_file import ProjectFile
 
 ESTIMATE = "estimate"
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--attribute",
-        required=True,
-        metavar="NAME",
-        help="the policy entry that the file is a release of",
-    )
-    parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the release")
-    parser.add_argument(
-        "--level",
-        default=ESTIMATE,
-        metavar="P",
-        help=f"its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
-    )
-    parser.add_argument(
-        "--match",
-        choices=(BY_KEY, BY_ROWS),
-        default=BY_ROWS,
-        help="match records by a key column or by the order of the rows (usual: rows)",
-    )
-    parser.add_argument(
-        "--key", default="", metavar="COLUMN", help="the table's key column (usual: the record key)"
-    )
-    parser.add_argument(
-        "--file-key", default="", metavar="COLUMN", help="the file's key column (usual: the same)"
-    )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="the file's column, one for each attribute of the entry (usual: of the same name)",
-    )
-    parser.add_argument(
-        "--value",
-        action="append",
-        default=[],
-        metavar="FOUND=MEANT",
-        help="what a value of the file means; may be given several times",
-    )
-    parser.add_argument("--holder", default="", metavar="NAME", help="who was given the file")
-    parser.add_argument(
-        "--beside",
-        action="store_true",
-        help="adopt the file beside the ladder where it does not fit",
-    )
-    add_reading(parser)
+MATCHES = ("key", "rows")
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    with open_project(arguments, terminal) as project, terminal.working() as context:
-        table = source_of(project, Part(context, 0.0, 0.3))
-        examination = _examined(arguments, project, table, Part(context, 0.3, 1.0))
-        _say(examination, terminal)
+    from sfumato.project.adoption.adopt import check_not_released, entry_called
+    from sfumato.project.adoption.examination import adopt
+
+    with opened(arguments, terminal, 0.3, read_only=False) as (project, table, context):
+        examination = _examined(arguments, project, table, context)
+        terminal.tell(False, None, _lines(examination))
         if not examination.file.rung and not arguments.beside:
             terminal.say(
                 "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
@@ -99,6 +61,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def _examined(
     arguments: Namespace, project: ProjectFile, table: Table, context: Context
 ) -> Examination:
+    from sfumato.project.adoption.adopt import adopting, entry_called
+    from sfumato.project.adoption.examination import Claim, examine
+    from sfumato.project.release.release_columns import encode_attribute
+
     entry = entry_called(project.document, arguments.attribute)
     adopting(entry)
     document = project.document
@@ -142,6 +108,8 @@ def _level(text: str) -> float | None:
 
 
 def _match(arguments: Namespace, record_key: str | None) -> Match:
+    from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, Match
+
     if arguments.match == BY_ROWS:
         return Match()
     column = arguments.key or record_key or ""
@@ -175,33 +143,74 @@ def _pair(text: str, domain: Domain) -> tuple[str, Value]:
     )
 
 
-def _say(examination: Examination, terminal: Terminal) -> None:
-    terminal.say(examination.found.finding)
+def _lines(examination: Examination) -> Iterator[str]:
+    yield str(examination.found.finding)
     if examination.file.estimated:
-        terminal.say(f"It is taken to be {examination.file.level:g}.")
+        yield f"It is taken to be {examination.file.level:g}."
     if examination.file.part is not None:
         covered, records = examination.file.part
-        terminal.say(
+        yield (
             f"It has {covered:,} of the table's {records:,} records. For the others it is no rung:"
             " they are released as though it did not exist."
         )
     if examination.spare:
-        terminal.say(f"{examination.spare:,} rows of the file belong to no record of the table.")
-    _say_checks("", examination.checks, terminal)
+        yield f"{examination.spare:,} rows of the file belong to no record of the table."
+    yield from lines_of_checks(examination.checks)
     for pair in examination.pairs:
-        _say_checks(f"beside {pair.other.called}: ", pair.checks, terminal)
-    for sentence in examination.damage:
-        terminal.say(sentence)
-
-
-def _say_checks(where: str, checks: tuple[Check, ...], terminal: Terminal) -> None:
-    for check in checks:
-        mark = "ok  " if check.holds else "FAIL"
-        terminal.say(f"{mark}  {where}{check.title}: {check.finding}")
+        yield from lines_of_checks(pair.checks, f"beside {pair.other.called}: ")
+    yield from map(str, examination.damage)
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        argument(
+            "--attribute",
+            required=True,
+            metavar="NAME",
+            help="the policy entry that the file is a release of",
+        ),
+        file_argument("--file", "FILE", "the release", required=True),
+        argument(
+            "--level",
+            default=ESTIMATE,
+            metavar="P",
+            help=f"its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
+        ),
+        argument(
+            "--match",
+            choices=MATCHES,
+            default="rows",
+            help="match records by a key column or by the order of the rows (usual: rows)",
+        ),
+        argument(
+            "--key",
+            default="",
+            metavar="COLUMN",
+            help="the table's key column (usual: the record key)",
+        ),
+        argument(
+            "--file-key",
+            default="",
+            metavar="COLUMN",
+            help="the file's key column (usual: the same)",
+        ),
+        repeated(
+            "--column",
+            "NAME",
+            "the file's column, one for each attribute of the entry (usual: of the same name)",
+            default=[],
+        ),
+        repeated(
+            "--value",
+            "FOUND=MEANT",
+            "what a value of the file means; may be given several times",
+            default=[],
+        ),
+        argument("--holder", default="", metavar="NAME", help="who was given the file"),
+        flag("--beside", "adopt the file beside the ladder where it does not fit"),
+        READING,
+    ),
     _run,
     ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),
 )

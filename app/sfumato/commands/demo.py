@@ -4,42 +4,38 @@ from __future__ import annotations
 
 import os
 import secrets
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfumato.commands.init import document_for
-from sfumato.commands.shared.command import Command, ExitCode, add_passphrase
-from sfumato.commands.shared.files import read_text, source_of
+from sfumato.commands.shared.command import (
+    PASSPHRASE,
+    Command,
+    ExitCode,
+    file_argument,
+    flag,
+    lines_of_verification,
+    part_of,
+)
+from sfumato.commands.shared.opening import read_text, source_of
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
-from sfumato.commands.verify import print_checks
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.table.table import Table
 from sfumato.formats.files import refusal_to_write, write_whole
 from sfumato.project import SUFFIX
 from sfumato.project.errors import TargetExists
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release import make_release
-from sfumato.project.verification.verify import verify_bundle
 from sfumato.resources import resource_path
+
+if TYPE_CHECKING:
+    from sfumato.engine.table.table import Table
+    from sfumato.project.project_file import ProjectFile
 
 SAMPLE = "clinic"
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="a new or empty folder for the project, the bundles and the pictures",
-    )
-    parser.add_argument(
-        "--no-pictures", action="store_true", help="leave out the pictures of the window"
-    )
-    add_passphrase(parser)
-
-
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.commands.init import document_for
+    from sfumato.project.project_file import ProjectFile
+
     folder = arguments.out.absolute()
     _check_empty(folder)
     passphrase = _passphrase(arguments, terminal)
@@ -99,22 +95,24 @@ def _release_all(
     project: ProjectFile, table: Table, out: Path, context: Context, terminal: Terminal
 ) -> bool:
     """Make and verify every recipient's bundle; return whether all checks hold."""
+    from sfumato.project.release.release import make_release
+    from sfumato.project.verification.verify import verify_bundle
+
     names = [recipient.name for recipient in project.document.recipients]
     bundles = []
     for position, name in enumerate(names):
-        part = Part(context, 0.5 * position / len(names), 0.5 * (position + 1) / len(names))
+        part = part_of(Part(context, 0.0, 0.5), position, len(names))
         outcome = make_release(project, table, name, out, "csv", part)
         terminal.say(f"Released  {outcome.path}")
         bundles.append(outcome.path)
     holds = True
     for position, path in enumerate(bundles):
-        start = 0.5 + 0.5 * position / len(bundles)
-        part = Part(context, start, start + 0.5 / len(bundles))
+        part = part_of(Part(context, 0.5, 1.0), position, len(bundles))
         report = verify_bundle(project, table, path, part)
         if report.holds:
             terminal.say(f"Verified  {path} ({len(report.checks)} checks)")
         else:
-            print_checks(report.failed, terminal)
+            terminal.tell(False, None, lines_of_verification(report.failed))
         holds = holds and report.holds
     return holds
 
@@ -123,7 +121,7 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
     """Draw the window's panels without a screen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        from sfumato.ui.gallery import save_pictures  # noqa: PLC0415 (the rest works without Qt)
+        from sfumato.ui.pictures import save_pictures
     except ModuleNotFoundError:
         terminal.note("Qt is not installed, so there are no pictures of the window.")
         return
@@ -131,4 +129,17 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
         terminal.say(f"Picture   {path}")
 
 
-COMMAND = Command(_add_arguments, _run, ("sfumato demo --out demo",))
+COMMAND = Command(
+    (
+        file_argument(
+            "--out",
+            "DIR",
+            "a new or empty folder for the project, the bundles and the pictures",
+            required=True,
+        ),
+        flag("--no-pictures", "leave out the pictures of the window"),
+        PASSPHRASE,
+    ),
+    _run,
+    ("sfumato demo --out demo",),
+)

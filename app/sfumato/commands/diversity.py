@@ -2,100 +2,61 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any, Final
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, flag
+from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.population import (
-    add_population,
+    POPULATION,
     changes_population,
-    say_risk,
+    lines_of_risk,
+    with_decision,
     with_population,
 )
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.generalization.loss import Choice, rank
-from sfumato.engine.generalization.publication import equivalence_classes
-from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document
-from sfumato.project.publication.generalization_pipeline import (
-    Searched,
-    chosen_node,
-    decided_in,
-    proposed,
-)
-from sfumato.project.publication.population import read_population, risks_of, told
-from sfumato.project.publication.search import Found, find
+
+if TYPE_CHECKING:
+    from sfumato.engine.generalization.publication import Choice
+    from sfumato.engine.table.table import Table
+    from sfumato.project.document.model import Document
+    from sfumato.project.publication.generalization_pipeline import Found, Searched
 
 _SHOWN: Final = 20
 """Candidates that are listed unless all are asked for."""
 _HEADINGS: Final = ("average level", "loss", "classes", "records left out")
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help=f"list every safe choice of levels, not only the {_SHOWN} lowest minimal ones",
-    )
-    add_population(parser)
-    parser.add_argument("--json", action="store_true", help="the figures as JSON")
-
-
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.publication.generalization_pipeline import find
+
     changes = changes_population(arguments)
-    with (
-        open_project(arguments, terminal, read_only=not changes) as project,
-        terminal.working() as context,
-    ):
-        table = source_of(project, Part(context, 0.0, 0.2))
+    with opened(arguments, terminal, 0.2, not changes) as (project, table, context):
         document = with_decision(project.document)
         if changes:
-            document = with_population(document, arguments, Part(context, 0.2, 0.25))
+            document = with_population(document, arguments, Part(context, 0.0, 0.05))
             project.save_document(document)
         is_proposed = document != project.document
-        found = find(document, table, Part(context, 0.25, 0.7))
-        candidates = _candidates(found, arguments.all, Part(context, 0.7, 0.9))
+        found = find(document, table, Part(context, 0.05, 0.6))
+        candidates = _candidates(found, arguments.all, Part(context, 0.6, 0.9))
         figures = _figures(document, table, found, candidates)
         figures["risk"] = _risk(document, table, found, Part(context, 0.9, 1.0))
     figures["proposed"] = is_proposed
-    if arguments.json:
-        terminal.say(json.dumps(figures, indent=2))
-    else:
-        _print(figures, terminal)
+    if not arguments.json:
+        for remark in _remarks(figures):
+            terminal.note(remark)
+    terminal.tell(arguments.json, figures, _lines(figures))
     return ExitCode.OK if figures["safe"] else ExitCode.EXPECTED_ERROR
-
-
-def with_decision(document: Document) -> Document:
-    """Return a document in which something is decided about a generalized table.
-
-    Where nothing is, it is what a generalization starts with.
-
-    Raises
-    ------
-    DiversityError
-        If there is nothing to start with either.
-    """
-    if document.generalization is None:
-        document = replace(document, generalization=proposed(document))
-    if document.generalization is None:
-        raise DiversityError(
-            "There is nothing to generalize: no quasi-identifier has a hierarchy, or no column is"
-            " sensitive.",
-            "Give the quasi-identifiers hierarchies: sfumato hierarchy PROJECT --column COLUMN"
-            " --propose.",
-        )
-    return document
 
 
 def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
     """Return the safe nodes to list, with what each loses."""
+    from sfumato.engine.generalization.publication import rank
+
     if found.searched is None:
         return []
     result = found.searched.result
@@ -107,6 +68,10 @@ def _risk(
     document: Document, table: Table, found: Found, context: Context
 ) -> dict[str, Any] | None:
     """Return how likely somebody is found at the levels that would be published."""
+    from sfumato.engine.generalization.publication import equivalence_classes
+    from sfumato.project.publication.generalization_pipeline import chosen_node, decided_in
+    from sfumato.project.publication.population import read_population, risks_of, told
+
     if found.searched is None or found.searched.best is None:
         return None
     prepared, decided = found.prepared, decided_in(document)
@@ -123,6 +88,8 @@ def _risk(
 def _figures(
     document: Document, table: Table, found: Found, candidates: Sequence[Choice]
 ) -> dict[str, Any]:
+    from sfumato.project.publication.generalization_pipeline import decided_in
+
     decided = decided_in(document)
     names = decided.quasi_identifiers
     figures: dict[str, Any] = {
@@ -161,42 +128,49 @@ def _candidate(choice: Choice, names: Sequence[str]) -> dict[str, Any]:
     return {"levels": dict(zip(names, choice.node, strict=True)), **asdict(choice.loss)}
 
 
-def _print(figures: dict[str, Any], terminal: Terminal) -> None:
+def _remarks(figures: dict[str, Any]) -> Iterator[str]:
+    """Return what is no part of the result: what is proposed, unknown or left out."""
+    from sfumato.project.publication.population import UnknownCells
+
     if figures["proposed"]:
-        terminal.note("Nothing is decided yet; this is what is proposed.")
+        yield "Nothing is decided yet; this is what is proposed."
+    for each in (figures["risk"] or {}).get("unknown", ()):
+        yield UnknownCells(each["column"], each["cells"], each["row"]).text
+    left = figures.get("minimal", 0) - len(figures["candidates"])
+    if figures["safe"] and left > 0:
+        yield f"{left:,} more minimal ones; --all lists every safe one."
+
+
+def _lines(figures: dict[str, Any]) -> Iterator[str]:
     beside = f", beside the tables of {', '.join(figures['beside'])}" if figures["beside"] else ""
-    terminal.say(f"{figures['sensitive']}: {'; '.join(figures['criteria'])}{beside}")
+    yield f"{figures['sensitive']}: {'; '.join(figures['criteria'])}{beside}"
     if not figures["safe"]:
-        _print_advice(figures, terminal)
+        yield "No choice of levels is safe, not even the highest."
+        if "problem" in figures:
+            yield figures["problem"]
+        for line in figures.get("advice", ()):
+            yield f"  {line}"
         return
-    terminal.say(
+    yield (
         f"{figures['safe']:,} of {figures['nodes']:,} choices of levels are safe,"
         f" {figures['minimal']:,} of them minimal; {figures['examined']:,} were tested."
     )
     best = figures["best"]
-    terminal.say(f"Best: {_levels(best['levels'])}")
-    terminal.say(
+    yield f"Best: {_levels(best['levels'])}"
+    yield (
         f"  average level {best['average_level']:.3g}, loss {best['generalization']:.4f},"
         f" entropy {best['entropy']:.4f}, {best['classes']:,} classes, a record looks like"
         f" {best['average_discernibility']:,.1f} records on average,"
         f" {best['suppressed']:,} left out"
     )
     if figures["chosen"] is not None:
-        terminal.say(f"Chosen: {_levels(figures['chosen'])}")
+        yield f"Chosen: {_levels(figures['chosen'])}"
     if figures["risk"] is not None:
-        say_risk(figures["risk"], terminal)
-    _print_candidates(figures, terminal)
+        yield from lines_of_risk(figures["risk"])
+    yield from _candidate_lines(figures)
 
 
-def _print_advice(figures: dict[str, Any], terminal: Terminal) -> None:
-    terminal.say("No choice of levels is safe, not even the highest.")
-    if "problem" in figures:
-        terminal.say(figures["problem"])
-    for line in figures.get("advice", ()):
-        terminal.say(f"  {line}")
-
-
-def _print_candidates(figures: dict[str, Any], terminal: Terminal) -> None:
+def _candidate_lines(figures: dict[str, Any]) -> Iterator[str]:
     names = figures["quasi_identifiers"]
     rows = [
         [
@@ -210,16 +184,25 @@ def _print_candidates(figures: dict[str, Any], terminal: Terminal) -> None:
     ]
     headings = [*names, *_HEADINGS]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    terminal.say()
+    yield ""
     for row in (headings, *rows):
-        terminal.say("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
-    left = max(figures["minimal"] - len(rows), 0)
-    if left:
-        terminal.note(f"{left:,} more minimal ones; --all lists every safe one.")
+        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
 
 
 def _levels(levels: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
-COMMAND = Command(_add_arguments, _run, ("sfumato diversity clinic.sfumato --all",))
+COMMAND = Command(
+    (
+        *PROJECT,
+        flag(
+            "--all",
+            f"list every safe choice of levels, not only the {_SHOWN} lowest minimal ones",
+        ),
+        POPULATION,
+        JSON,
+    ),
+    _run,
+    ("sfumato diversity clinic.sfumato --all",),
+)

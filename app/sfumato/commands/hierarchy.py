@@ -2,75 +2,34 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import (
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    file_argument,
+    flag,
+    one_of,
+    repeated,
+)
+from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.columns import ColumnSpec, find_column
 from sfumato.engine.core.errors import HierarchyError
 from sfumato.engine.core.progress import Part
-from sfumato.engine.generalization.hierarchies import (
-    Recipe,
-    Taxonomy,
-    find_problems,
-    ground_series,
-    ground_values,
-    hierarchy_of,
-    mended_throughout,
-    propose_hierarchy,
-    refuse_problems,
-    sentence,
-)
-from sfumato.formats.hierarchies import read_hierarchy, rows_of, write_hierarchy
-from sfumato.project.document.model import Document
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.hierarchy_files import (
-    files_in,
-    read_files,
-    read_for,
-    with_hierarchies,
-)
-from sfumato.project.rules.reading import suggestion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sfumato.engine.core.columns import ColumnSpec
+    from sfumato.engine.generalization.hierarchies import Recipe
+    from sfumato.project.document.model import Document
+    from sfumato.project.project_file import ProjectFile
 
 _SHOWN = 20
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument("--column", metavar="COLUMN", help="the column; all are listed without it")
-    actions = parser.add_mutually_exclusive_group()
-    actions.add_argument(
-        "--export", type=Path, metavar="FILE", help="write the hierarchy as a table (CSV)"
-    )
-    actions.add_argument(
-        "--import",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        dest="tables",
-        help="read the hierarchy from a table; without --column several files, or a folder, each"
-        " for the column that it is named after (adult_hierarchy_age.csv)",
-    )
-    actions.add_argument(
-        "--propose", action="store_true", help="make a hierarchy from the column's kind"
-    )
-    actions.add_argument("--remove", action="store_true", help="remove the hierarchy")
-    parser.add_argument(
-        "--match",
-        action="append",
-        default=[],
-        metavar="FILE=COLUMN",
-        help="with --import of several files: what a file is for; may be repeated",
-    )
-    parser.add_argument(
-        "--mend",
-        action="store_true",
-        help="with --import: mend what is wrong with the table in the usual ways, and say how",
-    )
 
 
 def _usage(arguments: Namespace) -> str:
@@ -88,6 +47,8 @@ def _usage(arguments: Namespace) -> str:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.engine.generalization.hierarchies import hierarchy_of
+
     changes = arguments.tables is not None or arguments.propose or arguments.remove
     if wrong := _usage(arguments):
         terminal.note(f"sfumato: {wrong}")
@@ -115,6 +76,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _several(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> ExitCode:
     """Read several files; those that can be used are kept, and the others named."""
+    from sfumato.project.publication.hierarchy_files import (
+        files_in,
+        read_files,
+        read_for,
+        with_hierarchies,
+    )
+
     document = project.document
     with terminal.working() as context:
         table = source_of(project, Part(context, 0.0, 0.3))
@@ -144,6 +112,9 @@ def _match(text: str, document: Document) -> tuple[str, str]:
 
 
 def _spec(document: Document, name: str) -> ColumnSpec:
+    from sfumato.engine.core.columns import find_column
+    from sfumato.project.rules.reading import suggestion
+
     names = [column.name for column in document.columns]
     if name not in names:
         raise HierarchyError(
@@ -176,6 +147,11 @@ def _show(
     target: Path | None, recipe: Recipe, spec: ColumnSpec, series: pd.Series, terminal: Terminal
 ) -> ExitCode:
     """Write a hierarchy to a file; without one, say how many classes its levels have."""
+    import pandas as pd
+
+    from sfumato.engine.generalization.hierarchies import Taxonomy, ground_series, hierarchy_of
+    from sfumato.formats.hierarchies import rows_of, write_hierarchy
+
     if target is not None:
         hierarchy = None if isinstance(recipe, Taxonomy) else hierarchy_of(recipe, spec, series)
         write_hierarchy(target, rows_of(recipe, hierarchy))
@@ -194,6 +170,17 @@ def _show(
 
 
 def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Terminal) -> Recipe:
+    from sfumato.engine.generalization.hierarchies import (
+        Taxonomy,
+        find_problems,
+        ground_values,
+        mended_throughout,
+        propose_hierarchy,
+        refuse_problems,
+        sentence,
+    )
+    from sfumato.formats.hierarchies import read_hierarchy
+
     if arguments.propose:
         proposal = propose_hierarchy(spec, series)
         terminal.note(proposal.reason)
@@ -211,7 +198,33 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        argument("--column", metavar="COLUMN", help="the column; all are listed without it"),
+        one_of(
+            file_argument("--export", "FILE", "write the hierarchy as a table (CSV)"),
+            file_argument(
+                "--import",
+                "FILE",
+                "read the hierarchy from a table; without --column several files, or a folder,"
+                " each for the column that it is named after (adult_hierarchy_age.csv)",
+                nargs="+",
+                dest="tables",
+            ),
+            flag("--propose", "make a hierarchy from the column's kind"),
+            flag("--remove", "remove the hierarchy"),
+        ),
+        repeated(
+            "--match",
+            "FILE=COLUMN",
+            "with --import of several files: what a file is for; may be repeated",
+            default=[],
+        ),
+        flag(
+            "--mend",
+            "with --import: mend what is wrong with the table in the usual ways, and say how",
+        ),
+    ),
     _run,
     (
         "sfumato hierarchy clinic.sfumato",

@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import os
 import secrets
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project
-from sfumato.commands.shared.files import read_text
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, file_argument
+from sfumato.commands.shared.opening import read_text
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
-from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import Note, detect_options
-from sfumato.project.document.entry_plan import plan_release
-from sfumato.project.document.model import Document
 from sfumato.project.errors import ProjectExists
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release_columns import material_of, record_ids_of
-from sfumato.project.rules.rules import apply_rules, reading_options_in
-from sfumato.project.source import Tell, read_source
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument("--table", type=Path, required=True, metavar="FILE", help="the table")
-    parser.add_argument(
-        "--rules", type=Path, required=True, metavar="RULES", help="the rules file (TOML)"
-    )
-    parser.add_argument(
-        "--record-key",
-        metavar="COLUMN",
-        help="the column that tells records apart, in place of the one in the rules",
-    )
+if TYPE_CHECKING:
+    from sfumato.engine.table.table import Table
+    from sfumato.formats.reading import Note
+    from sfumato.project.document.model import Document
+    from sfumato.project.source import Tell
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.project_file import ProjectFile
+
     if os.path.lexists(arguments.project):
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
@@ -85,6 +71,12 @@ def document_for(
     SfumatoError
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
+    from sfumato.formats.options import ReadOptions
+    from sfumato.formats.reading import detect_options
+    from sfumato.project.document.model import Document
+    from sfumato.project.rules.rules import apply_rules, reading_options_in
+    from sfumato.project.source import read_source
+
     stated = reading_options_in(rules)
     options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
     table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
@@ -98,15 +90,31 @@ def document_for(
 
 def _check(document: Document, table: Table, context: Context) -> None:
     """Refuse now what would be refused at the first release."""
+    from sfumato.engine.randomness.keys import KeyRing
+    from sfumato.project.document.entry_plan import plan_release
+    from sfumato.project.release.plan import record_ids_of
+    from sfumato.project.release.release_columns import material_of
+
     # Where only a generalized table is published, there are no levels to check.
     if document.generalization is None or document.policy or document.recipients:
         material = material_of(document, table)
         for recipient in document.recipients:
             plan_release(document, material.attributes, recipient)
     # Whether the record key tells all records apart does not depend on the secret.
-    record_ids_of(document, table, KeyRing(secrets.token_bytes(32)), context)
+    record_ids_of(document.record_key, table, KeyRing(secrets.token_bytes(32)), context)
 
 
 COMMAND = Command(
-    _add_arguments, _run, ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",)
+    (
+        *PROJECT,
+        file_argument("--table", "FILE", "the table", required=True),
+        file_argument("--rules", "RULES", "the rules file (TOML)", required=True),
+        argument(
+            "--record-key",
+            metavar="COLUMN",
+            help="the column that tells records apart, in place of the one in the rules",
+        ),
+    ),
+    _run,
+    ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",),
 )

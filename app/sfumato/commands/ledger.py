@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import Command, ExitCode, add_json, add_project, open_project
+from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, seal_as_check
+from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.commands.verify import check_seal
-from sfumato.project.document.adopted_files import AdoptedFile
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger.ledger import Entry, EntryKind
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    add_json(parser)
+if TYPE_CHECKING:
+    from sfumato.project.ledger.ledger import Entry
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -25,37 +21,38 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             entries = project.ledger.entries
         except LedgerTampered:
             entries = ()
-    chain = check_seal(tampering)
-    if arguments.json:
-        plain = {"holds": chain.holds, "entries": [entry_as_plain(entry) for entry in entries]}
-        terminal.say(json.dumps(plain, indent=2))
-    else:
-        for entry in entries:
-            terminal.say(line_of(entry))
+    chain = seal_as_check(tampering)
+    plain = {
+        "holds": chain.holds,
+        "entries": [
+            {
+                "number": entry.number,
+                "recorded_at": entry.recorded_at,
+                "kind": str(entry.kind),
+                "details": dict(entry.details),
+            }
+            for entry in entries
+        ],
+    }
+    terminal.tell(arguments.json, plain, map(_line_of, entries))
     terminal.note(chain.finding)
     return ExitCode.OK if chain.holds else ExitCode.CHECK_FAILED
 
 
-def entry_as_plain(entry: Entry) -> dict[str, object]:
-    """Return an entry as plain JSON values."""
-    return {
-        "number": entry.number,
-        "recorded_at": entry.recorded_at,
-        "kind": str(entry.kind),
-        "details": dict(entry.details),
-    }
-
-
-def line_of(entry: Entry) -> str:
+def _line_of(entry: Entry) -> str:
     """Return an entry as one line: number, time, kind and what it is about."""
     about = [entry.details.get(key) for key in ("recipient", "holder", "target", "reason")]
-    about += _adopted(entry) if entry.kind == EntryKind.ADOPTED else []
-    shown = "  ".join(str(part) for part in about if part)
+    shown = "  ".join(str(part) for part in (*about, *_adopted(entry)) if part)
     return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
 
 
 def _adopted(entry: Entry) -> list[str]:
     """Return what an adoption is of: attribute, level, place on the ladder, and file."""
+    from sfumato.project.document.adopted_files import AdoptedFile
+    from sfumato.project.ledger.ledger import EntryKind
+
+    if entry.kind != EntryKind.ADOPTED:
+        return []
     try:
         file = AdoptedFile.from_dict(entry.details["release"])
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -64,4 +61,4 @@ def _adopted(entry: Entry) -> list[str]:
     return [f"{entry.details.get('attribute', '')} at {file.level:g}, {place}", file.file]
 
 
-COMMAND = Command(_add_arguments, _run, ("sfumato ledger clinic.sfumato",))
+COMMAND = Command((*PROJECT, JSON), _run, ("sfumato ledger clinic.sfumato",))

@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
-from typing import Any
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.groups import Asked, add_attribute, read_question
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
+from sfumato.commands.shared.groups import ATTRIBUTE, LIMITS, read_question
+from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
-from sfumato.engine.disclosure.noisy_answers import (
-    check_error,
-    check_loss,
-    ratio_tails,
-    riskiest_groups,
-    shares_in_table,
-)
-from sfumato.project.release.attacker import attacked
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--loss", type=float, default=0.1, help="λ of one answer, default %(default)s"
-    )
-    parser.add_argument(
-        "--epsilon", type=float, default=USUAL_EPSILON, help="relative error, default %(default)s"
-    )
-    parser.add_argument(
-        "--delta",
-        type=float,
-        default=USUAL_DELTA,
-        help="how often it should be exceeded on either side, default %(default)s",
-    )
-    parser.add_argument(
-        "--larger-than", type=int, default=70, metavar="N", help="records, default %(default)s"
-    )
-    parser.add_argument(
-        "--groups", type=int, default=7, metavar="N", help="the most skewed, default %(default)s"
-    )
-    add_attribute(parser)
+if TYPE_CHECKING:
+    from sfumato.analysis.small_groups import Subject
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.engine.disclosure.noisy_answers import check_error, check_loss
+
     check_loss(arguments.loss)
     check_error(arguments.epsilon)
-    with (
-        open_project(arguments, terminal, read_only=True) as project,
-        terminal.working() as context,
-    ):
-        asked = read_question(arguments, project, Part(context, 0.0, 0.5))
-        found = _examine(arguments, asked, Part(context, 0.5, 1.0))
-    if arguments.json:
-        terminal.say(json.dumps(found, indent=2))
-    else:
-        _print(found, terminal)
+    with opened(arguments, terminal, 0.4) as (project, table, context):
+        asked = read_question(arguments, project, table, Part(context, 0.0, 0.2))
+        found = _examine(arguments, asked, Part(context, 0.2, 1.0))
+    terminal.tell(arguments.json, found, _lines(found))
     return ExitCode.OK
 
 
-def _examine(arguments: Namespace, asked: Asked, context: Context) -> dict[str, Any]:
-    document, table = asked.material.document, asked.material.table
-    known = attacked(document, table, asked.column, asked.knows, context)
+def _examine(arguments: Namespace, asked: Subject, context: Context) -> dict[str, Any]:
+    from sfumato.engine.disclosure.noisy_answers import (
+        ratio_tails,
+        riskiest_groups,
+        shares_in_table,
+    )
+
+    known = asked.known(context)
     grouped = known.grouped
     groups = riskiest_groups(
         grouped.sizes, grouped.largest, arguments.larger_than, arguments.groups
@@ -74,7 +47,7 @@ def _examine(arguments: Namespace, asked: Asked, context: Context) -> dict[str, 
     broken = tails.violates(arguments.delta)
     return {
         "attribute": known.attribute.name,
-        "knows": list(asked.knows),
+        "knows": list(asked.knowledge),
         "loss": arguments.loss,
         "epsilon": arguments.epsilon,
         "delta": arguments.delta,
@@ -93,17 +66,17 @@ def _examine(arguments: Namespace, asked: Asked, context: Context) -> dict[str, 
     }
 
 
-def _print(found: dict[str, Any], terminal: Terminal) -> None:
-    terminal.say(
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield (
         f"{found['attribute']}: two counts with Laplace noise, λ = {found['loss']:g} each;"
         f" ε = {found['epsilon']:g}, δ = {found['delta']:g}"
     )
     if not found["groups"]:
-        terminal.say("No group is as large as that.")
+        yield "No group is as large as that."
         return
-    terminal.say("records  share  in table  too high  too low  within  given away")
+    yield "records  share  in table  too high  too low  within  given away"
     for each in found["groups"]:
-        terminal.say(
+        yield (
             f"{each['records']:>7,}  {each['share_in_group']:>5.0%}  {each['share_in_table']:>8.1%}"
             f"  {each['too_high']:>8.1%}  {each['too_low']:>7.1%}  {each['within']:>6.1%}"
             f"  {'yes' if each['given_away'] else 'no'}"
@@ -111,5 +84,26 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
 
 
 COMMAND = Command(
-    _add_arguments, _run, ("sfumato noisy-counts clinic.sfumato --attribute diagnosis --loss 0.1",)
+    (
+        *PROJECT,
+        argument("--loss", type=float, default=0.1, help="λ of one answer, default %(default)s"),
+        *LIMITS,
+        argument(
+            "--larger-than",
+            type=int,
+            default=70,
+            metavar="N",
+            help="records, default %(default)s",
+        ),
+        argument(
+            "--groups",
+            type=int,
+            default=7,
+            metavar="N",
+            help="the most skewed, default %(default)s",
+        ),
+        *ATTRIBUTE,
+    ),
+    _run,
+    ("sfumato noisy-counts clinic.sfumato --attribute diagnosis --loss 0.1",),
 )

@@ -2,76 +2,44 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.diversity import with_decision
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import (
+    JSON,
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    file_argument,
+    flag,
+    one_of,
+    repeated,
+)
+from sfumato.commands.shared.opening import open_project, source_of
+from sfumato.commands.shared.population import with_decision
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.breaches import standing_of
-from sfumato.engine.generalization.others import HolderClasses, holder_classes
-from sfumato.engine.table.table import Table
-from sfumato.project.document.generalization import OtherTableFile
-from sfumato.project.document.model import Document
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.generalization_pipeline import decided_in, read_other
-from sfumato.project.publication.other_tables import (
-    LookAtOther,
-    OpenedOther,
-    look_at_other,
-    open_other,
-)
-from sfumato.project.release.release_columns import encode_attribute
-from sfumato.project.rules.reading import suggestion
+
+if TYPE_CHECKING:
+    from sfumato.engine.core.columns import Domain
+    from sfumato.engine.core.values import Value
+    from sfumato.engine.table.table import Table
+    from sfumato.project.document.generalization import OtherTableFile
+    from sfumato.project.document.model import Document
+    from sfumato.project.project_file import ProjectFile
+    from sfumato.project.publication.other_tables import LookAtOther, OpenedOther
 
 _SHOWN: Final = 20
 _MISSING: Final = "(missing)"
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    change = parser.add_mutually_exclusive_group()
-    change.add_argument(
-        "--add",
-        type=Path,
-        metavar="FILE",
-        help="a table that was published: a file, or a data package (a folder or a zip file)",
-    )
-    change.add_argument("--remove", metavar="NAME", help="leave a holder's table out again")
-    parser.add_argument(
-        "--holder", metavar="NAME", help="with --add: who published it (usual: the file's name)"
-    )
-    parser.add_argument(
-        "--sensitive",
-        metavar="COLUMN",
-        help="with --add: its column with our sensitive attribute (usual: of the same name)",
-    )
-    parser.add_argument(
-        "--quasi",
-        action="append",
-        metavar="COLUMN,…",
-        help="with --add: its public columns (usual: all others but keys)",
-    )
-    parser.add_argument(
-        "--value",
-        action="append",
-        default=[],
-        metavar="THERE=HERE",
-        help="with --add: what a value of its sensitive column is here; may be repeated",
-    )
-    parser.add_argument("--json", action="store_true", help="the list as JSON")
-
-
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.composition import asked_of, beside_others, plain
+
     described = (arguments.holder, arguments.sensitive, arguments.quasi)
     if arguments.add is None and (arguments.value or any(x is not None for x in described)):
         terminal.note("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
@@ -92,16 +60,19 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 return ExitCode.EXPECTED_ERROR
             document = _with(document, look.file)
             project.save_document(document)
-        holders = _holders(document, domain, Part(context, 0.6, 1.0))
-    figures = _figures(document, holders, domain)
-    if arguments.json:
-        terminal.say(json.dumps(figures, indent=2))
-    else:
-        _print(figures, terminal)
+        least, part = asked_of(document) or 1, Part(context, 0.6, 1.0)
+        found = beside_others(document, table, arguments.with_ours, least, "this table", part)
+    figures = plain(document, found)
+    terminal.tell(arguments.json, figures, _lines(figures))
+    if not figures["others"] and not arguments.json:
+        terminal.note("There are no tables of other holders.")
     return ExitCode.OK
 
 
 def _domain(document: Document, table: Table) -> Domain:
+    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.release.release_columns import encode_attribute
+
     name = decided_in(document).sensitive
     domain = encode_attribute(table, document.column(name)).attribute.domain
     if domain is None:
@@ -114,6 +85,8 @@ def _domain(document: Document, table: Table) -> Domain:
 
 
 def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
+    from sfumato.project.rules.reading import suggestion
+
     decided = project.document.generalization
     others = decided.others if decided is not None else ()
     kept = tuple(other for other in others if other.holder != holder)
@@ -130,6 +103,8 @@ def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
 
 def _with(document: Document, other: OtherTableFile) -> Document:
     """Return a document with another holder's table; one of the same holder is replaced."""
+    from sfumato.project.publication.generalization_pipeline import decided_in
+
     decided = decided_in(document)
     others = tuple(each for each in decided.others if each.holder != other.holder)
     return replace(document, generalization=replace(decided, others=(*others, other)))
@@ -138,6 +113,10 @@ def _with(document: Document, other: OtherTableFile) -> Document:
 def _look(
     arguments: Namespace, document: Document, domain: Domain, context: Context
 ) -> LookAtOther:
+    from sfumato.project.document.generalization import OtherTableFile
+    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.other_tables import look_at_other, open_other
+
     opened = open_other(arguments.add.absolute(), Part(context, 0.0, 0.2))
     holder = arguments.holder or opened.name
     sensitive = _sensitive(opened, arguments.sensitive, decided_in(document).sensitive, holder)
@@ -155,6 +134,8 @@ def _look(
 
 def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) -> str:
     """Return the other table's sensitive column."""
+    from sfumato.project.rules.reading import suggestion
+
     found = stated if stated is not None else opened.proposed_sensitive(ours)
     if found not in opened.columns:
         raise DiversityError(
@@ -211,81 +192,88 @@ def _say_look(look: LookAtOther, domain: Domain, terminal: Terminal) -> bool:
         return True
     if look.problem is not None:
         terminal.note(f"sfumato: {look.problem}")
-    strange = [_shown(value) for value in look.unknown if value not in known]
+    strange = [value for value in look.unknown if value not in known]
     if strange:
-        more = f", and {len(strange) - _SHOWN:,} more" if len(strange) > _SHOWN else ""
-        terminal.note(f"Not known here: {'; '.join(strange[:_SHOWN])}{more}.")
-        names = [_shown(value) for value in domain.values]
-        more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-        terminal.note(f"Ours are: {'; '.join(names[:_SHOWN])}{more}.")
+        terminal.note(f"Not known here: {_listed(strange)}.")
+        terminal.note(f"Ours are: {_listed(domain.values)}.")
         terminal.note('Say which is which: --value "THERE=HERE".')
     return False
 
 
-def _holders(document: Document, domain: Domain, context: Context) -> list[HolderClasses]:
-    others = decided_in(document).others
-    found = []
-    for place, other in enumerate(others):
-        part = Part(context, place / len(others), (place + 1) / len(others))
-        found.append(holder_classes(read_other(other, part), domain.values))
-    return found
+def _listed(values: Sequence[Value]) -> str:
+    more = f", and {len(values) - _SHOWN:,} more" if len(values) > _SHOWN else ""
+    return "; ".join(map(_shown, values[:_SHOWN])) + more
 
 
-def _figures(
-    document: Document, holders: Sequence[HolderClasses], domain: Domain
-) -> dict[str, Any]:
-    decided = decided_in(document)
-    asked = [c.numbers["l"] for c in decided.criteria if c.kind == "distinct-diversity"]
-    least = int(max(asked, default=1))
-    standing = standing_of(holders, least, len(domain.values))
-    return {
-        "sensitive": decided.sensitive,
-        "values": len(domain.values),
-        "asked": least,
-        "left": standing.weakest,
-        "others": [
-            {
-                "holder": other.holder,
-                "file": other.path,
-                "quasi_identifiers": list(other.quasi_identifiers),
-                "sensitive": other.sensitive,
-                "classes": each.classes,
-                "l": each.diversity,
-                "left_without": each.without,
-                "cause": each.is_cause,
-            }
-            for other, each in zip(decided.others, standing.holders, strict=True)
-        ],
-    }
-
-
-def _print(figures: dict[str, Any], terminal: Terminal) -> None:
+def _lines(figures: dict[str, Any]) -> Iterator[str]:
     if not figures["others"]:
-        terminal.note("There are no tables of other holders.")
         return
     for each in figures["others"]:
         knows = ", ".join(each["quasi_identifiers"]) or "no public column"
-        terminal.say(
+        yield (
             f"{each['holder']}: {each['classes']:,} classes by {knows}, own l = {each['l']}"
             f" ({each['file']})"
         )
     left, asked = figures["left"], figures["asked"]
-    terminal.say(
+    yield (
         f"Together they leave at least {left} of {figures['values']} values of"
         f" {figures['sensitive']}; no table beside them can keep more."
     )
     if left < asked:
-        terminal.say(f"An l of {asked} is out of reach.")
+        yield f"An l of {asked} is out of reach."
         for each in figures["others"]:
             if each["cause"]:
-                terminal.say(
+                yield (
                     f"  The table of {each['holder']} is the cause: the others leave"
                     f" {each['left_without']}."
                 )
+    ours = figures["ours"]
+    if ours["problem"]:
+        yield f"Our own table takes no part: {ours['problem']}"
+    elif ours["levels"] is not None:
+        at = ", ".join(f"{name} {level}" for name, level in ours["levels"].items())
+        yield (
+            f"With our own table ({at}), {ours['left']} values are left at least;"
+            f" {ours['combinations']:,} combinations of classes leave fewer than {asked}."
+        )
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        one_of(
+            file_argument(
+                "--add",
+                "FILE",
+                "a table that was published: a file, or a data package (a folder or a zip file)",
+            ),
+            argument("--remove", metavar="NAME", help="leave a holder's table out again"),
+        ),
+        argument(
+            "--holder",
+            metavar="NAME",
+            help="with --add: who published it (usual: the file's name)",
+        ),
+        argument(
+            "--sensitive",
+            metavar="COLUMN",
+            help="with --add: its column with our sensitive attribute (usual: of the same name)",
+        ),
+        repeated(
+            "--quasi", "COLUMN,…", "with --add: its public columns (usual: all others but keys)"
+        ),
+        repeated(
+            "--value",
+            "THERE=HERE",
+            "with --add: what a value of its sensitive column is here; may be repeated",
+            default=[],
+        ),
+        flag(
+            "--with-ours",
+            "also say what our own table, as it would be published, leaves beside them",
+        ),
+        JSON,
+    ),
     _run,
     (
         "sfumato others clinic.sfumato",

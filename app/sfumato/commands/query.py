@@ -2,63 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
-from typing import Any
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from sfumato.analysis.query_desk import PoolResult, QueryDesk, QueryResult, answer_pool, open_desk
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.groups import Asked, add_attribute, read_question
+from sfumato.commands.shared.command import (
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    flag,
+    one_of,
+    repeated,
+)
+from sfumato.commands.shared.groups import ATTRIBUTE, read_question
+from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Part
-from sfumato.engine.core.values import Value, plain
+
+if TYPE_CHECKING:
+    from sfumato.analysis.query_desk import PoolResult, QueryDesk, QueryResult
+    from sfumato.engine.core.values import Value
 
 _MISSING = "(missing)"
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    kind = parser.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--value", help="the sensitive value that is counted")
-    kind.add_argument(
-        "--pool", action="store_true", help="answer 5,000 random queries and tell the errors"
-    )
-    parser.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="COLUMN=VALUE",
-        help="a condition on a public column; may be repeated, (missing) asks for missing",
-    )
-    add_attribute(parser)
-
-
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    with (
-        open_project(arguments, terminal, read_only=True) as project,
-        terminal.working() as context,
-    ):
-        asked = read_question(arguments, project, Part(context, 0.0, 0.3))
-        names = dict.fromkeys([*asked.knows, *(name for name, _ in _conditions(arguments))])
-        desk = open_desk(
-            asked.material.document,
-            asked.material.table,
-            asked.column,
-            tuple(names),
-            project.keys,
-            Part(context, 0.3, 0.7),
-        )
+    from sfumato.analysis.query_desk import answer_pool, open_desk
+
+    with opened(arguments, terminal, 0.24) as (project, table, context):
+        subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))
+        names = dict.fromkeys([*subject.knowledge, *(name for name, _ in _conditions(arguments))])
+        subject = replace(subject, knowledge=tuple(names))
+        desk = open_desk(subject, project.keys, Part(context, 0.1, 0.6))
         if arguments.pool:
-            found = _pool_figures(answer_pool(desk, Part(context, 0.7, 1.0)))
+            found = _pool_figures(answer_pool(desk, Part(context, 0.6, 1.0)))
         else:
-            found = _query_figures(_ask(arguments, asked, desk))
-    if arguments.json:
-        terminal.say(json.dumps(found, indent=2))
-    elif arguments.pool:
-        _print_pool(found, terminal)
-    else:
-        _print_query(found, terminal)
+            found = _query_figures(_ask(arguments, desk))
+    terminal.tell(
+        arguments.json, found, _pool_lines(found) if arguments.pool else _query_lines(found)
+    )
     return ExitCode.OK
 
 
@@ -83,14 +68,14 @@ def _conditions(arguments: Namespace) -> list[tuple[str, str]]:
     return pairs
 
 
-def _ask(arguments: Namespace, asked: Asked, desk: QueryDesk) -> QueryResult:
-    domain = asked.column.attribute.domain
+def _ask(arguments: Namespace, desk: QueryDesk) -> QueryResult:
+    domain = desk.known.attribute.domain
     names = domain.names if domain is not None else ()
     if arguments.value not in names:
         raise EstimationError(
             "The value that is counted is not in the domain of {column}.",
             "Give one of its {count} values as the domain shows it.",
-            column=asked.column.attribute.name,
+            column=desk.known.attribute.name,
             count=len(names),
         )
     conditions = {name: _value_of(desk, name, text) for name, text in _conditions(arguments)}
@@ -99,18 +84,16 @@ def _ask(arguments: Namespace, asked: Asked, desk: QueryDesk) -> QueryResult:
 
 def _value_of(desk: QueryDesk, name: str, text: str) -> Value:
     """Return the value of a public column that is written like this."""
+    from sfumato.engine.core.values import plain
+
     if text == _MISSING:
         return None
     for attribute in desk.known.grouped.attributes:
         if attribute.name == name:
-            for value in attribute.values:
-                if _written(plain(value)) == text:
-                    return plain(value)
+            for value in map(plain, attribute.values):
+                if text == (f"{value:.15g}" if isinstance(value, float) else str(value)):
+                    return value
     return text  # whoever looks for it says that no record has it
-
-
-def _written(value: Value) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _query_figures(result: QueryResult) -> dict[str, Any]:
@@ -146,28 +129,42 @@ def _pool_figures(result: PoolResult) -> dict[str, Any]:
     }
 
 
-def _print_query(found: dict[str, Any], terminal: Terminal) -> None:
-    terminal.say(f"{found['truth']:,} of {found['matching']:,} matching records have the value.")
+def _query_lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['truth']:,} of {found['matching']:,} matching records have the value."
     width = max((len(each["recipient"]) for each in found["answers"]), default=0)
     for each in found["answers"]:
-        terminal.say(
+        yield (
             f"{each['recipient']:<{width}}  {each['estimate']:,.1f}"
             f"  ({each['low']:,.1f} to {each['high']:,.1f})"
         )
 
 
-def _print_pool(found: dict[str, Any], terminal: Terminal) -> None:
-    terminal.say(f"{found['queries']:,} random count queries, relative error:")
+def _pool_lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['queries']:,} random count queries, relative error:"
     width = max((len(each["recipient"]) for each in found["errors"]), default=0)
     for each in found["errors"]:
-        terminal.say(
+        yield (
             f"{each['recipient']:<{width}}  mean {each['mean']:.1%}, median {each['median']:.1%},"
             f" middle half {each['lower_quartile']:.1%} to {each['upper_quartile']:.1%}"
         )
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        one_of(
+            argument("--value", help="the sensitive value that is counted"),
+            flag("--pool", "answer 5,000 random queries and tell the errors"),
+            required=True,
+        ),
+        repeated(
+            "--where",
+            "COLUMN=VALUE",
+            "a condition on a public column; may be repeated, (missing) asks for missing",
+            default=[],
+        ),
+        *ATTRIBUTE,
+    ),
     _run,
     (
         "sfumato query clinic.sfumato --attribute diagnosis --value Asthma --where sex=female",

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import Command, ExitCode, add_json, add_project, open_project
+from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode
+from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.project.document.model import Document
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    add_json(parser)
+if TYPE_CHECKING:
+    from sfumato.project.document.model import Document
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal, read_only=True) as project:
         document = project.document
-    if arguments.json:
-        terminal.say(json.dumps(recipients_as_plain(document), indent=2))
-        return ExitCode.OK
-    for recipient in document.recipients:
-        terminal.say(recipient.name + (f"  ({recipient.note})" if recipient.note else ""))
-        for entry in document.policy:
-            statement = recipient.statements.get(entry.key)
-            level = (
-                "no level yet"
-                if statement is None
-                else ", ".join(f"{name} = {value:g}" for name, value in statement.items())
-            )
-            terminal.say(f"  {entry.key} [{entry.mechanism}]: {level}")
-    if not document.recipients:
+    terminal.tell(arguments.json, _plain(document), _lines(document))
+    if not document.recipients and not arguments.json:
         terminal.note("The project has no recipients yet.")
     return ExitCode.OK
 
 
-def recipients_as_plain(document: Document) -> list[dict[str, object]]:
+def _lines(document: Document) -> Iterator[str]:
+    for recipient in document.recipients:
+        yield recipient.name + (f"  ({recipient.note})" if recipient.note else "")
+        for entry in document.policy:
+            statement = recipient.statements.get(entry.key)
+            levels = ", ".join(f"{name} = {value:g}" for name, value in (statement or {}).items())
+            stated = "no level yet" if statement is None else levels
+            yield f"  {entry.key} [{entry.mechanism}]: {stated}"
+
+
+def _plain(document: Document) -> list[dict[str, object]]:
     """Return every recipient with what was stated for each entry, as plain JSON values."""
     return [
         {
@@ -52,4 +49,4 @@ def recipients_as_plain(document: Document) -> list[dict[str, object]]:
     ]
 
 
-COMMAND = Command(_add_arguments, _run, ("sfumato recipients clinic.sfumato",))
+COMMAND = Command((*PROJECT, JSON), _run, ("sfumato recipients clinic.sfumato",))

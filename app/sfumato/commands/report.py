@@ -3,54 +3,29 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from argparse import Namespace
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, file_argument
+from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
-from sfumato.project.store.clock import utc_now
-from sfumato.report.material import USUAL_THRESHOLD, Audience, ReportOptions, collect
-from sfumato.report.sections import compose
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the report: .html or .pdf"
-    )
-    parser.add_argument(
-        "--for",
-        dest="audience",
-        choices=[audience.value for audience in Audience],
-        default=Audience.INTERNAL.value,
-        help="who may see it: your own house, or anyone (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=int,
-        default=USUAL_THRESHOLD,
-        metavar="COUNT",
-        help="the smallest count of records that outsiders are shown (default: %(default)s)",
-    )
+AUDIENCES = ("internal", "outside")
+THRESHOLD = 10
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    # Late: every other command works without Qt's libraries.
-    from PySide6.QtGui import QGuiApplication  # noqa: PLC0415
+    from PySide6.QtGui import QGuiApplication
 
-    from sfumato.report.drawing import draw  # noqa: PLC0415
-    from sfumato.report.writing import picture_kind, write_report  # noqa: PLC0415
-    from sfumato.ui.look.theme import load_fonts  # noqa: PLC0415
+    from sfumato.project.store.files import utc_now
+    from sfumato.report.material import Audience, ReportOptions, collect
+    from sfumato.report.sections import compose
+    from sfumato.report.writing import draw, picture_kind, write_report
+    from sfumato.ui.look.theme import load_fonts
 
     kind = picture_kind(arguments.out)
-    with (
-        open_project(arguments, terminal, read_only=True) as project,
-        terminal.working() as context,
-    ):
-        table = source_of(project, Part(context, 0.0, 0.3))
-        material = collect(project, table, utc_now, Part(context, 0.3, 0.9))
+    with opened(arguments, terminal, 0.3) as (project, table, context):
+        material = collect(project, table, utc_now, Part(context, 0.0, 0.9))
     options = ReportOptions(Audience(arguments.audience), max(1, arguments.threshold))
     report = compose(material, options)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -63,7 +38,24 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        file_argument("--out", "FILE", "the report: .html or .pdf", required=True),
+        argument(
+            "--for",
+            dest="audience",
+            choices=AUDIENCES,
+            default=AUDIENCES[0],
+            help="who may see it: your own house, or anyone (default: %(default)s)",
+        ),
+        argument(
+            "--threshold",
+            type=int,
+            default=THRESHOLD,
+            metavar="COUNT",
+            help="the smallest count of records that outsiders are shown (default: %(default)s)",
+        ),
+    ),
     _run,
     (
         "sfumato report clinic.sfumato --out report.pdf",

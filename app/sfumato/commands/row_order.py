@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import replace
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, flag, one_of
+from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    change = parser.add_mutually_exclusive_group()
-    change.add_argument(
-        "--as-in-table",
-        metavar="REASON",
-        help="keep the rows in the table's order; the ledger keeps the reason",
-    )
-    change.add_argument(
-        "--random",
-        action="store_true",
-        help="give every release a random row order of its own (the default)",
-    )
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+
     reason = arguments.as_in_table
     if reason is not None and not reason.strip():
         terminal.note("sfumato: --as-in-table needs a reason")
@@ -45,7 +32,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        one_of(
+            argument(
+                "--as-in-table",
+                metavar="REASON",
+                help="keep the rows in the table's order; the ledger keeps the reason",
+            ),
+            flag("--random", "give every release a random row order of its own (the default)"),
+        ),
+    ),
     _run,
     (
         "sfumato row-order clinic.sfumato",

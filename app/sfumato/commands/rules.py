@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from argparse import Namespace
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import read_text, source_of
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, file_argument
+from sfumato.commands.shared.opening import open_project, read_text, source_of
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.project.rules.rules import apply_rules, rules_of
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--apply", type=Path, metavar="RULES", help="apply a rules file in place of printing them"
-    )
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+    from sfumato.project.rules.rules import apply_rules, rules_of
+
     if arguments.apply is None:
         with open_project(arguments, terminal, read_only=True) as project:
             terminal.say(rules_of(project.document).removesuffix("\n"))
@@ -36,7 +29,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    _add_arguments,
+    (*PROJECT, file_argument("--apply", "RULES", "apply a rules file in place of printing them")),
     _run,
     (
         "sfumato rules clinic.sfumato > clinic.toml",

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from typing import Final
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.project.project_file import ProjectFile
 
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    parser.add_argument(
-        "--accept",
-        default="",
-        metavar="REASON",
-        help=(
-            "accept the project as it stands although it does not match its seal; the ledger"
-            " keeps the reason and the findings"
-        ),
-    )
+_SEALED: Final = "The project matches its seal."
+_ADVICE: Final = (
+    "Inspect it first with sfumato rules, recipients and ledger. If you have a copy from before"
+    " the change, use that; --accept REASON accepts the project as it stands."
+)
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.project_file import ProjectFile
+
     passphrase = terminal.passphrase(arguments.passphrase_fd)
     reason = arguments.accept.strip()
     with ProjectFile.open(arguments.project, passphrase, read_only=True) as project:
@@ -39,14 +34,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-_SEALED = "The project matches its seal."
-_ADVICE = (
-    "Inspect it first with sfumato rules, recipients and ledger. If you have a copy from before"
-    " the change, use that; --accept REASON accepts the project as it stands."
-)
-
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        argument(
+            "--accept",
+            default="",
+            metavar="REASON",
+            help="accept the project as it stands although it does not match its seal; the ledger"
+            " keeps the reason and the findings",
+        ),
+    ),
     _run,
     (
         "sfumato seal clinic.sfumato",

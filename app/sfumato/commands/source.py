@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from argparse import Namespace
 
-from sfumato.commands.shared.command import Command, ExitCode, add_project, open_project
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, file_argument, one_of
+from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.formats.reading import Note
-from sfumato.project.source import accept_edition, locate_source
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_project(parser)
-    change = parser.add_mutually_exclusive_group()
-    change.add_argument(
-        "--moved-to", type=Path, metavar="FILE", help="the same table stands there now"
-    )
-    change.add_argument(
-        "--new-edition", type=Path, metavar="FILE", help="this edition takes the table's place"
-    )
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.formats.reading import Note
+    from sfumato.project.source import accept_edition, locate_source
+
     read_only = arguments.moved_to is None and arguments.new_edition is None
     notes: list[Note] = []
     with open_project(arguments, terminal, read_only) as project:
@@ -44,7 +33,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    _add_arguments,
+    (
+        *PROJECT,
+        one_of(
+            file_argument("--moved-to", "FILE", "the same table stands there now"),
+            file_argument("--new-edition", "FILE", "this edition takes the table's place"),
+        ),
+    ),
     _run,
     (
         "sfumato source clinic.sfumato",

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sfumato.engine.core.errors import SfumatoError
-
-if TYPE_CHECKING:
-    from sfumato.formats.options import ReadOptions
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way out of an error: what the custodian chooses, and how the file is read then."""
+    """A way out of an error: what the custodian chooses, and how the file is read then.
+
+    Parameters
+    ----------
+    title
+        The choice.
+    options
+        The `ReadOptions` with it. They are refused by errors themselves, so these don't know them.
+    """
 
     title: str
-    options: ReadOptions
+    options: Any
 
 
 class FileError(SfumatoError):

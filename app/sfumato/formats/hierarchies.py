@@ -25,7 +25,7 @@ from sfumato.engine.generalization.hierarchies import (
     mended,
     refuse_problems,
 )
-from sfumato.formats.delimited.encodings import detect_encoding, empty_file
+from sfumato.formats.delimited.records import detect_encoding, empty_file
 from sfumato.formats.errors import DamagedFile
 from sfumato.formats.files import opening, write_whole
 from sfumato.formats.options import DELIMITERS

@@ -1,30 +1,148 @@
-"""The question: what do several published tables together tell about one person."""
+"""What somebody believes of a true value, before and after seeing what was released."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.plots.figure import (
-    HoverRegion,
-    PlotFigure,
-    label_font,
-    name_rows,
+from sfumato.plots.axes import (
+    Floats,
+    fit_percent_ticks,
     percent,
-    points,
-    quiet_axes,
+    percent_ticks,
+    row_plot,
+    shorten,
+    write,
 )
-from sfumato.plots.lines import house_font
+from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
-Floats = npt.NDArray[np.float64]
-
 MOST_ROWS = 14
-"""Values that are drawn, the likeliest; all of them are in the data."""
+"""Values drawn one by one, the likeliest first; all of them are in the data."""
+
+
+def _draw_beliefs(
+    axes: Axes, prior: Floats, belief: Floats, colours: str | list[str], style: PlotStyle
+) -> None:
+    """Draw a bar for each belief, and a mark where it was before."""
+    rows = np.arange(len(belief))
+    axes.barh(rows, belief, height=0.56, color=colours, zorder=2)
+    axes.vlines(prior, rows - 0.4, rows + 0.4, color=style.text, linewidth=points(2.0), zorder=3)
+
+
+# ----- one released value
+
+
+@dataclass(frozen=True)
+class PosteriorData:
+    """What an attacker believes before and after seeing one released value.
+
+    Parameters
+    ----------
+    names
+        The domain's values, shape (m,).
+    prior
+        Belief before, shape (m,), summing to 1: the values' shares in the table.
+    posterior
+        Belief after, shape (m,), summing to 1.
+    seen
+        The position of the released value.
+    """
+
+    names: tuple[str, ...]
+    prior: Floats
+    posterior: Floats
+    seen: int
+
+
+def build_posterior_bars(data: PosteriorData, style: PlotStyle) -> PlotFigure:
+    """Draw, for each possible true value, the belief before (a mark) and after (a bar).
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns value, before and after, for the whole domain.
+    """
+    names, prior, posterior = _rows(data, style)
+    figure, axes = row_plot(
+        style,
+        _posterior_headline(data, style),
+        style.say(
+            "Bar: belief in each true value after seeing “{seen}”. Mark: belief before.",
+            seen=data.names[data.seen],
+        ),
+        pd.DataFrame({"value": data.names, "before": data.prior, "after": data.posterior}),
+        names,
+        (130.0, 28.0),
+    )
+    axes.set_xlim(0.0, max(float(prior.max()), float(posterior.max())) * 1.04)
+    fit_percent_ticks(axes, "x")
+    seen = shorten(data.names[data.seen], 28)
+    others = style.blend(style.muted, 0.55)
+    colours = [style.released if shorten(name, 28) == seen else others for name in names]
+    _draw_beliefs(axes, prior, posterior, colours, style)
+    for row, (name, before, after) in enumerate(zip(names, prior, posterior, strict=True)):
+        _write_change(axes, row, float(before), float(after), style)
+        said = style.say(
+            "{name}: {before} before, {after} after",
+            name=name,
+            before=percent(float(before), 2),
+            after=percent(float(after), 2),
+        )
+        figure.tell_row(axes, row, said)
+    return figure
+
+
+def _posterior_headline(data: PosteriorData, style: PlotStyle) -> str:
+    """Return the sentence that the beliefs say."""
+    before, after = float(data.prior[data.seen]), float(data.posterior[data.seen])
+    name = data.names[data.seen]
+    if before == 0:
+        return style.say(
+            "“{name}” does not occur in the table, so seeing it tells nothing about it", name=name
+        )
+    if abs(after - before) < 5e-4:
+        return style.say("Seeing “{name}” tells nothing: the belief in it stays", name=name)
+    return style.say(
+        "Seeing “{name}” raises the belief in it from {before} to {after}",
+        name=name,
+        before=percent(before),
+        after=percent(after),
+    )
+
+
+def _rows(data: PosteriorData, style: PlotStyle) -> tuple[list[str], Floats, Floats]:
+    """Return the rows to draw: the likeliest values first, the rest in one."""
+    order = np.lexsort((-data.prior, -data.posterior))
+    if len(order) <= MOST_ROWS:
+        return [data.names[i] for i in order], data.prior[order], data.posterior[order]
+    kept = order[: MOST_ROWS - 1]
+    if data.seen not in kept:
+        kept = np.append(kept[:-1], data.seen)
+    rest = np.setdiff1d(order, kept)
+    return (
+        [*(data.names[i] for i in kept), style.say("{count} other values", count=len(rest))],
+        np.append(data.prior[kept], data.prior[rest].sum()),
+        np.append(data.posterior[kept], data.posterior[rest].sum()),
+    )
+
+
+def _write_change(axes: Axes, row: int, before: float, after: float, style: PlotStyle) -> None:
+    """Write both beliefs right of a row, one column for all rows."""
+    for offset, words, colour, weight in (
+        (68.0, percent(before), style.muted, 400),
+        (82.0, "→", style.muted, 400),
+        (134.0, percent(after), style.text, 600),
+    ):
+        beside = ("axes fraction", "data")
+        at, shift = (1.0, row), (offset, 0.0)
+        write(axes, words, at, style, shift, colour, weight=weight, ha="right", xycoords=beside)
+
+
+# ----- several published tables
 
 
 @dataclass(frozen=True)
@@ -51,13 +169,6 @@ class BeliefData:
 def build_beliefs(data: BeliefData, style: PlotStyle) -> PlotFigure:
     """Draw the belief in each value: before (a mark), after (a bar), with a correlation (a dot).
 
-    Parameters
-    ----------
-    data
-        The beliefs.
-    style
-        The look.
-
     Returns
     -------
     PlotFigure
@@ -70,25 +181,29 @@ def build_beliefs(data: BeliefData, style: PlotStyle) -> PlotFigure:
         words = style.say("Bar: with all tables at hand. Mark: before. Dot: sharing known too.")
     strongest = np.maximum(data.belief, 0 if data.correlated is None else data.correlated)
     order = np.lexsort((-data.prior, -strongest))[:MOST_ROWS]
-    figure = PlotFigure(
+    figure, axes = row_plot(
         style,
-        headline(data, style),
+        _beliefs_headline(data, style),
         words,
         pd.DataFrame(columns),
-        size=(640.0, 120.0 + 26.0 * len(order)),
+        [data.names[place] for place in order],
+        (120.0, 26.0),
     )
-    axes = figure.add_subplot()
-    quiet_axes(axes, style)
-    name_rows(axes, [data.names[place] for place in order], style)
-    _draw(figure, axes, data, order, style)
+    _draw_beliefs(axes, data.prior[order], data.belief[order], style.released, style)
+    if data.correlated is not None:
+        axes.plot(
+            data.correlated[order], np.arange(len(order)), "o", color=style.background, zorder=4,
+            markeredgecolor=style.text, markersize=points(8.0), linestyle="none",
+        )  # fmt: skip
+    for row, place in enumerate(order):
+        write(axes, percent(float(data.belief[place])), (1.0, row), style, weight=400)
+        figure.tell_row(axes, row, _belief_text(data, int(place), style))
     axes.set_xlim(0.0, 1.12)
-    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
-    axes.set_xticks(ticks, [percent(tick, 0) for tick in ticks])
-    house_font(axes, style)
+    percent_ticks(axes, "x")
     return figure
 
 
-def headline(data: BeliefData, style: PlotStyle) -> str:
+def _beliefs_headline(data: BeliefData, style: PlotStyle) -> str:
     """Return the strongest belief."""
     best = int(np.argmax(data.belief))
     possible = int((data.belief > 0).sum())
@@ -103,39 +218,14 @@ def headline(data: BeliefData, style: PlotStyle) -> str:
     )
 
 
-def _draw(
-    figure: PlotFigure,
-    axes: Axes,
-    data: BeliefData,
-    order: npt.NDArray[np.intp],
-    style: PlotStyle,
-) -> None:
-    rows = np.arange(len(order))
-    belief, prior = data.belief[order], data.prior[order]
-    axes.barh(rows, belief, height=0.56, color=style.released, zorder=2)
-    axes.vlines(prior, rows - 0.4, rows + 0.4, color=style.text, linewidth=points(2.0), zorder=3)
-    if data.correlated is not None:
-        axes.plot(
-            data.correlated[order], rows, "o", color=style.background, zorder=4,
-            markeredgecolor=style.text, markersize=points(8.0), linestyle="none",
-        )  # fmt: skip
-    for row, place in enumerate(order):
-        known = "" if data.correlated is None else percent(float(data.correlated[place]), 1)
-        axes.annotate(
-            percent(float(data.belief[place])),
-            (1.0, row),
-            xytext=(points(6.0), 0.0),
-            textcoords="offset points",
-            va="center",
-            color=style.text,
-            **label_font(style, style.small),  # type: ignore[arg-type]
-        )
-        text = style.say(
-            "{name}: {before} before, {after} with all tables",
-            name=data.names[place],
-            before=percent(float(data.prior[place]), 1),
-            after=percent(float(data.belief[place]), 1),
-        )
-        if known:
-            text += "\n" + style.say("{share} where the sharing is known", share=known)
-        figure.hover.append(HoverRegion(axes, (0.0, row - 0.5, 1.2, row + 0.5), text))
+def _belief_text(data: BeliefData, place: int, style: PlotStyle) -> str:
+    text = style.say(
+        "{name}: {before} before, {after} with all tables",
+        name=data.names[place],
+        before=percent(float(data.prior[place]), 1),
+        after=percent(float(data.belief[place]), 1),
+    )
+    if data.correlated is None:
+        return text
+    share = percent(float(data.correlated[place]), 1)
+    return text + "\n" + style.say("{share} where the sharing is known", share=share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +31,10 @@ HINTING = 1.03
 
 TITLE_GAP = 10.0
 """Pixels between the headline and what is below it."""
+
+
+_FAR = 9e9
+"""Beyond the end of every axis."""
 
 
 def points(pixels: float) -> float:
@@ -158,6 +161,18 @@ class PlotFigure(Figure):
         canvas.draw()  # type: ignore[no-untyped-call]
         return np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
 
+    def tell(self, axes: Axes, bounds: tuple[float, float, float, float], text: str) -> None:
+        """Say a text while the pointer is over a rectangle: left, bottom, right, top in data."""
+        self.hover.append(HoverRegion(axes, bounds, text))
+
+    def tell_row(self, axes: Axes, row: float, text: str) -> None:
+        """Say a text over the whole width of a row."""
+        self.tell(axes, (-_FAR, row - 0.5, _FAR, row + 0.5), text)
+
+    def tell_column(self, axes: Axes, column: float, text: str) -> None:
+        """Say a text over the whole height of a column."""
+        self.tell(axes, (column - 0.5, -_FAR, column + 0.5, _FAR), text)
+
     def region_at(self, x: float, y: float) -> HoverRegion | None:
         """Return the region at a point in display coordinates (pixels, from below left)."""
         for axes in self.axes:
@@ -282,61 +297,3 @@ def _width(text: str, face: FontProperties) -> float:
     """Return a word's width by its outlines; kept, because finding it takes longest of all."""
     width, _, _ = text_to_path.get_text_width_height_descent(text, face, ismath=False)
     return float(width)
-
-
-def label_font(
-    style: PlotStyle, pixels: float | None = None, weight: int = 400
-) -> dict[str, object]:
-    """Return the text properties of a label; `pixels` defaults to the body size.
-
-    A dollar sign stays a dollar sign.
-    """
-    return {
-        "fontsize": points(style.body if pixels is None else pixels),
-        "fontfamily": style.font_family,
-        "fontweight": weight,
-        "parse_math": False,
-    }
-
-
-def quiet_axes(axes: Axes, style: PlotStyle, grid: str = "x") -> None:
-    """Give axes the house look: no frame, a light grid along `grid`, small muted ticks."""
-    axes.set_facecolor("none")
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(length=0, colors=style.muted, labelsize=points(style.small), pad=6)
-    axes.set_axisbelow(True)
-    if grid in ("x", "y", "both"):
-        axes.grid(axis=grid, color=style.line, linewidth=points(1.0))  # type: ignore[arg-type]
-    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
-        label.set_fontfamily(style.font_family)
-
-
-def name_rows(axes: Axes, names: Iterable[str], style: PlotStyle, widest: int = 28) -> None:
-    """Write the names of horizontal rows at the left, the first row on top.
-
-    Names longer than `widest` characters are cut with an ellipsis.
-    """
-    shown = [shorten(name, widest) for name in names]
-    axes.set_yticks(range(len(shown)), shown)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    for label in axes.get_yticklabels():
-        label.set(fontfamily=style.font_family, fontsize=points(style.body), color=style.text)
-        label.set_parse_math(False)
-
-
-def shorten(name: str, widest: int) -> str:
-    """Return the name, cut to `widest` characters with an ellipsis."""
-    return name if len(name) <= widest else name[: widest - 1].rstrip() + "…"
-
-
-def percent(share: float, decimals: int | None = None) -> str:
-    """Return a share as a percentage with a thin space, e.g. ``31 %``.
-
-    Without `decimals`, shares below 10 % have one, and tiny ones are ``< 0.1 %``.
-    """
-    if decimals is None and 0 < abs(share) < 0.0005:
-        return "< 0.1\u202f%"
-    if decimals is None:
-        decimals = 1 if 0 < abs(share) < 0.0995 else 0
-    return f"{share * 100:.{decimals}f}\u202f%"

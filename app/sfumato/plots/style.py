@@ -6,10 +6,12 @@ The window makes a `PlotStyle` from its theme; tests and the command line may us
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+if TYPE_CHECKING:
+    from matplotlib.colors import LinearSegmentedColormap
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class PlotStyle:
     trust
         The stops of the sequential scale of trust, least trusted first.
     font_family
-        A font that matplotlib knows; see `sfumato.plots.fonts`.
+        A font that matplotlib knows; see `sfumato.plots.export`.
     small, body, title
         Font sizes in pixels at a device pixel ratio of 1.
     translate
@@ -67,20 +69,17 @@ class PlotStyle:
 
     def trust_colour(self, trust: float) -> str:
         """Return the colour of a trust between 0 (nothing) and 1 (the original)."""
-        scale = LinearSegmentedColormap.from_list("trust", list(self.trust))
-        return to_hex(scale(min(max(trust, 0.0), 1.0)))
+        red, green, blue, _ = _colour_map("trust", self.trust)(min(max(trust, 0.0), 1.0))
+        return _hex((red, green, blue))
 
     def share_map(self) -> LinearSegmentedColormap:
         """Return the colour map for shares, from a breath of the accent to all of it."""
-        return LinearSegmentedColormap.from_list(
-            "share", [self.blend(self.accent, 0.06), self.accent]
-        )
+        return _colour_map("share", (self.blend(self.accent, 0.06), self.accent))
 
     def blend(self, colour: str, share: float) -> str:
         """Return `colour` mixed into the background, `share` of it (0 to 1)."""
-        over, under = to_rgb(colour), to_rgb(self.background)
-        mixed = [share * o + (1 - share) * u for o, u in zip(over, under, strict=True)]
-        return to_hex((mixed[0], mixed[1], mixed[2]))
+        over, under = _channels(colour), _channels(self.background)
+        return _hex([share * o + (1 - share) * u for o, u in zip(over, under, strict=True)])
 
     def ink_on(self, colour: str) -> str:
         """Return whichever of text and background can be read better on `colour`."""
@@ -89,8 +88,27 @@ class PlotStyle:
 
 def luminance(colour: str) -> float:
     """Return the relative luminance of a colour (WCAG 2.1), from 0 to 1."""
-    channels = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _colour_map(name: str, colours: Sequence[str]) -> LinearSegmentedColormap:
+    # The window asks for its colours before its first picture; matplotlib can wait until plots.
+    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
+
+    return LinearSegmentedColormap.from_list(name, list(colours))
+
+
+def _channels(colour: str) -> tuple[float, float, float]:
+    """Return red, green and blue of ``#RRGGBB``, from 0 to 1."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red / 255, green / 255, blue / 255
+
+
+def _hex(channels: Sequence[float]) -> str:
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
 
 
 def contrast(first: str, second: str) -> float:

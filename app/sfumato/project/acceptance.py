@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sfumato.project.errors import Finding, LedgerTampered, Part
-from sfumato.project.ledger.events import events_in
 from sfumato.project.ledger.ledger import EntryKind, Ledger, entry_of
-from sfumato.project.ledger.records import ReleaseState, releases_in
-from sfumato.project.store import migrations
-from sfumato.project.store.contents import Contents, Row
+from sfumato.project.ledger.records import ReleaseState, events_in, releases_in
+from sfumato.project.store import schema
 from sfumato.project.store.database import Database
+from sfumato.project.store.schema import Contents, Row
 
 LARGEST_NUMBER: Final = 2**53
 _UNCERTAIN: Final = {Part.PENDING, Part.SEAL, Part.NEVER_SEALED}
@@ -49,7 +48,7 @@ def accept(
     with database.transaction() as connection:
         for oddity in contents.oddities:
             oddity.mend(connection)
-        migrations.upgrade(connection, migrations.all_steps())
+        schema.upgrade(connection, schema.all_steps())
         details: dict[str, Any] = {
             "reason": reason,
             "findings": [

@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,7 @@ from sfumato.project.errors import (
 from sfumato.project.ledger.ledger import EntryKind, Ledger
 from sfumato.project.ledger.records import ReleaseRecord, releases_in
 from sfumato.project.recovery import Recovered, recover
-from sfumato.project.store import migrations
-from sfumato.project.store.clock import Clock, stamp, utc_now
-from sfumato.project.store.contents import Contents
+from sfumato.project.store import schema
 from sfumato.project.store.database import (
     APPLICATION_ID,
     Database,
@@ -52,7 +50,16 @@ from sfumato.project.store.database import (
     connect_for_writing,
     explain,
 )
-from sfumato.project.store.files import move_without_overwriting, sync_file
+from sfumato.project.store.files import (
+    Clock,
+    move_without_overwriting,
+    pending_in,
+    stagings_of,
+    stamp,
+    sync_file,
+    utc_now,
+)
+from sfumato.project.store.schema import Contents
 from sfumato.project.store.seal import Seal
 from sfumato.project.store.secret import (
     STANDARD_COST,
@@ -61,9 +68,10 @@ from sfumato.project.store.secret import (
     WrappedSecret,
     unwrap,
     wrap,
+    wrapped_in,
+    wrapped_in_row,
+    write_wrapping,
 )
-from sfumato.project.store.staging import pending_in, stagings_of
-from sfumato.project.store.wrapping import wrapped_in, wrapped_in_row, write_wrapping
 
 
 class ProjectFile:
@@ -247,9 +255,9 @@ class ProjectFile:
         remove_abandoned(self.path)
 
     def _upgrade(self, contents: Contents) -> None:
-        if contents.version < migrations.newest_version():
+        if contents.version < schema.newest_version():
             with self.database.transaction() as connection:
-                migrations.upgrade(connection, migrations.all_steps())
+                schema.upgrade(connection, schema.all_steps())
 
     @property
     def document(self) -> Document:
@@ -337,7 +345,7 @@ def _build(
         database = Database(path, connection, read_only=False)
         database.keeper = Seal(path, project_id, secret)
         with database.transaction():
-            migrations.upgrade(connection, migrations.all_steps())
+            schema.upgrade(connection, schema.all_steps())
             connection.execute(
                 "INSERT INTO project VALUES (1, ?, ?, ?)", (project_id, stamp(clock), __version__)
             )
@@ -373,3 +381,49 @@ def _exists(path: Path) -> ProjectExists:
         "Choose another name, or open the project that is there.",
         path=path,
     )
+
+
+def copy_project(project: ProjectFile, path: Path) -> None:
+    """Write a copy of a project; it opens with the same passphrase.
+
+    Both copies hold the same secret, so releases made from either sit on the same ladder.
+
+    Parameters
+    ----------
+    project
+        Open; saved as far as the copy should know.
+    path
+        The new file.
+
+    Raises
+    ------
+    ProjectExists
+        If there is a file already.
+    CannotWrite, DiskFull
+        If the folder does not take the file.
+    """
+    path = Path(path)
+    staged = unfinished_beside(path)
+    try:
+        os.close(new_private(staged))
+        with closing(sqlite3.connect(staged)) as target, project.database.raw() as source:
+            _copy(source, target, path)
+        sync_file(staged)
+        move_without_overwriting(staged, path)
+    except FileExistsError:
+        raise ProjectExists(
+            "There is a file at {path} already.", "Choose another name.", path=path
+        ) from None
+    except OSError as error:
+        raise refusal_to_write(error, path) from None
+    finally:
+        for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, path: Path) -> None:
+    try:
+        source.backup(target)
+    except sqlite3.Error as error:  # the original can be read: what fails is the copy
+        raise explain(error, path) from None

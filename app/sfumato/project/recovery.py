@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from sfumato.project.ledger.ledger import EntryKind, Ledger
 from sfumato.project.store.database import Database
-from sfumato.project.store.files import move_without_overwriting
-from sfumato.project.store.staging import Staging, digest_of_bundle
+from sfumato.project.store.files import Staging, digest_of_bundle, move_without_overwriting
 
 AtStep = Callable[[str], None]
 """Told each step as it is done."""

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from sfumato.analysis.coalitions import CoalitionAnswer, weigh_coalition
+from sfumato.analysis.composition import Beside, asked_of, beside_others
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
+from sfumato.analysis.holdings import Basis, Holding, holdings_of
+from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
+from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.collusion import restored_alone, restored_together, restored_without
-from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.disclosure.gaussian_experiment import Pool, expected_by_copies
-from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.postprocessing import form_leaks_of
-from sfumato.engine.mechanisms.postprocessing_leakage import FormLeaks
 from sfumato.engine.table.table import Attribute, Table
-from sfumato.plots.collusion_bars import CollusionData, Member
-from sfumato.plots.error_by_copies import CopiesData
-from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.store.clock import Clock, stamp
+from sfumato.project.release.groups import usual_knowledge
+from sfumato.project.release.release_columns import material_of
+from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
+from sfumato.project.store.files import Clock, stamp
 
 
 class Audience(StrEnum):
@@ -62,6 +61,31 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
+class Findings:
+    """What is found out about one policy entry.
+
+    Parameters
+    ----------
+    held
+        What everybody holds or will hold of it, the most trusted first.
+    coalition
+        What all of them together restore; None where it has no matrices.
+    numbers
+        What all of them together leave open; None where it is not one of numbers.
+    small_groups
+        What each recipient's release gives away of groups alike in the quasi-identifiers.
+    problem
+        Why what is held can't be weighed together; empty where it can.
+    """
+
+    held: tuple[Holding, ...]
+    coalition: CoalitionAnswer | None = None
+    numbers: PooledNumbers | None = None
+    small_groups: tuple[RiskAnswer, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class ReportMaterial:
     """Everything a report tells of.
 
@@ -75,14 +99,13 @@ class ReportMaterial:
         What is known of the policy's attributes, by name.
     guarantee
         What the present settings promise.
-    plans
-        For each policy entry's key, the recipients' releases: their names and levels.
-    coalitions
-        For each policy entry with matrices, what all recipients together restore.
-    copies
-        For each policy entry of numbers, what all recipients together leave open.
-    forms
-        For each policy entry whose numbers are rounded or bounded, what that gives away.
+    findings
+        For each policy entry's key, who holds it and what that comes to.
+    beside
+        What our table and other holders' leave together; None where there are no others.
+    unique
+        How many records are unique on the columns that releases show as they are; None where
+        there are no such columns, or no releases of that kind.
     releases
         What the ledger has of releases, oldest first.
     entries
@@ -97,10 +120,9 @@ class ReportMaterial:
     rows: int
     attributes: Mapping[str, Attribute]
     guarantee: Guarantee
-    plans: Mapping[str, tuple[tuple[str, EntryPlan], ...]]
-    coalitions: Mapping[str, CollusionData]
-    copies: Mapping[str, CopiesData]
-    forms: Mapping[str, FormLeaks]
+    findings: Mapping[str, Findings]
+    beside: Beside | None
+    unique: AloneInRelease | None
     releases: tuple[ReleaseRecord, ...]
     entries: tuple[Entry, ...]
     tampering: str
@@ -135,38 +157,78 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     releases, entries, tampering = _ledger(project)
     # A generalized table in the place of releases needs no policy.
     instead = document.generalization is not None and not document.policy
-    attributes = {} if instead else Regenerator(document, table, project.keys).attributes()
-    guarantee = guarantee_of(document, attributes, releases)
-    plans = {entry.key: _plans(guarantee, entry, releases) for entry in document.policy}
-    coalitions, copies, forms = {}, {}, {}
+    encoded = {} if instead else material_of(document, table).encoded
+    attributes = {name: column.attribute for name, column in encoded.items()}
+    unique = None if instead else alone_in_release(document, table, Part(context, 0.1, 0.2))
+    findings = {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)
-        part = Part(context, 0.2 + 0.8 * place / count, 0.2 + 0.8 * (place + 1) / count)
+        part = Part(context, 0.2 + 0.6 * place / count, 0.2 + 0.6 * (place + 1) / count)
         part.report(0.0, f"Weighing the coalition of all recipients of {entry.key}")
-        data = _coalition(entry, plans[entry.key], attributes, part)
-        if data is not None:
-            coalitions[entry.key] = data
-        pool = _pool(entry, plans[entry.key], attributes)
-        pooled = None if pool is None else _copies(entry, plans[entry.key], pool)
-        if pool is not None and pooled is not None:
-            copies[entry.key] = pooled
-            leaks = form_leaks_of(pool.mechanism, pool.levels, pool.attributes, pool.settings, part)
-            if leaks is not None:
-                forms[entry.key] = leaks
+        found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
+        column = encoded[entry.attributes[0]]
+        if len(entry.attributes) == 1 and column.attribute.domain is not None:
+            knows = usual_knowledge(document)
+            subject = Subject(document, table, entry, column, knows, (project.path.parent,))
+            groups = _small_groups(subject, Part(part, 0.5, 1.0))
+            found = replace(found, small_groups=groups)
+        findings[entry.key] = found
     return ReportMaterial(
         document=document,
         rows=table.rows,
         attributes=attributes,
-        guarantee=guarantee,
-        plans=plans,
-        coalitions=coalitions,
-        copies=copies,
-        forms=forms,
+        guarantee=guarantee_of(document, attributes, releases),
+        findings=findings,
+        beside=_beside(document, table, Part(context, 0.8, 1.0)),
+        unique=unique,
         releases=releases,
         entries=entries,
         tampering=tampering,
         made_at=stamp(clock),
     )
+
+
+def _weighed(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    releases: Sequence[ReleaseRecord],
+    context: Context,
+) -> Findings:
+    """Weigh what everybody holds, or will hold, by the entry's present mechanism."""
+    everybody = holdings_of(document, entry, attributes, releases, Basis.EITHER)
+    held = tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
+    pool = numbers_coalition(entry, held, attributes)
+    try:
+        return Findings(
+            held,
+            weigh_coalition(entry, held, attributes, context) if held else None,
+            None if pool is None else weigh_numbers(pool, context),
+        )
+    except SfumatoError as error:
+        return Findings(held, problem=str(error))
+
+
+def _small_groups(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
+    """Return what each recipient's release gives away; nothing where groups can't be examined."""
+    found, limits = [], promised_limits(subject.entry)
+    with suppress(SfumatoError):
+        known = subject.known(Part(context, 0.0, 0.3))
+        for recipient in subject.document.recipients:
+            with suppress(SfumatoError):  # the promises say what is wrong with this level
+                part = Part(context, 0.3, 1.0)
+                found.append(answer_risk(subject, known, recipient, limits, part))
+    return tuple(found)
+
+
+def _beside(document: Document, table: Table, context: Context) -> Beside | None:
+    """Return what our table and the others' leave; None where none is named or can be read."""
+    decided = document.generalization
+    if decided is None or not decided.others:
+        return None
+    with suppress(SfumatoError):
+        return beside_others(document, table, True, asked_of(document) or 1, "this table", context)
+    return None
 
 
 def _ledger(
@@ -179,91 +241,3 @@ def _ledger(
         return project.releases, project.ledger.entries, ""
     except LedgerTampered as tampering:
         return (), (), str(tampering)
-
-
-def _plans(
-    guarantee: Guarantee, entry: PolicyEntry, releases: tuple[ReleaseRecord, ...]
-) -> tuple[tuple[str, EntryPlan], ...]:
-    """Return who holds or will hold what of an entry, the most trusted first."""
-    found: dict[tuple[str, float], tuple[str, EntryPlan]] = {}
-    for record in releases:
-        plan = record.plan_for(entry.attributes[0]) if record.counts else None
-        same = plan is not None and plan.attributes == entry.attributes
-        if plan is not None and same and plan.mechanism == entry.mechanism:
-            found[record.recipient, plan.level] = (record.recipient, plan)
-    for promise in guarantee.promises:
-        if promise.entry.key == entry.key:
-            plan = EntryPlan(
-                entry.attributes, entry.mechanism, entry.settings, {}, promise.level, ""
-            )
-            found.setdefault((promise.recipient, promise.level), (promise.recipient, plan))
-    mechanism = mechanism_called(entry.mechanism)
-    return tuple(sorted(found.values(), key=lambda held: -mechanism.trust(held[1].level)))
-
-
-def _coalition(
-    entry: PolicyEntry,
-    plans: tuple[tuple[str, EntryPlan], ...],
-    attributes: Mapping[str, Attribute],
-    context: Context,
-) -> CollusionData | None:
-    """Return what all recipients of an entry restore together; None where it has no matrices."""
-    mechanism = mechanism_called(entry.mechanism)
-    chosen = [attributes[name] for name in entry.attributes]
-    # Where rows change places in their groups, a record's chances aren't its matrix's.
-    if not plans or chosen[0].counts is None or mechanism.needs_groups:
-        return None
-    try:
-        found = [mechanism.matrix(plan.level, chosen, plan.settings) for _, plan in plans]
-    except SfumatoError:
-        return None  # released under settings that no longer fit; verifying its file tells more
-    matrices = [matrix for matrix in found if matrix is not None]
-    frequencies = chosen[0].frequencies
-    if len(matrices) < len(plans) or any(m.size != len(frequencies) for m in matrices):
-        return None
-    alone = [
-        restored_alone(matrix, frequencies, Part(context, 0.0, 0.5)).guessed for matrix in matrices
-    ]
-    together = restored_together(matrices, frequencies, Part(context, 0.5, 1.0))
-    members = tuple(
-        Member(name, mechanism.trust(plan.level), share)
-        for (name, plan), share in zip(plans, alone, strict=True)
-    )
-    return CollusionData(
-        attribute=entry.key,
-        members=members,
-        on_ladder=alone[0],
-        independent=max(together.guessed, alone[0]),
-        uncertainty=together.half_width,
-        without=restored_without(frequencies).guessed,
-    )
-
-
-def _pool(
-    entry: PolicyEntry,
-    plans: tuple[tuple[str, EntryPlan], ...],
-    attributes: Mapping[str, Attribute],
-) -> Pool | None:
-    """Return the copies that all recipients of an entry's numbers hold; None where it has none."""
-    chosen = tuple(attributes[name] for name in entry.attributes)
-    if not plans or any(attribute.numbers is None for attribute in chosen):
-        return None
-    levels = tuple(plan.level for _, plan in plans)
-    return Pool(mechanism_called(entry.mechanism), entry.settings, chosen, levels)
-
-
-def _copies(
-    entry: PolicyEntry, plans: tuple[tuple[str, EntryPlan], ...], pool: Pool
-) -> CopiesData | None:
-    """Return what all recipients of an entry's numbers leave open together."""
-    try:
-        errors = expected_by_copies(pool)
-    except SfumatoError:
-        return None  # the promises say what is wrong with the numbers
-    return CopiesData(
-        entry.key,
-        tuple(name for name, _ in plans),
-        errors[Dependence.LADDER],
-        errors[Dependence.INDEPENDENT],
-        errors[Dependence.LINEAR],
-    )

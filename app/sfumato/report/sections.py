@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import version as version_of
+from typing import Any
 
 import numpy as np
 
 from sfumato import __version__
+from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES
 from sfumato.analysis.guarantee import asked_instead, in_table, row_order_caution
-from sfumato.analysis.postprocessing_leakage import form_leak_sentences
+from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.collusion_bars import build_collusion_bars
-from sfumato.plots.error_by_copies import build_error_by_copies
-from sfumato.plots.figure import percent
-from sfumato.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from sfumato.plots.axes import percent, whole
+from sfumato.plots.coalitions import build_collusion_bars, collusion_data
+from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
+from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.publication.population import basis_text
+from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.project.release.uniqueness import release_sentence
 from sfumato.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report, Section
 from sfumato.report.material import ReportMaterial, ReportOptions
-from sfumato.report.reidentification import being_found, published_promises
 
 _TREATMENTS = {
     Role.IDENTIFYING: "dropped from every release",
     Role.QUASI_IDENTIFIER: "released as it is",
     Role.SENSITIVE: "perturbed",
     Role.INSENSITIVE: "released as it is",
+}
+_ATTACKERS = {
+    "prosecutor": "Prosecutor: one certain person, at most",
+    "journalist": "Journalist: anybody at all, at most",
+    "marketer": "Marketer: as many as possible, on average",
 }
 _LIBRARIES = ("numpy", "scipy", "pandas", "cryptography", "pyarrow")
 
@@ -62,8 +71,9 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         _promises(material, options),
         _table(material, options),
         *(_entry(material, entry, options) for entry in document.policy),
+        *(_beside(material) if options.internal else ()),
         _releases(material, options),
-        *being_found(material.releases, options.internal),
+        *_being_found(material.releases, options.internal),
         _ledger(material, options),
         _about(material),
     ]
@@ -79,7 +89,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
 
 def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     if instead := asked_instead(material.document):
-        return published_promises(instead, row_order_caution(material.document))
+        return _published_promises(instead, row_order_caution(material.document))
     guarantee = material.guarantee
     trusted = {promise.entry.key: promise for promise in reversed(guarantee.promises)}
     told = [
@@ -113,10 +123,75 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     return Section("What the releases promise", tuple(blocks))
 
 
+def _published_promises(asked: tuple[str, ...], cautions: tuple[str, ...]) -> Section:
+    """Return what is asked of a generalized table that takes the place of releases."""
+    return Section(
+        "What the published table promises",
+        (
+            Paragraph("It shows true sensitive values. Every class of people alike keeps:", "lead"),
+            Bullets(asked),
+            *([Paragraph("What weakens the promises:"), Bullets(cautions)] if cautions else ()),
+            Paragraph("What is not promised:"),
+            Bullets(LIMITS),
+        ),
+    )
+
+
+def _being_found(releases: Iterable[ReleaseRecord], internal: bool) -> tuple[Section, ...]:
+    """Return a section about the published tables whose risk the ledger has; none without any.
+
+    Parameters
+    ----------
+    releases
+        What the ledger has of releases.
+    internal
+        Whether the report stays in the house: how many people were unique in the table as it was
+        is for nobody else.
+    """
+    blocks: list[Block] = []
+    for record in releases:
+        risk = record.details.get("risk")
+        if record.counts and record.is_publication and risk:
+            blocks += _risk_blocks(record, risk, internal)
+    if not blocks:
+        return ()
+    said = Paragraph(
+        "How likely somebody is found in a published table by the columns that were made coarser.",
+        "lead",
+    )
+    return (Section("The risk of being found", (said, *blocks)),)
+
+
+def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) -> list[Block]:
+    times = ("before", "after") if internal else ("after",)
+    rows = [
+        (title, *(percent(risk[time][name]) for time in times))
+        for name, title in _ATTACKERS.items()
+    ]
+    if internal:
+        rows.append(("Records alone in their class", *(str(risk[t]["uniques"]) for t in times)))
+    heads = {"before": "As it is", "after": "As published"}
+    numeric = tuple(range(1, len(times) + 1))
+    blocks: list[Block] = [
+        Paragraph(f"Published on {record.recorded_at[:10]}. {basis_text(risk)}"),
+        Grid(("Attacker", *(heads[time] for time in times)), tuple(rows), numeric),
+    ]
+    lost = sum(each["cells"] for each in risk.get("unknown", ()))
+    if lost:
+        blocks.append(
+            Paragraph(
+                f"{lost:,} cells of the population are not known to the hierarchies; these people"
+                " are counted in no class.",
+                "note",
+            )
+        )
+    return blocks
+
+
 def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     document, source = material.document, material.document.source
     records = (
-        f"The table has {_count(material.rows)} records."
+        f"The table has {whole(material.rows)} records."
         if options.internal or material.rows >= options.threshold
         else f"The table has fewer than {options.threshold} records."
     )
@@ -126,6 +201,8 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         else f"Records are told apart by the record key {document.record_key}."
     )
     blocks: list[Block] = [Paragraph(f"{records} {told} {_row_order(material, options)}")]
+    if material.unique is not None and options.internal:
+        blocks.append(Paragraph(release_sentence(material.unique)))
     if source is not None and options.internal:
         blocks.append(Paragraph(f"Source: {source.path}. SHA-256 {source.digest}.", "note"))
     entries = {name: entry for entry in document.policy for name in entry.attributes}
@@ -156,11 +233,10 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
     """Tell of one policy entry: mechanism, levels, figures, and what a coalition learns."""
     mechanism = mechanism_called(entry.mechanism)
     blocks: list[Block] = [Paragraph(f"{mechanism.title}. {mechanism.summary}")]
-    held = material.plans[entry.key]
+    held = material.findings[entry.key].held
     if held:
         rungs = tuple(
-            Rung(name, mechanism.trust(plan.level), _level_text(material, plan))
-            for name, plan in held
+            Rung(each.recipient, each.trust, _level_text(material, each.plan)) for each in held
         )
         build = partial(build_trust_ladder, LadderData(entry.key, rungs))
         blocks.append(Picture(build, f"The ladder of {entry.key}, recipient by recipient."))
@@ -169,33 +245,40 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
         # Figures of this very table; outsiders have the promise, which holds for any.
         blocks += _restored(material, entry)
         blocks += _pooled(material, entry)
+        blocks += _small_groups(material, entry)
     for name in entry.attributes if options.internal else ():
         blocks += _values(material.attributes[name])
     return Section(f"Sensitive attribute: {entry.key}", tuple(blocks))
 
 
 def _restored(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
-    """Tell how many records all recipients together guess right, in this very table."""
-    coalition = material.coalitions.get(entry.key)
-    if coalition is None or len(coalition.members) < 2:
+    """Tell how many records everybody together guesses right, in this very table."""
+    found = material.findings[entry.key]
+    if found.problem:
+        yield Paragraph(f"What is held can't be weighed together. {found.problem}")
+    answer = found.coalition
+    if answer is None or len(answer.members) < 2:
         return
-    best = coalition.members[0]
     yield Paragraph(
-        f"All {len(coalition.members)} together restore {percent(coalition.on_ladder)} of"
-        f" the records, as {best.name} does alone. Had every release noise of its own,"
-        f" they would restore {percent(coalition.independent)}. Without any release,"
-        f" {percent(coalition.without)} are guessed right."
+        f"All {len(answer.members)} together restore {percent(answer.alone[0])} of"
+        f" the records, as {answer.names[0]} does alone. Had every release noise of its own,"
+        f" they would restore {percent(answer.guessed_apart)}. Without any release,"
+        f" {percent(answer.without)} are guessed right."
     )
+    if answer.rows_change_places:
+        yield Paragraph(ROWS_CHANGE_PLACES)
     yield Picture(
-        partial(build_collusion_bars, coalition), "What members restore, alone and together."
+        partial(build_collusion_bars, collusion_data(answer)),
+        "What members restore, alone and together.",
     )
 
 
 def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
     """Tell what everybody together leaves open of numbers."""
-    data = material.copies.get(entry.key)
-    if data is None or len(data.names) < 2:
+    pooled = material.findings[entry.key].numbers
+    if pooled is None or len(pooled.coalition.members) < 2:
         return
+    data = copies_data(pooled.coalition, pooled.expected)
     yield Paragraph(
         f"All {len(data.names)} together leave {percent(float(data.ladder[-1]))} of the numbers'"
         f" variance open to the best linear estimate, as {data.names[0]} does alone. Had every"
@@ -204,12 +287,66 @@ def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
     yield Picture(
         partial(build_error_by_copies, data), "What stays open as releases are put together."
     )
-    leaks = material.forms.get(entry.key)
-    if leaks is not None:
+    if pooled.forms is not None:
         yield Paragraph(
-            "Numbers are rounded or bounded after the noise, and such releases are no ladder:"
-            f" what pooling them gains was measured. {' '.join(form_leak_sentences(leaks))}"
+            "Numbers are rounded or bounded after the noise, and such releases are no ladder: what"
+            f" pooling them gains was measured. {' '.join(form_leak_sentences(pooled.forms))}"
         )
+
+
+def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
+    """Tell which groups of people alike each release gives away."""
+    answers = material.findings[entry.key].small_groups
+    if not answers:
+        return
+    limits, grouped = answers[0].risk.limits, answers[0].known.grouped
+    names = ", ".join(grouped.names) or "no public column"
+    yield Paragraph(
+        f"Whoever knows {names} of a person tells {whole(grouped.groups)} groups of people alike"
+        " apart. Asked of each: an estimate of a value's share in it is too high by more than"
+        f" {percent(limits.epsilon)} at least {percent(limits.delta)} of the time, and too low as"
+        " often. A group where that fails is given away."
+    )
+    rows = tuple(
+        (
+            answer.shown.recipient,
+            whole(answer.risk.total.groups),
+            whole(answer.risk.total.records),
+            percent(answer.risk.total.record_share),
+        )
+        for answer in answers
+    )
+    yield Grid(("Recipient", "Groups given away", "Records", "Share"), rows, (1, 2, 3))
+
+
+def _beside(material: ReportMaterial) -> Iterator[Section]:
+    """Tell what our table and other holders' leave of everybody's value."""
+    found = material.beside
+    if found is None:
+        return
+    theirs = (
+        f"The other holders' tables leave at least {found.others_leave} of {len(found.values)}"
+        " values to everybody"
+    )
+    ours = (
+        ". Our own takes no part."
+        if found.node is None
+        else f"; together with our own, at least {found.standing.weakest}."
+    )
+    blocks: list[Block] = [
+        Paragraph(theirs + ours),
+        Grid(
+            ("Table of", "Classes", "Own l", "Left without it"),
+            tuple(
+                (each.holder, whole(each.classes), str(each.diversity), str(each.without))
+                for each in found.standing.holders
+            ),
+            (1, 2, 3),
+        ),
+    ]
+    if found.problem is not None:
+        blocks.append(Paragraph(str(found.problem), "note"))
+    yield Section("Beside other holders' tables", tuple(blocks))
 
 
 def _level_text(material: ReportMaterial, plan: EntryPlan) -> str:
@@ -270,12 +407,12 @@ def _values(attribute: Attribute) -> Iterator[Block]:
     total = int(counts.sum())
     order = np.argsort(-counts, kind="stable")
     rows = [
-        (names[int(code)], _count(int(counts[code])), percent(counts[code] / total))
+        (names[int(code)], whole(int(counts[code])), percent(counts[code] / total))
         for code in order[:_MOST_VALUES]
     ]
     beyond = int(counts[order[_MOST_VALUES:]].sum())
     if beyond:
-        rows.append(("other values", _count(beyond), percent(beyond / total)))
+        rows.append(("other values", whole(beyond), percent(beyond / total)))
     yield Paragraph(f"Values of {attribute.name} in the table:")
     yield Grid(("Value", "Records", "Share"), tuple(rows), (1, 2))
 
@@ -327,7 +464,7 @@ def _ledger(material: ReportMaterial, options: ReportOptions) -> Section:
         return Section("Ledger", (Paragraph(material.tampering, "lead"),))
     blocks: list[Block] = [
         Paragraph(
-            f"The ledger has {_count(len(material.entries))} entries, each sealed to the one"
+            f"The ledger has {whole(len(material.entries))} entries, each sealed to the one"
             " before; none was changed or cut off."
         )
     ]
@@ -370,11 +507,7 @@ def _about(material: ReportMaterial) -> Section:
 def _figure(value: float) -> str:
     if math.isinf(value):
         return "∞"
-    return _count(round(value)) if 1000 <= value < 1e15 else f"{value:.4g}"
-
-
-def _count(count: int) -> str:
-    return f"{count:,}".replace(",", "\u202f")
+    return whole(round(value)) if 1000 <= value < 1e15 else f"{value:.4g}"
 
 
 def _time(recorded_at: str) -> str:

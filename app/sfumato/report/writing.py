@@ -1,20 +1,84 @@
-"""Writing a report as a file, complete or not at all."""
+"""Writing a report: its plots drawn for paper, one HTML page or a PDF, complete or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Final
 
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, Qt, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QImage,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+    QTextDocument,
+)
+
 from sfumato.formats.files import write_whole
+from sfumato.plots.export import register_fonts
+from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure
+from sfumato.plots.style import light_style
 from sfumato.project.errors import ProjectError
-from sfumato.report.blocks import Report
-from sfumato.report.drawing import Drawn
-from sfumato.report.html import to_html
-from sfumato.report.pdf import to_pdf
+from sfumato.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report
+from sfumato.resources import resource_path
 
 PICTURES_OF: Final = {".html": "svg", ".pdf": "image"}
 """Which kind of picture each ending of a report's file needs."""
+
+FONT = "Inter"
+WIDTH = 680.0
+"""Pixels: the width of a page's text."""
+_RATIO = 2.0
+_SVG_RATIO = 72.0 / DOTS_PER_INCH
+"""Matplotlib writes SVG at 72 dots an inch, whatever it is asked for."""
+_PAPER = "#FFFFFF"
+
+PAPER_DOTS = 96
+MARGIN_MILLIMETRES = 18.0
+FOOT = 28.0
+"""Pixels at the foot of a page, for its number."""
+
+PAPER_STYLE = """
+h1 { font-size: 20px; margin: 0; }
+h2 { font-size: 15px; margin-top: 22px; margin-bottom: 6px; }
+p { margin-top: 5px; margin-bottom: 5px; }
+.muted, .note { color: #6B7280; }
+.note { font-size: 10px; }
+.notice { color: #8A5A0B; }
+.lead { font-size: 14px; }
+table { margin-top: 5px; margin-bottom: 10px; font-size: 10px; }
+th { color: #6B7280; }
+"""
+
+PAGE_STYLE = """
+body { font-family: Inter, "Segoe UI", "DejaVu Sans", sans-serif; font-size: 13px;
+       line-height: 1.5; color: #1E2328; background: #FFFFFF; }
+main { max-width: 720px; margin: 32px auto; padding: 0 16px; }
+h1 { font-size: 22px; margin: 0; }
+h2 { font-size: 16px; margin: 28px 0 8px; }
+p { margin: 8px 0; }
+.muted, .note { color: #6B7280; }
+.note { font-size: 12px; overflow-wrap: anywhere; }
+.notice { color: #8A5A0B; }
+.lead { font-size: 16px; }
+table { border-collapse: collapse; margin: 8px 0 16px; width: 100%; font-size: 12px; }
+th, td { text-align: left; vertical-align: top; padding: 4px 12px 4px 0;
+         border-bottom: 1px solid #E4E4E0; overflow-wrap: anywhere; }
+th { color: #6B7280; font-weight: 600; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+figure { margin: 16px 0; }
+figure svg { max-width: 100%; height: auto; }
+@media print { h2, figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+"""
 
 
 def picture_kind(path: Path) -> str:
@@ -59,3 +123,276 @@ def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
     kind = picture_kind(path)
     is_page = kind == "svg"
     write_whole(path, to_html(report, pictures).encode() if is_page else to_pdf(report, pictures))
+
+
+# ----- plots
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A plot as it is put on a page.
+
+    Parameters
+    ----------
+    width, height
+        In pixels at 96 dots an inch.
+    headline
+        What it says.
+    svg
+        The element, where it was drawn as ``svg``.
+    image
+        The picture with two pixels for each of `width` and `height`, where it was drawn as
+        ``image``.
+    """
+
+    width: float
+    height: float
+    headline: str
+    svg: str = ""
+    image: QImage | None = None
+
+
+def draw(picture: Picture, kind: str) -> Drawn:
+    """Draw a plot in the light look: reports are printed.
+
+    Only from the main thread: matplotlib keeps state of its own.
+
+    Parameters
+    ----------
+    picture
+        The plot.
+    kind
+        ``svg`` or ``image``.
+    """
+    steps = drawing(picture, kind)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            drawn: Drawn = ended.value
+            return drawn
+
+
+def drawing(picture: Picture, kind: str) -> Generator[None, None, Drawn]:
+    """Draw as `draw` does, and yield where a window may answer before it goes on."""
+    register_fonts(resource_path("fonts"))
+    figure = picture.build(replace(light_style(FONT), background=_PAPER))
+    height = figure.preferred_height
+    yield
+    if kind == "svg":
+        FigureCanvasSVG(figure)
+        figure.fit((WIDTH, height), _SVG_RATIO)
+        yield
+        return Drawn(WIDTH, height, figure.headline, svg=_element(figure))
+    figure.fit((WIDTH, height), _RATIO)
+    yield
+    return Drawn(WIDTH, height, figure.headline, image=_image(figure))
+
+
+def _element(figure: PlotFigure) -> str:
+    """Return a figure as SVG, without what only a file of its own needs."""
+    stream = io.StringIO()
+    # No date and no random names: the same report is the same file.
+    with rc_context({"svg.hashsalt": "report"}):
+        figure.savefig(stream, format="svg", facecolor=_PAPER, metadata={"Date": None})
+    text = stream.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _image(figure: PlotFigure) -> QImage:
+    """Return a figure's pixels, without transparency: paper has none."""
+    pixels = figure.pixels()
+    rows, columns = pixels.shape[:2]
+    image = QImage(pixels.data, columns, rows, QImage.Format.Format_RGBA8888)
+    return image.convertToFormat(QImage.Format.Format_RGB32)
+
+
+# ----- HTML
+
+
+def to_html(report: Report, pictures: Sequence[Drawn]) -> str:
+    """Return a report as a whole HTML page, its plots as vectors inside.
+
+    Parameters
+    ----------
+    report
+        The report.
+    pictures
+        Its plots as SVG, in order.
+    """
+
+    def image(place: int, picture: Picture) -> str:
+        drawn = pictures[place]
+        label = escape(f"{drawn.headline}. {picture.text}", quote=True)
+        return f'<figure role="img" aria-label="{label}">{drawn.svg}</figure>'
+
+    return (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(report.title)}</title>\n<style>{PAGE_STYLE}</style></head>\n"
+        f"<body><main>\n{body_of(report, image)}\n</main></body></html>\n"
+    )
+
+
+def body_of(report: Report, image: Callable[[int, Picture], str]) -> str:
+    """Return what stands on a report's pages as HTML.
+
+    Parameters
+    ----------
+    report
+        The report.
+    image
+        Returns the HTML of a plot, by its place among the report's pictures.
+    """
+    parts = [
+        f"<h1>{escape(report.title)}</h1>",
+        f'<p class="muted">{escape(report.subtitle)}</p>',
+        f'<p class="notice">{escape(report.notice)}</p>',
+    ]
+    place = 0
+    for section in report.sections:
+        parts.append(f"<h2>{escape(section.title)}</h2>")
+        for block in section.blocks:
+            if isinstance(block, Picture):
+                parts.append(image(place, block))
+                place += 1
+            else:
+                parts.append(_block(block))
+    return "\n".join(parts)
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Paragraph(text, look):
+            kind = f' class="{look}"' if look else ""
+            return f"<p{kind}>{escape(text)}</p>"
+        case Bullets(items):
+            return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+        case Grid():
+            return _grid(block)
+    raise TypeError(type(block).__name__)
+
+
+def _grid(grid: Grid) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        made = (
+            f'<{tag} class="number" align="right">{escape(cell)}</{tag}>'
+            if place in grid.numeric
+            else f'<{tag} align="left">{escape(cell)}</{tag}>'
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    rows = "\n".join(row(cells, "td") for cells in grid.rows)
+    return (
+        '<table width="100%" cellspacing="0" cellpadding="4">'
+        f"<thead>{row(grid.header, 'th')}</thead>\n<tbody>{rows}</tbody></table>"
+    )
+
+
+# ----- PDF
+
+
+def to_pdf(report: Report, pictures: Sequence[Drawn]) -> bytes:
+    """Return a report as PDF, A4. Needs a `QGuiApplication`.
+
+    Qt tells nobody of a disk that is full, so it is given none.
+
+    Parameters
+    ----------
+    report
+        The report.
+    pictures
+        Its plots, in order.
+    """
+    content = QBuffer()
+    content.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(content)
+    writer.setTitle(report.title)
+    writer.setCreator("Sfumato")
+    writer.setResolution(PAPER_DOTS)
+    margins = QMarginsF(*(MARGIN_MILLIMETRES,) * 4)
+    writer.setPageLayout(
+        QPageLayout(
+            QPageSize(QPageSize.PageSizeId.A4),
+            QPageLayout.Orientation.Portrait,
+            margins,
+            QPageLayout.Unit.Millimeter,
+        )
+    )
+    page = QSizeF(writer.width(), writer.height() - FOOT)
+    document = _laid_out(report, pictures, page)
+    painter = QPainter()
+    if not painter.begin(writer):
+        raise RuntimeError("Qt paints no PDF")
+    try:
+        _paint(document, painter, writer, page, report.footer)
+    finally:
+        painter.end()
+    made = bytes(content.data().data())
+    if not made.rstrip().endswith(b"%%EOF"):
+        raise RuntimeError("Qt left the PDF unfinished")
+    return made
+
+
+def _laid_out(report: Report, pictures: Sequence[Drawn], page: QSizeF) -> QTextDocument:
+    document = QTextDocument()
+    document.setDocumentMargin(0.0)
+    fill(document, report, pictures, page.width())
+    document.setPageSize(page)
+    return document
+
+
+def fill(document: QTextDocument, report: Report, pictures: Sequence[Drawn], width: float) -> None:
+    """Put a report into a document of Qt's.
+
+    Parameters
+    ----------
+    document
+        Its former content goes.
+    report
+        The report.
+    pictures
+        Its plots as images, in order.
+    width
+        The widest that a plot may be, in pixels.
+    """
+    document.clear()
+    font = QFont(FONT)
+    font.setPixelSize(12)
+    document.setDefaultFont(font)
+    document.setDefaultStyleSheet(PAPER_STYLE)
+
+    def image(place: int, _picture: Picture) -> str:
+        drawn = pictures[place]
+        name = f"plot-{place}"
+        document.addResource(
+            QTextDocument.ResourceType.ImageResource, QUrl(name), drawn.image or QImage()
+        )
+        shown = min(width, drawn.width)
+        height = drawn.height * shown / drawn.width
+        return f'<p><img src="{name}" width="{shown:.0f}" height="{height:.0f}"></p>'
+
+    document.setHtml(body_of(report, image))
+
+
+def _paint(
+    document: QTextDocument, painter: QPainter, writer: QPdfWriter, page: QSizeF, footer: str
+) -> None:
+    count = document.pageCount()
+    font = QFont(FONT)
+    font.setPixelSize(10)
+    for number in range(count):
+        if number:
+            writer.newPage()
+        top = number * page.height()
+        painter.save()
+        painter.translate(0.0, -top)
+        document.drawContents(painter, QRectF(0.0, top, page.width(), page.height()))
+        painter.restore()
+        painter.setFont(font)
+        painter.setPen(QColor("#6B7280"))
+        foot = QRectF(0.0, page.height() + FOOT / 2, page.width(), FOOT / 2)
+        painter.drawText(foot, int(Qt.AlignmentFlag.AlignLeft), footer)
+        painter.drawText(foot, int(Qt.AlignmentFlag.AlignRight), f"{number + 1} / {count}")

@@ -1,17 +1,19 @@
-"""What every command is, and how a command ends."""
+"""What a command is, the arguments that commands share, and how a command ends."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.engine.core.progress import Context, Part
 
 if TYPE_CHECKING:
     from sfumato.commands.shared.terminal import Terminal
-    from sfumato.project.project_file import ProjectFile
+    from sfumato.engine.mechanisms.base import Check
 
 
 class ExitCode(IntEnum):
@@ -26,92 +28,162 @@ class ExitCode(IntEnum):
     CANCELLED = 130
 
 
+# ----- how a command is described
+
+
+class Described(Protocol):
+    """What can be described to a parser."""
+
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Describe it."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument: its names, and what else `ArgumentParser.add_argument` takes."""
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Describe the argument to a parser."""
+        parser.add_argument(*self.names, **self.settings)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Arguments below a title of their own; without a title, at most one of them is given."""
+
+    arguments: tuple[Argument, ...]
+    title: str = ""
+    required: bool = False
+
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Describe the arguments to a parser."""
+        group = (
+            parser.add_argument_group(self.title)
+            if self.title
+            else parser.add_mutually_exclusive_group(required=self.required)
+        )
+        for each in self.arguments:
+            group.add_argument(*each.names, **each.settings)
+
+
 @dataclass(frozen=True)
 class Command:
     """One command.
 
+    A command imports what it works with when it runs, so that its help is there at once.
+
     Parameters
     ----------
-    add_arguments
-        Describes its arguments to a parser.
+    arguments
+        What stands on its command line, in the order of its help.
     run
         Does it; returns how it ended.
     examples
         Command lines that its help shows; each is one that it understands.
     """
 
-    add_arguments: Callable[[ArgumentParser], None]
+    arguments: Sequence[Described]
     run: Callable[[Namespace, Terminal], ExitCode]
     examples: tuple[str, ...] = ()
 
+    def add_to(self, parser: ArgumentParser) -> None:
+        """Describe the command's arguments to a parser."""
+        for each in self.arguments:
+            each.add_to(parser)
 
-def add_project(parser: ArgumentParser) -> None:
-    """Describe the argument that names the project, and how its passphrase is given."""
-    parser.add_argument("project", type=Path, metavar="PROJECT", help="the project's file")
-    add_passphrase(parser)
+
+def argument(*names: str, **settings: Any) -> Argument:
+    """Describe an argument as `ArgumentParser.add_argument` takes it."""
+    return Argument(names, settings)
 
 
-def add_passphrase(parser: ArgumentParser) -> None:
-    """Describe how the passphrase is given: never as an argument, which others could see."""
-    parser.add_argument(
-        "--passphrase-fd",
-        type=int,
-        metavar="N",
-        help="read the passphrase from file descriptor N, its first line",
+def flag(name: str, text: str) -> Argument:
+    """Describe an argument that is there or not."""
+    return argument(name, action="store_true", help=text)
+
+
+def repeated(name: str, metavar: str, text: str, **settings: Any) -> Argument:
+    """Describe an argument that may be given several times."""
+    return argument(name, action="append", metavar=metavar, help=text, **settings)
+
+
+def file_argument(name: str, metavar: str, text: str, **settings: Any) -> Argument:
+    """Describe an argument that is a path."""
+    return argument(name, type=Path, metavar=metavar, help=text, **settings)
+
+
+def one_of(*arguments: Argument, required: bool = False) -> Group:
+    """Describe arguments of which at most one is given."""
+    return Group(arguments, required=required)
+
+
+# ----- the arguments of several commands
+
+# Never an argument itself: others can see the arguments of a command.
+PASSPHRASE = argument(
+    "--passphrase-fd",
+    type=int,
+    metavar="N",
+    help="read the passphrase from file descriptor N, its first line",
+)
+PROJECT = (file_argument("project", "PROJECT", "the project's file"), PASSPHRASE)
+BY_PROJECT = file_argument("--project", "PROJECT", "the project's file", required=True)
+JSON = flag("--json", "print JSON, for other programs")
+
+
+def bundle_arguments(override: str) -> tuple[Argument, ...]:
+    """Describe where a bundle goes and how it is written; `override` is what a reason allows."""
+    return (
+        file_argument("--out", "DIR", "the folder that the bundle is put into", required=True),
+        argument(
+            "--format",
+            default="csv",
+            metavar="FORMAT",
+            help="csv, parquet, sav or dta (usual: csv)",
+        ),
+        flag("--zip", "one zip file in place of a folder"),
+        flag(
+            "--keep-formulas",
+            "leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"
+            " them (usual: an apostrophe before them)",
+        ),
+        argument(
+            "--override",
+            default="",
+            metavar="REASON",
+            help=f"{override}; the ledger keeps the reason",
+        ),
     )
 
 
-def add_json(parser: ArgumentParser) -> None:
-    """Describe the argument that has results printed for programs."""
-    parser.add_argument("--json", action="store_true", help="print JSON, for other programs")
+# ----- what commands do alike
 
 
-def add_bundle(parser: ArgumentParser, override: str) -> None:
-    """Describe where a bundle goes and how it is written.
-
-    Parameters
-    ----------
-    parser
-        The command's.
-    override
-        What a reason lets the command do.
-    """
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="the folder that the bundle is put into",
-    )
-    parser.add_argument(
-        "--format", default="csv", metavar="FORMAT", help="csv, parquet, sav or dta (usual: csv)"
-    )
-    parser.add_argument("--zip", action="store_true", help="one zip file in place of a folder")
-    parser.add_argument(
-        "--keep-formulas",
-        action="store_true",
-        help="leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"
-        " them (usual: an apostrophe before them)",
-    )
-    parser.add_argument(
-        "--override",
-        default="",
-        metavar="REASON",
-        help=f"{override}; the ledger keeps the reason",
-    )
+def part_of(context: Context, place: int, count: int) -> Part:
+    """Return the context of one of `count` equal parts of the work."""
+    return Part(context, place / count, (place + 1) / count)
 
 
-def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
-    """Open the project that the arguments name, and say what became of unfinished releases."""
-    from sfumato.project.project_file import ProjectFile  # noqa: PLC0415 (help is quick without)
+def lines_of_checks(checks: Sequence[Check], where: str = "") -> Iterator[str]:
+    """Return a line for each check."""
+    for check in checks:
+        yield f"{'ok  ' if check.holds else 'FAIL'}  {where}{check.title}: {check.finding}"
 
-    passphrase = terminal.passphrase(arguments.passphrase_fd)
-    project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
-    for recovered in project.recovered:
-        terminal.note(
-            f"An unfinished release to {recovered.recipient} was settled:"
-            f" {recovered.explanation}. ({recovered.target})"
-        )
-    if project.tampering is not None:
-        terminal.note(f"sfumato: {project.tampering.what}")
-    return project
+
+def lines_of_verification(checks: Sequence[Check]) -> Iterator[str]:
+    """Return a line for each check, and one that sums them up."""
+    yield from lines_of_checks(checks)
+    failed = sum(not check.holds for check in checks)
+    yield f"{failed} of {len(checks)} checks failed." if failed else "Verified."
+
+
+def seal_as_check(tampering: Exception | None) -> Check:
+    """Return whether the project is as it was sealed, its ledger included, as a check."""
+    from sfumato.engine.mechanisms.base import Check
+
+    unharmed = "The project and its ledger are as Sfumato wrote them."
+    finding = unharmed if tampering is None else str(tampering)
+    return Check("Seal and ledger", tampering is None, finding)

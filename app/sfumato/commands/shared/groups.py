@@ -2,67 +2,62 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass
+from argparse import Namespace
+from typing import TYPE_CHECKING, Final
 
-from sfumato.commands.shared.files import source_of
+from sfumato.commands.shared.command import JSON, argument, repeated
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.table.table import EncodedColumn
-from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.attacker import usual_knowledge
-from sfumato.project.release.release_columns import Material, material_of
+from sfumato.engine.core.progress import Context
 
+if TYPE_CHECKING:
+    from sfumato.analysis.small_groups import Subject
+    from sfumato.engine.table.table import Table
+    from sfumato.project.document.model import Recipient
+    from sfumato.project.project_file import ProjectFile
 
-@dataclass(frozen=True)
-class Asked:
-    """One attribute of a project, and what an attacker knows.
+EPSILON: Final = 0.3
+DELTA: Final = 0.3
 
-    Parameters
-    ----------
-    material
-        The project's document and table, with every attribute encoded.
-    entry
-        The attribute's policy entry.
-    column
-        The attribute with its rows.
-    knows
-        The public columns by which the attacker looks people up.
-    """
+LIMITS: Final = (
+    argument("--epsilon", type=float, default=EPSILON, help="relative error, default %(default)s"),
+    argument(
+        "--delta",
+        type=float,
+        default=DELTA,
+        help="how often it should be exceeded on either side, default %(default)s",
+    ),
+)
+"""How far off an estimate of a group should be, and how often."""
 
-    material: Material
-    entry: PolicyEntry
-    column: EncodedColumn
-    knows: tuple[str, ...]
-
-
-def add_attribute(parser: ArgumentParser) -> None:
-    """Describe the arguments that name the attribute and what the attacker knows."""
-    parser.add_argument(
+ATTRIBUTE: Final = (
+    argument(
         "--attribute", metavar="COLUMN", help="the sensitive attribute; needed where several are"
-    )
-    parser.add_argument(
+    ),
+    repeated(
         "--knows",
-        action="append",
-        metavar="COLUMN",
-        help="a public column by which an attacker looks people up; may be repeated."
+        "COLUMN",
+        "a public column by which an attacker looks people up; may be repeated."
         " Without it, all quasi-identifiers",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    ),
+    JSON,
+)
+"""The attribute, and what the attacker knows."""
 
 
-def read_question(arguments: Namespace, project: ProjectFile, context: Context) -> Asked:
-    """Return the attribute that the arguments name, with the project's table.
+def read_question(
+    arguments: Namespace, project: ProjectFile, table: Table, context: Context
+) -> Subject:
+    """Return the attribute that the arguments name, with the project's encoded table.
 
     Raises
     ------
     PolicyError
         If no attribute is named where there are several, or it has no list of values.
-    SfumatoError
-        If the table can't be read.
     """
-    table = source_of(project, Part(context, 0.0, 0.8))
+    from sfumato.analysis.small_groups import Subject
+    from sfumato.project.release.groups import usual_knowledge
+    from sfumato.project.release.release_columns import material_of
+
     material = material_of(project.document, table)
     fitting = {
         entry.attributes[0]: entry
@@ -82,13 +77,14 @@ def read_question(arguments: Namespace, project: ProjectFile, context: Context) 
             column=name,
             known=", ".join(fitting) or "there is none",
         )
-    knows = arguments.knows
-    chosen = usual_knowledge(material.document) if knows is None else tuple(knows)
-    context.report(1.0, "The table is read")
-    return Asked(material, fitting[name], material.encoded[name], chosen)
+    document = material.document
+    knows = usual_knowledge(document) if arguments.knows is None else tuple(arguments.knows)
+    context.report(1.0, "The table is encoded")
+    folders = (project.path.parent,)
+    return Subject(document, table, fitting[name], material.encoded[name], knows, folders)
 
 
-def recipient_called(asked: Asked, name: str) -> Recipient:
+def recipient_called(subject: Subject, name: str) -> Recipient:
     """Return a recipient by name.
 
     Raises
@@ -96,12 +92,12 @@ def recipient_called(asked: Asked, name: str) -> Recipient:
     PolicyError
         If there is none of that name.
     """
-    for recipient in asked.material.document.recipients:
+    for recipient in subject.document.recipients:
         if recipient.name == name:
             return recipient
     raise PolicyError(
         "There is no recipient {recipient}.",
         "Known are: {known}.",
         recipient=name,
-        known=", ".join(each.name for each in asked.material.document.recipients) or "none",
+        known=", ".join(each.name for each in subject.document.recipients) or "none",
     )

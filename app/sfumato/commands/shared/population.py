@@ -1,43 +1,60 @@
-"""What commands say and ask about the population that the table's people belong to."""
+"""What the commands about generalized tables share: the decision, and the population."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands.shared.command import argument, file_argument, flag, one_of
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
-from sfumato.project.document.model import Document
-from sfumato.project.publication.generalization_pipeline import decided_in
-from sfumato.project.publication.population import UnknownCells, basis_text, open_population
 
+if TYPE_CHECKING:
+    from sfumato.project.document.model import Document
 
-def add_population(parser: ArgumentParser) -> None:
-    """Describe how a command is told what is known of the population."""
-    known = parser.add_mutually_exclusive_group()
-    known.add_argument(
+POPULATION: Final = one_of(
+    file_argument(
         "--population",
-        type=Path,
-        metavar="FILE",
-        help="a list of the population that the table's people belong to, with the same public"
+        "FILE",
+        "a list of the population that the table's people belong to, with the same public"
         " columns: how likely they are found is counted in it; the project remembers where it is",
-    )
-    known.add_argument(
+    ),
+    argument(
         "--sampling-fraction",
         type=float,
         metavar="SHARE",
         help="where there is no such list: the share of the population that is in the table,"
         " above 0 and at most 1; the project remembers it",
-    )
-    known.add_argument(
-        "--no-population",
-        action="store_true",
-        help="forget what is known of the population",
-    )
+    ),
+    flag("--no-population", "forget what is known of the population"),
+)
+"""What is known of the population."""
+
+
+def with_decision(document: Document) -> Document:
+    """Return a document in which something is decided about a generalized table.
+
+    Where nothing is, it is what a generalization starts with.
+
+    Raises
+    ------
+    DiversityError
+        If there is nothing to start with either.
+    """
+    from sfumato.project.publication.generalization_pipeline import proposed
+
+    if document.generalization is None:
+        document = replace(document, generalization=proposed(document))
+    if document.generalization is None:
+        raise DiversityError(
+            "There is nothing to generalize: no quasi-identifier has a hierarchy, or no column is"
+            " sensitive.",
+            "Give the quasi-identifiers hierarchies: sfumato hierarchy PROJECT --column COLUMN"
+            " --propose.",
+        )
+    return document
 
 
 def changes_population(arguments: Namespace) -> bool:
@@ -56,6 +73,9 @@ def with_population(document: Document, arguments: Namespace, context: Context) 
     FileError
         If the file can't be read.
     """
+    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.population import open_population
+
     decided = decided_in(document)
     fraction, file = arguments.sampling_fraction, None
     if fraction is not None and not 0 < fraction <= 1:
@@ -70,16 +90,16 @@ def with_population(document: Document, arguments: Namespace, context: Context) 
     return replace(document, generalization=decided)
 
 
-def say_risk(risk: Mapping[str, Any], terminal: Terminal) -> None:
-    """Say how likely somebody is found in the table, before and after."""
-    terminal.say("How likely somebody is found, as it is and as it is published:")
+def lines_of_risk(risk: Mapping[str, Any]) -> Iterator[str]:
+    """Return how likely somebody is found in the table, before and after."""
+    from sfumato.project.publication.population import basis_text
+
+    yield "How likely somebody is found, as it is and as it is published:"
     for name, words in (
         ("prosecutor", "one certain person (prosecutor), at most"),
         ("journalist", "anybody at all (journalist), at most"),
         ("marketer", "as many as possible (marketer), on average"),
     ):
         before, after = risk["before"][name], risk["after"][name]
-        terminal.say(f"  {words}: {before:.4g}, then {after:.4g}")
-    terminal.say(f"  {basis_text(risk)}")
-    for each in risk.get("unknown", ()):
-        terminal.note(UnknownCells(each["column"], each["cells"], each["row"]).text)
+        yield f"  {words}: {before:.4g}, then {after:.4g}"
+    yield f"  {basis_text(risk)}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final, TextIO
@@ -55,6 +56,14 @@ class Terminal:
     def note(self, text: str) -> None:
         """Print a remark, which is no part of the result."""
         print(_printable(text, self._remarks), file=self._remarks)
+
+    def tell(self, as_json: bool, plain: object, lines: Iterable[str]) -> None:
+        """Print a result: its plain values as JSON for other programs, or lines for a person."""
+        if as_json:
+            self.say(json.dumps(plain, indent=2))
+            return
+        for line in lines:
+            self.say(line)
 
     def passphrase(self, descriptor: int | None) -> str:
         """Return the passphrase from a descriptor, the environment or a person, in this order.

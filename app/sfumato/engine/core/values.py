@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,11 @@ def check_types(values: Sequence[Value]) -> None:
             second=other_at + 1,
             other=other,
         )
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a plain value is a number; yes and no are none, though Python counts them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def type_of(value: Value) -> str:

@@ -4,12 +4,21 @@ A query counts the records with given public values and one sensitive value. Pub
 released as they are, so the matching records are known; among them the sensitive value's share
 is estimated from the released values (Wang, Han and Fu 2012, section 3.1). All of it works on
 the distinct groups, never on rows.
+
+How well a release answers queries is measured on a pool of random ones. Wang, Han and Fu
+(2012), section 6.1, draw a query by choosing how many public attributes it
+names (1 to 3), which, a value for each, and a sensitive value, all evenly, and keep it where at
+least 0.1 % of the records answer it. Most draws are thrown away. Here the queries that would be
+kept are listed, each with its chance, and the pool is drawn from that list: the same law, at
+once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +26,14 @@ import pandas as pd
 from scipy import sparse
 
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Value, plain
-from sfumato.engine.disclosure.grouped_values import GroupedValues, Integers
-from sfumato.engine.matrices.estimate import estimate_frequencies
-from sfumato.engine.matrices.intervals import VarianceLaw, Vector
-from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.mechanisms.reconstruction.law import ResampledLaw
+from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.disclosure.resampled_law import ResampledLaw
+from sfumato.engine.matrices.estimate import VarianceLaw, estimate_frequencies
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
+from sfumato.engine.randomness.simulation_rng import places_of, uniforms
+from sfumato.engine.table.micro_groups import PublicAttribute, merge
 
 
 @dataclass(frozen=True)
@@ -154,3 +165,222 @@ def _added(counts: sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:
     """Return the values' counts over the matching groups, shape (m,)."""
     added: Integers = np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
     return added
+
+
+QUERIES: Final = 5_000
+MOST_ATTRIBUTES: Final = 3
+SELECTIVITY: Final = 0.001
+
+_CELLS: Final = 1 << 22
+"""Conditions times values that are held at once."""
+
+
+@dataclass(frozen=True)
+class QueryBlock:
+    """The pool's queries that name the same public attributes.
+
+    Parameters
+    ----------
+    names
+        The attributes.
+    condition
+        For each group, which of the block's conditions it meets, shape (G,); -1 for none.
+    records
+        How many records meet each condition, shape (C,).
+    asked
+        Each query's condition, shape (Q,).
+    values
+        Each query's sensitive value, shape (Q,).
+    truth
+        Each query's true answer, shape (Q,).
+    """
+
+    names: tuple[str, ...]
+    condition: Integers = field(repr=False)
+    records: Integers = field(repr=False)
+    asked: Integers = field(repr=False)
+    values: Integers = field(repr=False)
+    truth: Integers = field(repr=False)
+
+    def estimates(self, released: sparse.csr_array, matrix: PerturbationMatrix) -> Floats:
+        """Return each query's answer as estimated from a release, shape (Q,).
+
+        Parameters
+        ----------
+        released
+            How often each value was released in each group, shape (G, m).
+        matrix
+            The release's perturbation matrix.
+
+        Raises
+        ------
+        EstimationError
+            If the release can't tell values apart.
+        """
+        size = released.shape[1]
+        cells = self.condition[np.repeat(np.arange(len(self.condition)), np.diff(released.indptr))]
+        answers = np.empty(len(self.asked))
+        step = max(_CELLS // size, 1)
+        for start in range(0, len(self.records), step):
+            end = min(start + step, len(self.records))
+            inside = (cells >= start) & (cells < end)
+            key = (cells[inside] - start) * size + released.indices[inside]
+            added = (
+                np.bincount(key, weights=released.data[inside], minlength=(end - start) * size)
+                .reshape(end - start, size)
+                .astype(np.float64)
+            )
+            estimated = np.stack([matrix.solve(row) for row in added])
+            here = (self.asked >= start) & (self.asked < end)
+            answers[here] = estimated[self.asked[here] - start, self.values[here]]
+        return answers
+
+
+@dataclass(frozen=True)
+class QueryPool:
+    """Random count queries with their true answers."""
+
+    blocks: tuple[QueryBlock, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of queries."""
+        return sum(len(block.asked) for block in self.blocks)
+
+    @property
+    def truth(self) -> Integers:
+        """The true answers, shape (Q,)."""
+        return np.concatenate([block.truth for block in self.blocks])
+
+    def estimates(self, released: sparse.csr_array, matrix: PerturbationMatrix) -> Floats:
+        """Return the answers as estimated from a release, shape (Q,); see `QueryBlock`."""
+        return np.concatenate([block.estimates(released, matrix) for block in self.blocks])
+
+    def relative_errors(self, released: sparse.csr_array, matrix: PerturbationMatrix) -> Floats:
+        """Return |estimate − truth|/truth of each query, shape (Q,)."""
+        errors: Floats = np.abs(self.estimates(released, matrix) - self.truth) / self.truth
+        return errors
+
+
+def query_pool(
+    grouped: GroupedValues,
+    context: Context,
+    count: int = QUERIES,
+    selectivity: float = SELECTIVITY,
+    most_attributes: int = MOST_ATTRIBUTES,
+    seed: int = 1,
+) -> QueryPool:
+    """Draw a pool of random count queries.
+
+    Parameters
+    ----------
+    grouped
+        The table's groups with their true values.
+    context
+        Progress and cancelling.
+    count
+        How many queries to draw; the same query may be drawn again, as in the paper.
+    selectivity
+        The smallest share of the records that a true answer may be.
+    most_attributes
+        The largest number of public attributes in a query, d.
+    seed
+        The same seed draws the same pool.
+
+    Raises
+    ------
+    EstimationError
+        If there are no public attributes, or no query is answered by so many records.
+    """
+    if not grouped.attributes:
+        raise EstimationError(
+            "There are no public attributes to ask about.",
+            "Mark a column as a quasi-identifier, or choose one that is released as it is.",
+        )
+    least = max(1, int(np.ceil(selectivity * grouped.records)))
+    candidates = []
+    subsets = list(_subsets(grouped, most_attributes))
+    for done, (chance, attributes) in enumerate(subsets):
+        context.report(0.9 * done / len(subsets), "Looking for queries to ask")
+        candidates.append(_candidates(grouped, attributes, chance, least))
+    weights = np.concatenate([np.full(len(each.values), each.chance) for each in candidates])
+    if not len(weights):
+        raise EstimationError(
+            "No query about these attributes is answered by {least} records or more.",
+            "Lower the selectivity, or choose attributes with fewer values.",
+            least=least,
+        )
+    drawn = places_of(np.cumsum(weights), uniforms(count, seed))
+    bounds = np.cumsum([0, *(len(each.values) for each in candidates)])
+    blocks = []
+    for each, (start, end) in zip(candidates, itertools.pairwise(bounds), strict=True):
+        chosen = np.sort(drawn[(drawn >= start) & (drawn < end)]) - start
+        if len(chosen):
+            blocks.append(_block(grouped, each, chosen))
+    context.report(1.0, "Queries are drawn")
+    return QueryPool(tuple(blocks))
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The queries about some attributes that enough records answer, all equally likely."""
+
+    attributes: tuple[PublicAttribute, ...]
+    chance: float
+    merged: Integers
+    conditions: Integers
+    values: Integers
+    truth: Integers
+
+
+def _subsets(
+    grouped: GroupedValues, most: int
+) -> Iterator[tuple[float, tuple[PublicAttribute, ...]]]:
+    """Yield each choice of attributes with the chance of any one query about them."""
+    largest = min(most, len(grouped.attributes))
+    for number in range(1, largest + 1):
+        choices = list(itertools.combinations(grouped.attributes, number))
+        for attributes in choices:
+            cells = float(grouped.values)
+            for each in attributes:
+                cells *= len(each.values) + bool((each.codes == len(each.values)).any())
+            yield 1.0 / (largest * len(choices) * cells), attributes
+
+
+def _candidates(
+    grouped: GroupedValues,
+    attributes: tuple[PublicAttribute, ...],
+    chance: float,
+    least: int,
+) -> _Candidates:
+    merged = merge(attributes, grouped.groups)
+    size = grouped.values
+    key = merged[grouped.cell_groups] * size + grouped.counts.indices
+    cells = (int(merged.max()) + 1) * size
+    if cells <= 8 * len(key) + (1 << 16):
+        counts = np.bincount(key, weights=grouped.counts.data, minlength=cells)
+        found = np.flatnonzero(counts >= least)
+        truth = counts[found]
+    else:
+        present, inverse = np.unique(key, return_inverse=True)
+        counts = np.bincount(inverse, weights=grouped.counts.data)
+        enough = counts >= least
+        found, truth = present[enough], counts[enough]
+    conditions, values = np.divmod(found, size)
+    return _Candidates(attributes, chance, merged, conditions, values, truth.astype(np.int64))
+
+
+def _block(grouped: GroupedValues, candidates: _Candidates, chosen: Integers) -> QueryBlock:
+    """Return the drawn queries, their conditions numbered afresh."""
+    kept, asked = np.unique(candidates.conditions[chosen], return_inverse=True)
+    numbers = np.full(int(candidates.merged.max()) + 1, -1, dtype=np.int64)
+    numbers[kept] = np.arange(len(kept))
+    records = np.bincount(candidates.merged, weights=grouped.sizes).astype(np.int64)
+    return QueryBlock(
+        tuple(each.name for each in candidates.attributes),
+        numbers[candidates.merged],
+        records[kept],
+        asked.astype(np.int64),
+        candidates.values[chosen],
+        candidates.truth[chosen],
+    )

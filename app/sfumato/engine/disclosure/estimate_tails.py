@@ -17,11 +17,11 @@ import numpy.typing as npt
 from scipy import special
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.group_tails import Draw, release_tails
 from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.mechanisms.reconstruction.law import Trials
-from sfumato.engine.mechanisms.reconstruction.tails import Draw, release_tails
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
 
 CHECKED_GROUPS: Final = 8
@@ -52,11 +52,6 @@ class EstimateTails:
     low: Floats
     exact: bool
     error: float = 0.0
-
-    @property
-    def smaller(self) -> Floats:
-        """The smaller of the two tails, which (ε, δ)-reconstruction privacy is about."""
-        return np.minimum(self.high, self.low)
 
     @property
     def within(self) -> Floats:

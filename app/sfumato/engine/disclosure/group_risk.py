@@ -4,30 +4,50 @@ A group violates the privacy that is asked for where an attacker's estimate of i
 value's share is too good. By the published tests (Wang, Han and Fu 2012, theorems 5.11 and
 5.13) that is where the group is larger than s_g; by the exact test, where the true probability
 of an error above ε, on either side, is below δ for a value that occurs in it.
+
+Remedies release less of one public attribute, so that fewer groups are given away. It can be left
+out, or released more coarsely: in bins, or one of the levels of its hierarchy. Groups merge then.
+Larger groups can be estimated better, so less is not always safer.
+
+Risk curves show how the share of violating groups moves with p, ε, δ and the table's size (Wang,
+Han and Fu 2012, Figs. 2 and 4): all four start from one setting and move one parameter each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from sfumato.engine.core.columns import Binning, Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.estimate_tails import EstimateTails, estimate_tails, retention_of
-from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
-from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.mechanisms.reconstruction.law import Trials
-from sfumato.engine.mechanisms.reconstruction.privacy import (
+from sfumato.engine.disclosure.group_privacy import (
     Rule,
     allowed_size,
     check_limits,
     passes,
     private_groups,
 )
-from sfumato.engine.mechanisms.reconstruction.tails import Tails, release_tails
+from sfumato.engine.disclosure.group_tails import Tails, release_tails
+from sfumato.engine.disclosure.grouped_values import (
+    Floats,
+    GroupedValues,
+    Integers,
+    grouped_values,
+    sampled_values,
+)
+from sfumato.engine.disclosure.resampled_law import Trials
+from sfumato.engine.generalization.hierarchies import Hierarchy
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.table.micro_groups import MicroGroups, PublicAttribute
 
 Flags = npt.NDArray[np.bool_]
 
@@ -246,3 +266,291 @@ def _tails_of_cells(
         limits.epsilon,
         trials.draw,
     )
+
+
+@dataclass(frozen=True)
+class Change:
+    """Less of one public attribute.
+
+    Parameters
+    ----------
+    attribute
+        The public attribute.
+    coarsen
+        What makes it coarser; None where it is left out.
+    bins
+        In how many bins it would be released, where in bins.
+    level, classes
+        At which level of its hierarchy it would be released, and in how many classes, where at
+        one.
+    """
+
+    attribute: str
+    coarsen: Callable[[PublicAttribute], PublicAttribute] | None = field(default=None, repr=False)
+    bins: int | None = None
+    level: int | None = None
+    classes: int | None = None
+
+    def applied(self, attributes: Sequence[PublicAttribute]) -> tuple[PublicAttribute, ...]:
+        """Return what is left of some public attributes."""
+        if self.coarsen is None:
+            return tuple(each for each in attributes if each.name != self.attribute)
+        return tuple(
+            self.coarsen(each) if each.name == self.attribute else each for each in attributes
+        )
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What a change comes to.
+
+    Parameters
+    ----------
+    change
+        What recipients would see less of.
+    total
+        The groups and records that violate then.
+    """
+
+    change: Change
+    total: Violations
+
+
+RestsOn = Callable[[Change, GroupedValues, Context], Trials | None]
+"""What the estimates for the merged groups rest on once a change is made; see `group_risk`."""
+
+
+def left_out(name: str) -> Change:
+    """Return that recipients don't see an attribute."""
+    return Change(name)
+
+
+def in_bins(name: str, binning: Binning) -> Change:
+    """Return that recipients see a numeric attribute in bins; missing stays missing."""
+
+    def coarsen(attribute: PublicAttribute) -> PublicAttribute:
+        return _relabelled(attribute, binning.apply(_values_of(attribute)))
+
+    return Change(name, coarsen, bins=len(binning.names))
+
+
+def at_level(name: str, hierarchy: Hierarchy, level: int) -> Change:
+    """Return that recipients see an attribute at a level of its hierarchy."""
+
+    def coarsen(attribute: PublicAttribute) -> PublicAttribute:
+        return _relabelled(attribute, hierarchy.generalize(_values_of(attribute), level))
+
+    return Change(name, coarsen, level=level, classes=hierarchy.classes(level))
+
+
+def level_by_level(name: str, hierarchy: Hierarchy) -> tuple[Change, ...]:
+    """Return a change for each level that joins classes and leaves more than one."""
+    return tuple(
+        at_level(name, hierarchy, level)
+        for level in range(1, hierarchy.height)
+        if 1 < hierarchy.classes(level) < hierarchy.classes(level - 1)
+    )
+
+
+def remedies(
+    grouped: GroupedValues,
+    changes: Sequence[Change],
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    context: Context,
+    rests_on: RestsOn | None = None,
+) -> tuple[Remedy, ...]:
+    """Return what each change would do.
+
+    Parameters
+    ----------
+    grouped
+        The groups with their true values.
+    changes
+        What could be released less of.
+    matrix, limits
+        As for `sfumato.engine.disclosure.group_risk.group_risk`.
+    context
+        Progress and cancelling.
+    rests_on
+        What estimates rest on after a change, where the release repeats records; None where
+        every record is perturbed by itself.
+    """
+    found = []
+    for done, change in enumerate(changes):
+        part = Part(context, done / len(changes), (done + 1) / len(changes))
+        merged = grouped.merged(change.applied(grouped.attributes))
+        trials = None if rests_on is None else rests_on(change, merged, Part(part, 0.0, 0.5))
+        risk = group_risk(merged, matrix, limits, Part(part, 0.5, 1.0), trials)
+        found.append(Remedy(change, risk.total))
+    return tuple(found)
+
+
+def _values_of(attribute: PublicAttribute) -> pd.Series:
+    """Return an attribute's values, and a missing one last where it has any."""
+    values = attribute.values.to_series(name=attribute.name).reset_index(drop=True)
+    missing = bool((attribute.codes == len(attribute.values)).any())
+    return values.reindex(range(len(values) + 1)) if missing else values
+
+
+def _relabelled(attribute: PublicAttribute, labels: pd.Series) -> PublicAttribute:
+    """Return an attribute with the labels of its values, categories, in their place."""
+    places = labels.astype("category").cat
+    codes = places.codes.to_numpy().astype(np.int64)
+    codes[codes < 0] = len(places.categories)
+    return replace(attribute, values=places.categories, codes=codes[attribute.codes])
+
+
+RETENTIONS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
+EPSILONS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
+DELTAS: Final = (0.14, 0.22, 0.3, 0.38, 0.46)
+SIZE_SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
+"""The settings of the paper's Table 3; sizes as shares of the whole table."""
+
+
+class Parameter(StrEnum):
+    """What is moved."""
+
+    RETENTION = "p"
+    EPSILON = "ε"
+    DELTA = "δ"
+    RECORDS = "records"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the four questions start from, and what one of them moved.
+
+    Parameters
+    ----------
+    retention
+        The retention probability p.
+    limits
+        ε, δ and the test.
+    records
+        The number of records, |D|.
+    """
+
+    retention: float
+    limits: RiskLimits
+    records: int
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One setting and what violates under it, by each test.
+
+    Parameters
+    ----------
+    parameter
+        What was moved.
+    value
+        To where.
+    setting
+        The whole setting.
+    found
+        What violates, by test.
+    """
+
+    parameter: Parameter
+    value: float
+    setting: Setting
+    found: dict[Rule, Violations]
+
+
+@dataclass(frozen=True)
+class QueryPoint:
+    """One setting and the mean relative errors under it.
+
+    Parameters
+    ----------
+    parameter
+        What was moved.
+    value
+        To where.
+    plain
+        The mean relative error from a plain perturbed release.
+    published
+        That of the algorithm as it was published, by the simplified test.
+    exact
+        That of blind draws by the exact test; None where these limits can't be kept.
+    """
+
+    parameter: Parameter
+    value: float
+    plain: float
+    published: float | None
+    exact: float | None
+
+
+def settings_of(
+    start: Setting,
+    retentions: Sequence[float] = RETENTIONS,
+    epsilons: Sequence[float] = EPSILONS,
+    deltas: Sequence[float] = DELTAS,
+    shares: Sequence[float] = SIZE_SHARES,
+) -> Iterator[tuple[Parameter, float, Setting]]:
+    """Yield each setting that differs from `start` in one parameter."""
+    limits = start.limits
+    for value in retentions:
+        yield Parameter.RETENTION, value, replace(start, retention=value)
+    for value in epsilons:
+        yield Parameter.EPSILON, value, replace(start, limits=replace(limits, epsilon=value))
+    for value in deltas:
+        yield Parameter.DELTA, value, replace(start, limits=replace(limits, delta=value))
+    for share in shares:
+        records = max(round(share * start.records), 1)
+        yield Parameter.RECORDS, float(records), replace(start, records=records)
+
+
+def risk_curves(
+    groups: MicroGroups,
+    codes: Codes,
+    size: int,
+    start: Setting,
+    context: Context,
+    rules: Sequence[Rule] = tuple(Rule),
+    seed: int = 1,
+) -> tuple[CurvePoint, ...]:
+    """Return what violates as p, ε, δ and the number of records move, one at a time.
+
+    Parameters
+    ----------
+    groups
+        The micro groups of n records.
+    codes
+        Each record's sensitive value, shape (n,).
+    size
+        The number of values in its domain, m.
+    start
+        What the questions start from; its test is not used.
+    context
+        Progress and cancelling.
+    rules
+        The tests that are shown.
+    seed
+        The same seed draws the same smaller tables.
+
+    Raises
+    ------
+    LevelError
+        If ε or δ is out of a test's range.
+    """
+    whole = grouped_values(groups, codes, size)
+    points: list[CurvePoint] = []
+    settings = list(settings_of(start))
+    for done, (parameter, value, setting) in enumerate(settings):
+        context.report(done / len(settings), Sentence("Moving {parameter}", parameter=parameter))
+        table: GroupedValues = whole
+        if setting.records < groups.records:
+            table = sampled_values(groups, codes, size, setting.records, seed)
+        found = {
+            rule: violations(
+                table,
+                violating_groups(table, setting.retention, replace(setting.limits, rule=rule)),
+            )
+            for rule in rules
+        }
+        points.append(CurvePoint(parameter, value, setting, found))
+    context.report(1.0, "Curves are ready")
+    return tuple(points)

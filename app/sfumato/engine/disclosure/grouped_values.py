@@ -1,4 +1,7 @@
-"""A table seen as an attacker sees it: micro groups with the sensitive values in each."""
+"""A table seen as an attacker sees it: micro groups with the sensitive values in each.
+
+`group_view` shows one small group's true distribution beside what can be reconstructed of it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.disclosure.resampled_law import ResampledLaw
+from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.randomness.simulation_rng import uniforms
 from sfumato.engine.table.micro_groups import (
     MicroGroups,
@@ -96,10 +101,6 @@ class GroupedValues:
             merged_counts(self.counts, numbers, count),
         )
 
-    def public_values(self, group: int) -> dict[str, object]:
-        """Return the values that a group's records share, by attribute. For the custodian only."""
-        return {each.name: each.value(int(each.codes[group])) for each in self.attributes}
-
 
 def grouped_values(groups: MicroGroups, codes: Codes, size: int) -> GroupedValues:
     """Return the sensitive values of each micro group.
@@ -145,3 +146,75 @@ def sampled_values(
 ) -> GroupedValues:
     """Return the grouped values of a random sample of the records; see `sampled_records`."""
     return grouped_values(*sampled_records(groups, codes, records, seed), size)
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """One group's true distribution and what can be reconstructed of it. For the custodian only.
+
+    Parameters
+    ----------
+    size
+        The group's number of records.
+    values
+        The values' codes, the most frequent first, shape (k,).
+    true
+        Their true shares, shape (k,).
+    estimated
+        Their shares as reconstructed from the release, shape (k,); None where there is none.
+    spread
+        Half the width of the interval that holds 95 % of all estimates, shape (k,).
+    """
+
+    size: int
+    values: Integers
+    true: Floats
+    estimated: Floats | None
+    spread: Floats
+
+
+def group_view(
+    grouped: GroupedValues,
+    group: int,
+    matrix: PerturbationMatrix,
+    released: npt.NDArray[np.int64] | None = None,
+    law: ResampledLaw | None = None,
+) -> GroupView:
+    """Return one group's true distribution beside its reconstruction.
+
+    Parameters
+    ----------
+    grouped
+        The groups with their true values.
+    group
+        The group.
+    matrix
+        The release's perturbation matrix.
+    released
+        How often each value was released in the group, shape (m,); None where no release is at
+        hand.
+    law
+        The law of the groups where the release repeats records; None where every record is
+        perturbed by itself.
+
+    Raises
+    ------
+    EstimationError
+        If the release can't tell values apart.
+    """
+    size = int(grouped.sizes[group])
+    true = np.asarray(grouped.counts[[group]].todense(), dtype=np.float64).ravel() / size
+    variances = np.maximum(matrix.apply_squared_inverse(matrix.apply(true)) - true, 0.0) / size
+    if law is not None:
+        asked = np.arange(grouped.groups) == group
+        variances = law.estimate_variance(asked, true) / size**2
+    spread = 1.96 * np.sqrt(variances)
+    estimated = None if released is None else matrix.solve(released / released.sum())
+    order = np.argsort(-true, kind="stable")
+    return GroupView(
+        size,
+        order.astype(np.int64),
+        true[order],
+        None if estimated is None else estimated[order],
+        spread[order],
+    )

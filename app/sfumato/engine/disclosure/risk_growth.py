@@ -13,27 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.disclosure.beliefs import beliefs_about, is_sparse
 from sfumato.engine.disclosure.coalition_risk import (
     can_enumerate,
     draws_for,
     most_whole_draws,
     risk_of_independent,
 )
-from sfumato.engine.disclosure.record_risk import NORMAL_95
+from sfumato.engine.disclosure.record_risk import NORMAL_95, beliefs_about, is_sparse
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
-
-PAPER_LEVELS = (0.001, 0.5)
-"""The range from which the paper draws its retention probabilities, evenly."""
-
-PAPER_RECIPIENTS = 50
+from sfumato.engine.randomness.simulation_rng import draw_released
 
 DRAWS = 40_000
 EXACT_ENTRIES = 2_000_000
 """Outcomes times values gone through for an exact step."""
-
-_LEVELS_STREAM = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -99,12 +91,6 @@ def risk_growth(
             GrowthPoint(place + 1, trust, means[place], errors[place], ladder, ladder_error)
         )
     return tuple(points)
-
-
-def random_levels(count: int, lowest: float, highest: float, run: int) -> Vector:
-    """Return levels drawn evenly from a range, the same for the same run; shape (count,)."""
-    drawn: Vector = lowest + (highest - lowest) * uniforms(count, _LEVELS_STREAM + run)
-    return drawn
 
 
 def _independent(

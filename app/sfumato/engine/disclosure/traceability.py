@@ -18,11 +18,17 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri
+import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.disclosure.leak_counts import Counts, Likelihoods, Positions
-from sfumato.engine.disclosure.tracing import DOUBT, FALSE_ALARM, likeliest_mixture
+from sfumato.engine.disclosure.tracing import (
+    DOUBT,
+    FALSE_ALARM,
+    Counts,
+    Likelihoods,
+    Positions,
+    likeliest_mixture,
+)
 
 CONFIDENCE: Final = 0.99
 """How surely the right recipient is to be named."""
@@ -174,8 +180,9 @@ def _margin(releases: int, ways: int) -> float:
     By what the doubt and the test for a false alarm ask, and by what the shares of the best
     mixture gain through being chosen for the rows (Wilks, 1938).
     """
-    test = float(chdtri(1, 2.0 * FALSE_ALARM / releases)) / 2.0
-    return max(math.log(releases / DOUBT), test) + float(chdtri(ways, FALSE_ALARM)) / 2.0
+    test = float(scipy.special.chdtri(1, 2.0 * FALSE_ALARM / releases)) / 2.0
+    allowed = float(scipy.special.chdtri(ways, FALSE_ALARM)) / 2.0
+    return max(math.log(releases / DOUBT), test) + allowed
 
 
 def _rows_for(sums: npt.NDArray[np.float64], doubts: npt.NDArray[np.float64]) -> float:

@@ -21,13 +21,14 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.bitsets import (
+from sfumato.engine.generalization.classes import (
+    Classes,
+    Need,
     SetArray,
     cardinality,
     from_flags,
     smallest_intersections,
 )
-from sfumato.engine.generalization.classes import Classes, Need
 
 TOLERANCE: Final = 1e-9
 """How far rounding may carry an entropy or a distance past its limit."""

@@ -4,6 +4,9 @@ The rows are read once. A node's tuples are made from those of any more specific
 computed before, by joining its tuples: never from the rows again. A tuple carries what the
 criteria need: how many records it stands for, the set of their sensitive values as bits, or, where
 a criterion needs frequencies, one tuple for each sensitive value.
+
+How often each sensitive value occurs in each class is kept sparse: a class has few of a large
+domain's values, and there may be as many classes as records.
 """
 
 from __future__ import annotations
@@ -15,13 +18,60 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
+import scipy
 
-from sfumato.engine.generalization.bitsets import SetArray, from_flags, singletons, words_for
-from sfumato.engine.generalization.classes import Classes, Need
+from sfumato.engine.generalization.classes import (
+    Classes,
+    Need,
+    SetArray,
+    from_flags,
+    singletons,
+    words_for,
+)
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
-from sfumato.engine.generalization.frequencies import frequencies
 from sfumato.engine.generalization.lattice import Node
+
+_CHUNK_CELLS: Final = 1 << 22
+"""Frequencies that are spread out at once."""
+
+
+def frequencies(
+    of_class: IntArray,
+    values: npt.NDArray[np.integer],
+    records: npt.NDArray[np.int64],
+    shape: tuple[int, int],
+) -> scipy.sparse.csr_array:
+    """Add up records by class and sensitive value.
+
+    Parameters
+    ----------
+    of_class, values, records
+        The class, the sensitive value and the number of records of each entry, of equal length.
+    shape
+        The number of classes and of sensitive values, (C, m).
+    """
+    entries = (records.astype(np.int64, copy=False), (of_class, values.astype(np.intp)))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=shape))
+
+
+def in_parts(counts: scipy.sparse.csr_array) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+    """Yield the classes part by part, spread out, each of shape (part, m)."""
+    classes, size = counts.shape
+    step = max(1, _CHUNK_CELLS // max(size, 1))
+    for first in range(0, classes, step):
+        rows = slice(first, min(first + step, classes))
+        yield rows, counts[rows].toarray()
+
+
+def totals(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+    """Return how often each sensitive value occurs in all classes together, shape (m,)."""
+    return np.asarray(counts.sum(axis=0)).ravel().astype(np.int64)
+
+
+def sizes(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+    """Return the number of records of each class, shape (C,)."""
+    return np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
+
 
 _DENSE_CELLS: Final = 1 << 16
 """Up to this many cells are counted in place, however few tuples there are."""
@@ -34,9 +84,6 @@ _PROMISING_FACTOR: Final = 16
 
 _MOST_WORDS: Final = 8
 """Sets of more words than this are not kept with the tuples."""
-
-_CHUNK_CELLS: Final = 1 << 22
-"""Frequencies that are spread out at once."""
 
 
 class Tuples:
@@ -211,7 +258,7 @@ class Grouping:
             counts[of_class[part] - first, tuples.values[part]] = tuples.sizes[part]
             yield classes_of_counts(counts, self._whole), examples[first:last]
 
-    def frequencies(self, tuples: Tuples) -> sparse.csr_array:
+    def frequencies(self, tuples: Tuples) -> scipy.sparse.csr_array:
         """Return the frequencies of each class of tuples that tell values apart, shape (C, m)."""
         if tuples.values is None:
             raise TypeError("the tuples were grouped without their frequencies")

@@ -46,8 +46,7 @@ from sfumato.engine.generalization.lattice import (
     meet,
     minimal,
 )
-from sfumato.engine.generalization.verdict import Verdict, judge
-from sfumato.engine.generalization.witnesses import Witnesses
+from sfumato.engine.generalization.verdict import Verdict, Witnesses, judge
 
 
 class Method(StrEnum):

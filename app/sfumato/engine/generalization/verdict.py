@@ -1,19 +1,37 @@
-"""Whether a node's tuples satisfy the criteria, and at what price in records left out."""
+"""Whether a node's tuples satisfy the criteria, and at what price in records left out.
+
+Witnesses are records whose own class rules out nodes all over the lattice at once. A record r and
+another record x are in one class exactly at the nodes whose levels are, for every
+quasi-identifier, at least the level at which the two values first meet. So one pass over the rows,
+counting them by these meeting levels, and a running union along each axis give r's class at
+*every* node of the lattice. Wherever that class violates the criteria, the node is not safe. An
+isolated record rules out most of what Incognito would otherwise group and reject node by node;
+what is left is grouped and tested as ever, so the answer stays exact.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
-from sfumato.engine.generalization.classes import Classes
-from sfumato.engine.generalization.coded import IntArray
-from sfumato.engine.generalization.criteria import Criterion
-from sfumato.engine.generalization.frequencies import in_parts, sizes, totals
-from sfumato.engine.generalization.grouping import Grouping, Tuples, classes_of_counts
+from sfumato.engine.generalization.classes import WORD, Classes, Need, words_for
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
+from sfumato.engine.generalization.criteria import Criterion, needs_of
+from sfumato.engine.generalization.grouping import (
+    Grouping,
+    Tuples,
+    classes_of_counts,
+    in_parts,
+    sizes,
+    totals,
+)
+from sfumato.engine.generalization.lattice import Node, NodeSet
 
 
 @dataclass(frozen=True)
@@ -94,7 +112,7 @@ def _left_out(
 
 def kept_classes(
     criteria: Sequence[Criterion],
-    counts: sparse.csr_array,
+    counts: scipy.sparse.csr_array,
     whole: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.bool_]:
     """Return which classes remain when those that violate the criteria are left out.
@@ -126,7 +144,7 @@ def kept_classes(
 
 def good_classes(
     criteria: Sequence[Criterion],
-    counts: sparse.csr_array,
+    counts: scipy.sparse.csr_array,
     whole: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.bool_]:
     """Return which classes satisfy all criteria, shape (C,)."""
@@ -134,3 +152,184 @@ def good_classes(
     for rows, part in in_parts(counts):
         good[rows] = satisfies(criteria, classes_of_counts(part, whole))
     return good
+
+
+_Number = TypeVar("_Number", np.int64, np.uint64)
+
+_LARGEST_PACK: Final = 1 << 13
+"""Combinations of values that are looked up in one table."""
+
+_LARGEST_CUBE: Final = 1 << 24
+"""Frequencies by node and value; above that a witness costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class _Pack:
+    """Some columns as one."""
+
+    axes: tuple[int, ...]
+    size: int
+    column: IntArray
+
+
+class Witnesses:
+    """The class of any record at every node.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        Whose highest level has one group.
+    sensitive
+        Each record's sensitive value, shape (n,).
+    criteria
+        What the classes have to satisfy.
+    whole
+        How often each sensitive value occurs in the whole table, shape (m,).
+    """
+
+    def __init__(
+        self,
+        quasi_identifiers: Sequence[QuasiIdentifier],
+        sensitive: npt.NDArray[np.integer],
+        criteria: Sequence[Criterion],
+        whole: npt.NDArray[np.int64],
+    ) -> None:
+        self._quasi = tuple(quasi_identifiers)
+        self._criteria = tuple(criteria)
+        self._whole = whole
+        self._shape = tuple(len(quasi.levels) for quasi in quasi_identifiers)
+        self._nodes = int(np.prod(self._shape))
+        self._needs = needs_of(criteria)
+        self._sensitive = np.asarray(sensitive, dtype=np.intp)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the classes of one record at all nodes fit in memory comfortably."""
+        return self._nodes * self._width <= _LARGEST_CUBE
+
+    def allowed(self, codes: Sequence[int]) -> NodeSet:
+        """Return the nodes at which a record's class satisfies the criteria.
+
+        Parameters
+        ----------
+        codes
+            The record's ground code for each quasi-identifier.
+        """
+        classes = self._classes(self._cells(codes))
+        return satisfies(self._criteria, classes).reshape(self._shape)
+
+    def seeds(self) -> list[tuple[int, ...]]:
+        """Return a few records that stand alone: the rarest values at each height."""
+        found: list[tuple[int, ...]] = []
+        for height in range(max(self._shape) - 1):
+            levels = [min(height, quasi.height) for quasi in self._quasi]
+            rarity = self._rarity([quasi.codes for quasi in self._quasi], levels)
+            record = int(rarity.argmin())
+            codes = tuple(int(quasi.codes[record]) for quasi in self._quasi)
+            if codes not in found:
+                found.append(codes)
+        return found
+
+    def most_isolated(self, records: Sequence[IntArray], node: Node) -> int:
+        """Return the number of the record that is likeliest to stand alone at other nodes too.
+
+        Parameters
+        ----------
+        records
+            Ground codes for each quasi-identifier, each of shape (records,).
+        node
+            The levels at which they are known to stand alone; what counts is the next ones.
+        """
+        above = [min(level + 1, q.height) for q, level in zip(self._quasi, node, strict=True)]
+        return int(self._rarity(records, above).argmin())
+
+    def _rarity(
+        self, records: Sequence[npt.NDArray[np.integer]], levels: Sequence[int]
+    ) -> npt.NDArray[np.float64]:
+        """Return how frequent each record would be if its values were independent, as a log."""
+        rarity = np.zeros(len(records[0]))
+        for frequencies, level, codes in zip(self._frequencies, levels, records, strict=True):
+            rarity += frequencies[level].take(codes)
+        return rarity
+
+    @cached_property
+    def _frequencies(self) -> list[list[npt.NDArray[np.float64]]]:
+        """The log frequency of each ground code's group, by quasi-identifier and level."""
+        found = []
+        for quasi in self._quasi:
+            ground = np.bincount(quasi.codes, minlength=len(quasi.levels[0]))
+            groups = [np.bincount(level, weights=ground)[level] for level in quasi.levels]
+            found.append([np.log(np.maximum(group, 1)) for group in groups])
+        return found
+
+    @property
+    def _width(self) -> int:
+        """The cells of a node: one for each sensitive value, in whole words, where they matter."""
+        if self._needs & (Need.SETS | Need.COUNTS):
+            return words_for(len(self._whole)) * WORD
+        return 1
+
+    @cached_property
+    def _packs(self) -> list[_Pack]:
+        """The columns, several packed into one where their combinations are few."""
+        sizes = [len(quasi.levels[0]) for quasi in self._quasi]
+        columns = [np.asarray(quasi.codes, dtype=np.intp) for quasi in self._quasi]
+        if self._width > 1:
+            sizes, columns = [*sizes, len(self._whole)], [*columns, self._sensitive]
+        packs: list[_Pack] = []
+        for axis in sorted(range(len(sizes)), key=sizes.__getitem__):
+            if packs and packs[-1].size * sizes[axis] <= _LARGEST_PACK:
+                last = packs.pop()
+                column = last.column * sizes[axis] + columns[axis]
+                packs.append(_Pack((*last.axes, axis), last.size * sizes[axis], column))
+            else:
+                packs.append(_Pack((axis,), sizes[axis], columns[axis]))
+        return packs
+
+    def _cells(self, codes: Sequence[int]) -> IntArray:
+        """Return for each row the node at which it first meets the record, and its value's cell.
+
+        As one number: the node's flat index times the width, plus the sensitive value.
+        """
+        steps: list[IntArray] = []
+        stride = self._nodes * self._width
+        for quasi, own in zip(self._quasi, codes, strict=True):
+            stride //= len(quasi.levels)
+            apart = np.zeros(len(quasi.levels[0]), dtype=np.intp)
+            for level in quasi.levels:
+                apart += level != level[own]
+            steps.append(apart * stride)
+        steps.append(np.arange(len(self._whole)))
+        cells: IntArray | None = None
+        for pack in self._packs:
+            table = steps[pack.axes[0]]
+            for axis in pack.axes[1:]:
+                table = (table[:, None] + steps[axis]).ravel()
+            met = table.take(pack.column)
+            cells = met if cells is None else np.add(cells, met, out=cells)
+        assert cells is not None
+        return cells
+
+    def _classes(self, cells: IntArray) -> Classes:
+        """Return the record's class at every node."""
+        size, width = len(self._whole), self._width
+        if self._needs == Need.SETS:
+            flags = np.zeros(self._nodes * width, dtype=np.bool_)
+            flags[cells] = True
+            packed = np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+            sets = self._accumulated(np.bitwise_or, packed.reshape(self._nodes, width // WORD))
+            return Classes(sets=sets, whole=self._whole)
+        counts = np.bincount(cells, minlength=self._nodes * width).reshape(self._nodes, width)
+        if width == 1:
+            return Classes(self._accumulated(np.add, counts)[:, 0], whole=self._whole)
+        return classes_of_counts(self._accumulated(np.add, counts[:, :size].copy()), self._whole)
+
+    def _accumulated(self, union: np.ufunc, cube: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Return the running union over all specializations of each node."""
+        shaped = cube.reshape(*self._shape, *cube.shape[1:])
+        for axis, levels in enumerate(self._shape):
+            moved = np.moveaxis(shaped, axis, 0)
+            for level in range(1, levels):
+                here, below = moved[level : level + 1], moved[level - 1 : level]
+                union(here, below, out=here)
+        return shaped.reshape(cube.shape)

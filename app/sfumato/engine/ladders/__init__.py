@@ -1,1 +1,1 @@
-"""The uniform and the Brownian ladder, and multi-pert."""
+"""The uniform and the Brownian ladder, and the ladder of releases made elsewhere."""

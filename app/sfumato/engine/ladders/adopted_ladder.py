@@ -37,9 +37,8 @@ import numpy.typing as npt
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.ladders.record_draws import RecordDraws
 from sfumato.engine.ladders.uniform import check_level, release_codes
-from sfumato.engine.ladders.uniform_cells import WORD
+from sfumato.engine.ladders.uniform_cells import WORD, RecordDraws
 from sfumato.engine.randomness.keys import AttributeKey
 
 TILE: Final = 1 << 16

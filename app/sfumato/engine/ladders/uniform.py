@@ -4,6 +4,11 @@ A release is a pure function of the attribute's key, each record's identifier an
 and the level. No release needs to know of any other, and releases at any levels, made in any
 order, on any machine, are the rungs of one ladder: the less trusted is a garbling of the more
 trusted, so that a coalition learns what its most trusted member knows and nothing more.
+
+The law and the draws are in `sfumato.engine.ladders.uniform_cells`. A stretch of records is worked
+on in tiles, in buffers that are used again for every tile and stay in the processor's caches. What
+is rare is done for a whole stretch at once, because a call on a handful of records costs as
+much as one on thousands.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,9 +25,368 @@ import numpy.typing as npt
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.ladders.uniform_cells import Rung, rung_at
-from sfumato.engine.ladders.uniform_kernel import STRETCH, TILE, Kernel
-from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.ladders.uniform_cells import (
+    ATTEMPTS,
+    GROUP_CELLS,
+    LOWEST,
+    Blocks,
+    Bytes,
+    Draw,
+    GroupWords,
+    Ids,
+    Rows,
+    Rung,
+    Streams,
+    Words,
+    count_thresholds,
+    rung_at,
+    stream,
+)
+from sfumato.engine.randomness.keys import AttributeKey, BlockCipher
+
+STRETCH: Final = 1 << 18
+"""How many records a thread takes at a time, between two looks at the progress."""
+
+TILE: Final = 1 << 16
+"""How many of them it works on at once: few enough for the processor's caches."""
+
+# Everything that arrays are compared with is of their type: numpy's conversions cost more
+# than the call itself.
+_COUNT_THRESHOLDS: Final = np.array(count_thresholds(), dtype=np.uint64)
+_SEVERAL: Final = _COUNT_THRESHOLDS[0]
+_MANY: Final = _COUNT_THRESHOLDS[1]
+_FIRST_OTHER: Final = np.uint32(LOWEST + 1)
+_LOW_HALF: Final = np.uint64(0xFFFFFFFF)
+_NONE: Final = np.uint32(0)
+_NOT_MOVED: Final = np.uint8(0)
+
+
+class Kernel:
+    """The ladder of one attribute, in the buffers of one thread.
+
+    Parameters
+    ----------
+    size
+        The number of values in the domain, m.
+    cipher
+        The attribute's pseudo-random function.
+    code_type
+        The type of the codes.
+    stretch
+        The largest number of records that are released in one call.
+    tile
+        How many records are worked on at once. The release does not depend on it.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        cipher: BlockCipher,
+        code_type: npt.DTypeLike,
+        stretch: int = STRETCH,
+        tile: int = TILE,
+    ) -> None:
+        self._size = size
+        self._tile = tile
+        self._layout = layout = GroupWords(size)
+        # For a tile:
+        self._records = Blocks(cipher, tile)
+        self._picked = Blocks(cipher, tile)
+        self._at_level = np.empty(tile, dtype=np.uint32)
+        self._before_first = np.arange(tile) * layout.per_block + layout.before_first
+        self._word_index = np.empty(tile, dtype=np.intp)
+        self._word = np.empty(tile, dtype=layout.word_type)
+        self._product = np.empty(tile, dtype=layout.product_type)
+        self._low = np.empty(tile, dtype=layout.product_type)
+        # For a stretch:
+        self._occupied = np.empty(stretch, dtype=np.uint32)
+        self._rank = np.empty(stretch, dtype=np.uint8)
+        self._flag = np.empty(stretch, dtype=np.bool_)
+        self._replaced = np.empty(stretch, dtype=np.bool_)
+        self._value = np.empty(stretch, dtype=code_type)
+
+    def release_bottom(self, codes: Codes, ids: Ids, out: Codes) -> None:
+        """Write into `out` what the records show at level 0; arguments as for `release`."""
+        streams = np.full(len(codes), stream(Draw.BOTTOM), dtype=np.uint32)
+        out[:] = self._fresh_values(codes, ids, streams)
+
+    def release(
+        self,
+        rung: Rung,
+        codes: Codes,
+        ids: Ids,
+        top: Codes,
+        out: Codes,
+        thorough: bool = False,
+    ) -> Rows:
+        """Write into `out` what the records show at a rung.
+
+        Parameters
+        ----------
+        rung
+            The rung of a level between 0 and 1.
+        codes, ids
+            The records' true codes and identifiers, shape (k,), k up to the stretch.
+        top
+            What the records show where no event counts, shape (k,): the true codes, or what a
+            ladder begins with instead.
+        out
+            Room for the released codes, shape (k,), not overlapping `top`.
+        thorough
+            Whether records with three events or more in the level's cell are treated at once.
+            There are 3 in 1,000, and it is faster to do those of many calls together.
+
+        Returns
+        -------
+        numpy.ndarray
+            The rows that are left for a thorough call, where this one is not; they are not
+            right yet.
+        """
+        count = len(codes)
+        bounds = _Bounds.of(rung)
+        inside = []
+        for start in range(0, count, self._tile):
+            part = slice(start, min(start + self._tile, count))
+            self._records.fill(codes[part], ids[part])
+            drawn = self._records.draw(part.stop - start, stream(Draw.GROUP, rung.group))
+            self._find_occupied(drawn, part, bounds)
+            if rung.inside:
+                inside.append(self._look_inside(part, bounds, thorough))
+            self._find_values(drawn, part, highest=rung.mask == 1)
+        apart = _Apart.joined(inside)
+        rank = self._rank[:count]
+        unmoved = np.flatnonzero(rank == 0) if rung.above else apart.left
+        # These rows show neither a group's word nor the original.
+        rank[apart.rows] = 0
+        self._replace(top, out)
+        refused = self._refused(count, rung)
+        streams = _value_streams(self._nearest_cells(refused, rung), np.uint32(LOWEST))
+        rows = np.concatenate([refused, apart.rows])
+        streams = np.concatenate([streams, _value_streams(np.uint32(rung.cell), apart.events)])
+        out[rows] = self._fresh_values(codes[rows], ids[rows], streams)
+        if rung.above and len(unmoved):
+            # No event of this group counts: the release at its upper end shows the same.
+            shown = np.empty(len(unmoved), dtype=out.dtype)
+            self.release(rung.above, codes[unmoved], ids[unmoved], top[unmoved], shown)
+            out[unmoved] = shown
+        return apart.left
+
+    def _find_occupied(self, drawn: Bytes, part: slice, bounds: _Bounds) -> None:
+        """Find the cells with events from the level's cell upwards, and their number."""
+        bits = drawn.view("<u4")
+        occupied = self._occupied[part]
+        # Two fair bits are both 1 with probability 1/4.
+        np.bitwise_and(bits[0::4], bits[1::4], out=occupied)
+        np.bitwise_and(occupied, bounds.mask, out=occupied)
+        np.bitwise_count(occupied, out=self._rank[part])
+
+    def _look_inside(self, part: slice, bounds: _Bounds, thorough: bool) -> _Apart:
+        """Take the level's cell back where all its events lie below the level."""
+        flag = self._flag[part]
+        at_level = self._at_level[: len(flag)]
+        np.bitwise_and(self._occupied[part], bounds.bit, out=at_level)
+        np.not_equal(at_level, _NONE, out=flag)
+        rows = flag.nonzero()[0]
+        self._picked.take(self._records, rows)
+        words = self._picked.draw(len(rows), stream(Draw.PLACES, bounds.cell)).view("<u8")
+        number = words[0::2]
+        gone = number < bounds.single
+        several = (number >= _SEVERAL).nonzero()[0]
+        number, place = number[several], words[1::2][several]
+        # Of two events, one that counts alone is the higher one, and has a value of its own.
+        first_counts = place >= bounds.place
+        second_counts = number >= bounds.second
+        gone[several] = ~(first_counts | second_counts)
+        apart = first_counts != second_counts
+        last = second_counts.astype(np.uint32)
+        many = (number >= _MANY).nonzero()[0]
+        if thorough:
+            places = self._go_through(rows[several[many]], number[many], place[many], bounds)
+            gone[several[many]] = places.last < 0
+            apart[many] = (places.last >= 0) & (places.last != places.lowest)
+            last[many] = places.last
+            many = many[:0]
+        rank = self._rank[part]
+        rank[rows] = rank[rows] - gone
+        rows = rows[several] + part.start
+        return _Apart(rows[apart], last[apart] + _FIRST_OTHER, rows[many])
+
+    def _go_through(self, rows: Rows, number: Words, first: Words, bounds: _Bounds) -> _Places:
+        """Go through the places of the events in the level's cell, of rows with many."""
+        counts = 1 + np.searchsorted(_COUNT_THRESHOLDS, number, side="right")
+        places = _Places(bounds.place, first)
+        for event in range(1, int(counts.max(initial=0))):
+            left = np.flatnonzero(counts > event)
+            self._picked.take(self._records, rows[left])
+            # The second word of block 0, then both words of each block that follows.
+            block, word = divmod(event + 1, 2)
+            drawn = self._picked.draw(len(left), stream(Draw.PLACES, bounds.cell, block))
+            places.add(event, left, drawn.view("<u8")[word::2])
+        return places
+
+    def _find_values(self, drawn: Bytes, part: slice, highest: bool) -> None:
+        """Find what the nearest cells' lowest events put in, and the words that are refused.
+
+        Parameters
+        ----------
+        drawn
+            The group's blocks.
+        part
+            The tile.
+        highest
+            Whether the level lies in the group's highest cell.
+        """
+        layout, rank = self._layout, self._rank[part]
+        count = len(rank)
+        words = drawn.view(layout.word_type)
+        if highest:
+            # Only the first word can be meant.
+            word = words[layout.before_first + 1 :: layout.per_block]
+        else:
+            index, word = self._word_index[:count], self._word[:count]
+            np.copyto(index, rank)
+            np.add(index, self._before_first[:count], out=index)
+            words.take(index, out=word, mode="clip")
+        product, low = self._product[:count], self._low[:count]
+        np.multiply(word, layout.size, out=product)
+        np.bitwise_and(product, layout.low_mask, out=low)
+        np.less(low, layout.refused_below, out=self._flag[part])
+        np.right_shift(product, layout.bits, out=product)
+        np.copyto(self._value[part], product, casting="unsafe")
+
+    def _replace(self, top: Codes, out: Codes) -> None:
+        """Write the values that were found where an event counts, and the top elsewhere."""
+        count = len(top)
+        value, replaced = self._value[:count], self._replaced[:count]
+        # Masks by arithmetic are several times faster than masked copies.
+        np.greater(self._rank[:count], _NOT_MOVED, out=replaced)
+        np.bitwise_xor(value, top, out=value)
+        np.multiply(value, replaced, out=value)
+        np.bitwise_xor(value, top, out=out)
+
+    def _refused(self, count: int, rung: Rung) -> Rows:
+        """Return the rows whose group has no word, or a refused one, for what they show."""
+        flag, rank = self._flag[:count], self._rank[:count]
+        flag &= self._replaced[:count]
+        if rung.bit >= 1 << self._layout.count:
+            flag |= rank > self._layout.count
+        return np.flatnonzero(flag)
+
+    def _nearest_cells(self, rows: Rows, rung: Rung) -> Streams:
+        """Return, for rows with one, the number of the nearest cell with an event that counts."""
+        occupied = self._occupied[rows]
+        taken_back = np.bitwise_count(occupied) > self._rank[rows]
+        occupied &= ~(taken_back * np.uint32(rung.bit))
+        # The exponent of a float of 64 bits is the place of the highest bit, exactly.
+        exponents = occupied.astype(np.float64).view(np.int64) >> 52
+        return (exponents + (rung.group * GROUP_CELLS - 1022)).astype(np.uint32)
+
+    def _fresh_values(self, codes: Codes, ids: Ids, streams: Streams) -> Codes:
+        """Return a value drawn for each record by a block of its own, of the stream given."""
+        values = np.empty_like(codes)
+        for start in range(0, len(codes), self._tile):
+            part = slice(start, start + self._tile)
+            values[part] = self._fresh_tile(codes[part], ids[part], streams[part])
+        return values
+
+    def _fresh_tile(self, codes: Codes, ids: Ids, streams: Streams) -> Words:
+        size, refused_below = np.uint64(self._size), np.uint64((1 << 32) % self._size)
+        self._picked.fill(codes, ids)
+        product = self._picked.draw(len(codes), streams).view("<u4")[0::4] * size
+        values = product >> np.uint64(32)
+        left = np.flatnonzero((product & _LOW_HALF) < refused_below)
+        for attempt in range(1, ATTEMPTS):
+            if not len(left):
+                break
+            self._picked.fill(codes[left], ids[left])
+            drawn = self._picked.draw(len(left), streams[left] + np.uint32(attempt))
+            product = drawn.view("<u4")[0::4] * size
+            values[left] = product >> np.uint64(32)
+            left = left[(product & _LOW_HALF) < refused_below]
+        return values
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """A rung's numbers in the types of the arrays that they are compared with."""
+
+    mask: np.uint32
+    bit: np.uint32
+    cell: int
+    place: np.uint64
+    single: np.uint64
+    second: np.uint64
+
+    @classmethod
+    def of(cls, rung: Rung) -> _Bounds:
+        """Return a rung's numbers."""
+        return cls(
+            np.uint32(rung.mask),
+            np.uint32(rung.bit),
+            rung.cell,
+            np.uint64(rung.place),
+            np.uint64(rung.single),
+            np.uint64(rung.second),
+        )
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Rows with several events in the level's cell that can't be told like all others.
+
+    Parameters
+    ----------
+    rows, events
+        Rows for which the last event that counts is not the cell's lowest, and its number.
+    left
+        Rows left for a thorough call.
+    """
+
+    rows: Rows
+    events: Streams
+    left: Rows
+
+    @classmethod
+    def joined(cls, parts: list[_Apart]) -> _Apart:
+        """Return all rows of several tiles."""
+        none = np.empty(0, dtype=np.intp)
+        return cls(
+            np.concatenate([none, *(part.rows for part in parts)]),
+            np.concatenate([none.astype(np.uint32), *(part.events for part in parts)]),
+            np.concatenate([none, *(part.left for part in parts)]),
+        )
+
+
+class _Places:
+    """Among the events of a cell, the lowest, and the lowest that counts (-1: none)."""
+
+    def __init__(self, threshold: np.uint64, first: Words) -> None:
+        self._threshold = threshold
+        self._lowest_place = first.copy()
+        self._last_place = np.zeros(len(first), dtype=np.uint64)
+        self.lowest = np.zeros(len(first), dtype=np.int64)
+        self.last = np.full(len(first), -1, dtype=np.int64)
+        self._count(0, np.arange(len(first)), first)
+
+    def add(self, event: int, rows: Rows, places: Words) -> None:
+        """Take in the places of one more event, in some rows."""
+        lower = places < self._lowest_place[rows]
+        self._lowest_place[rows[lower]] = places[lower]
+        self.lowest[rows[lower]] = event
+        self._count(event, rows, places)
+
+    def _count(self, event: int, rows: Rows, places: Words) -> None:
+        first = self.last[rows] < 0
+        counts = (places >= self._threshold) & (first | (places < self._last_place[rows]))
+        self._last_place[rows[counts]] = places[counts]
+        self.last[rows[counts]] = event
+
+
+def _value_streams(cells: np.uint32 | Streams, events: np.uint32 | Streams) -> Streams:
+    """Return the streams of the first attempts at the values that some events put in."""
+    first = np.uint32(stream(Draw.VALUE))
+    return np.atleast_1d(first | cells << np.uint32(18) | events << np.uint32(8))
+
 
 LARGEST_DOMAIN: Final = 1 << 31
 """The largest number of values that a domain can have on a ladder."""

@@ -21,6 +21,9 @@ Places are compared as 64-bit integers with thresholds that depend on the level 
 are computed with `decimal`, whose logarithm is correctly rounded, so the bytes of a release
 are the same on every machine. They are rounded so that more events count, never fewer: a
 record is retained with a probability of at most p, and of at least ``p·(1 - 2^-60)``.
+
+`Blocks` makes the blocks of records, as arrays; `RecordDraws` draws fair words of 64 bits with
+them, and codes evenly from a domain.
 """
 
 from __future__ import annotations
@@ -31,6 +34,12 @@ from enum import IntEnum
 from fractions import Fraction
 from functools import cache
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 
 CELL_RATIO: Final = Fraction(3, 4)
 """The lower end of a cell over its upper end: the probability that it holds no event."""
@@ -173,3 +182,141 @@ def rung_at(level: float) -> Rung:
     one, two = count_thresholds()[:2]
     second = one + (two - one) * place // WORD
     return Rung(cell, place=place, single=one * place // WORD, second=second)
+
+
+Rows = npt.NDArray[np.intp]
+Ids = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+Streams = npt.NDArray[np.uint32]
+
+_SLACK: Final = BLOCK_BYTES - 1
+_SMALL_DOMAIN: Final = 64
+
+
+class Blocks:
+    """Buffers for the blocks of some records, and for what they are encrypted to.
+
+    Parameters
+    ----------
+    cipher
+        The pseudo-random function.
+    capacity
+        The largest number of blocks.
+    """
+
+    def __init__(self, cipher: BlockCipher, capacity: int) -> None:
+        self._cipher = cipher
+        self._plain = np.zeros(BLOCK_BYTES * capacity, dtype=np.uint8)
+        self._drawn = np.zeros(BLOCK_BYTES * capacity + _SLACK, dtype=np.uint8)
+        self._written: tuple[int | None, int] = None, 0
+
+    def fill(self, codes: Codes, ids: Ids) -> None:
+        """Write the records' identifiers and true codes into their blocks."""
+        plain = self._plain[: BLOCK_BYTES * len(codes)]
+        plain.view("<u8")[0::2] = ids
+        plain.view("<u4")[2::4] = codes
+
+    def take(self, other: Blocks, rows: Rows) -> None:
+        """Copy some records' blocks from another buffer."""
+        # A complex number is the plain type of 16 bytes that numpy copies fastest.
+        target = self._plain[: BLOCK_BYTES * len(rows)].view(np.complex128)
+        other._plain.view(np.complex128).take(rows, out=target, mode="clip")
+        self._written = None, 0
+
+    def draw(self, count: int, numbers: int | Streams) -> Bytes:
+        """Encrypt the first `count` blocks with these streams; return the bytes drawn.
+
+        The next draw overwrites them.
+        """
+        plain = self._plain[: BLOCK_BYTES * count]
+        number = numbers if isinstance(numbers, int) else None
+        # The same stream for stretch after stretch is written once.
+        if number is None or number != self._written[0] or count > self._written[1]:
+            plain.view("<u4")[3::4] = numbers
+            self._written = number, count
+        self._cipher.encrypt(plain, self._drawn[: BLOCK_BYTES * count + _SLACK])
+        return self._drawn[: BLOCK_BYTES * count]
+
+
+class GroupWords:
+    """How the words beside a group's bits are laid out and turned into values.
+
+    A word of b bits times the domain's size m, shifted right by b, is a value below m, since
+    ``(2^b - 1)·m < m·2^b``. It is exactly uniform once the words are refused whose product
+    leaves less than ``2^b mod m`` in its low b bits (Lemire, ACM TOMACS 29, 2019). Where a
+    word is refused, or a block has no word left, the value is drawn by a block of its own.
+
+    Parameters
+    ----------
+    size
+        The number of values in the domain, m.
+    """
+
+    def __init__(self, size: int) -> None:
+        small = size <= _SMALL_DOMAIN
+        self.word_type: Final = np.dtype("<u1" if small else "<u2")
+        self.product_type: Final = np.dtype(np.uint16 if small else np.uint32)
+        bits = 8 * self.word_type.itemsize
+        self.size: Final = self.product_type.type(size)
+        self.bits: Final = self.product_type.type(bits)
+        self.low_mask: Final = self.product_type.type((1 << bits) - 1)
+        self.refused_below: Final = self.product_type.type((1 << bits) % size)
+        self.per_block: Final = BLOCK_BYTES // self.word_type.itemsize
+        self.count: Final = self.per_block // 2
+        self.before_first: Final = self.per_block - self.count - 1
+
+
+_LOW_HALF: Final = np.uint64(0xFFFFFFFF)
+_HALF: Final = np.uint64(32)
+
+
+class RecordDraws:
+    """The draws of some records under one key: pure functions of record, true code and stream.
+
+    Parameters
+    ----------
+    codes
+        The records' true codes, shape (k,).
+    record_ids
+        Their identifiers, shape (k,).
+    key
+        The key. Whatever else is drawn with it has other streams.
+    """
+
+    def __init__(self, codes: Codes, record_ids: Ids, key: AttributeKey) -> None:
+        self._count = len(codes)
+        self._blocks = Blocks(key.cipher(), max(self._count, 1))
+        self._blocks.fill(codes, record_ids)
+
+    def words(self, stream: int) -> tuple[Words, Words]:
+        """Return two independent fair words of 64 bits for each record, both of shape (k,)."""
+        drawn = self._blocks.draw(self._count, stream * ATTEMPTS).view("<u8")
+        return drawn[0::2].copy(), drawn[1::2].copy()
+
+    def word_and_code(self, stream: int, size: int) -> tuple[Words, Codes]:
+        """Return a fair word and, independently, a code drawn evenly from the domain.
+
+        Parameters
+        ----------
+        stream
+            Which draw, below `STREAMS`; one that `words` was not asked for.
+        size
+            The number of values in the domain, m, at most 2^31.
+        """
+        words = np.empty(0, dtype=np.uint64)
+        values = np.zeros(self._count, dtype=np.uint64)
+        left = np.arange(self._count)
+        # A word of 32 bits times m leaves a remainder; the few that would favour some values
+        # are refused (Lemire, ACM TOMACS 29, 2019) and drawn again.
+        refused_below = np.uint64((1 << 32) % size)
+        for attempt in range(ATTEMPTS):
+            drawn = self._blocks.draw(self._count, stream * ATTEMPTS + attempt)
+            if attempt == 0:
+                words = drawn.view("<u8")[0::2].copy()
+            product = drawn.view("<u4")[2::4][left].astype(np.uint64) * np.uint64(size)
+            values[left] = product >> _HALF
+            left = left[(product & _LOW_HALF) < refused_below]
+            if not len(left):
+                break
+        return words, values

@@ -3,23 +3,89 @@
 The observed frequencies O of a release have the expectation P·F, so F' = P⁻¹·O estimates the
 true frequencies F without bias (Chaytor et al. 2010, section III; Wang, Han and Fu 2012,
 section 3.1). Its covariance is P⁻¹·Cov(O)·P⁻ᵀ; what Cov(O) is depends on whose frequencies
-are meant, see `Target`. Intervals are those of `matrices.intervals`. All of it costs O(m) for
+are meant, see `Target`. All of it costs O(m) for
 matrices that keep or replace. To answer a count query with conditions on other columns, estimate
 in the records that match them and multiply by their number.
+
+Confidence intervals have one construction for every mechanism. An interval holds the shares t that
+the estimate does not contradict: those with (|F' - t| - c)² <= z²·V(t), where V(t) is the variance
+that the estimate has if t is the share (Wilson 1927), and c is half of what one record can move
+the estimate by (a correction for continuity; Newcombe 1998, method 4). An interval from the
+estimate's own standard error, F' ± z·√V(F'), covers too rarely where few records are released,
+above all where a value is rare. V is quadratic in t, so the ends are roots of a quadratic
+equation: recipients can compute them with nothing but arithmetic, and do
+(app/sfumato/resources/recipient).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
-from sfumato.engine.matrices.intervals import Quadratic, VarianceLaw, score_interval
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
+
+VarianceLaw = Callable[[Vector], Vector]
+"""The variances that estimated shares have, shape (m,), if these are the shares; quadratic in
+each of them and independent of the others."""
+
+
+class Quadratic(NamedTuple):
+    """Variances V(t) = constant + linear·t + square·t² of m estimates, each shape (m,)."""
+
+    constant: Vector
+    linear: Vector
+    square: Vector
+
+    @classmethod
+    def through(cls, law: VarianceLaw, size: int) -> Quadratic:
+        """Return the quadratics that a law is, from its values at 0, 1/2 and 1."""
+        none, half, all_of_it = (law(np.full(size, share)) for share in (0.0, 0.5, 1.0))
+        square = 2.0 * (none + all_of_it - 2.0 * half)
+        return cls(none, all_of_it - none - square, square)
+
+    def at(self, shares: Vector) -> Vector:
+        """Return V(t), shape (m,)."""
+        value: Vector = self.constant + shares * (self.linear + shares * self.square)
+        return value
+
+
+def score_interval(
+    estimates: Vector, variances: Quadratic, correction: Vector, factor: float
+) -> tuple[Vector, Vector]:
+    """Return the ends of the intervals, clipped to [0, 1].
+
+    Parameters
+    ----------
+    estimates
+        F', shape (m,).
+    variances
+        V(t).
+    correction
+        c, shape (m,); it is left out where V is 0, so that nothing is random.
+    factor
+        The normal quantile z.
+    """
+    square = factor * factor
+    random = variances.at(np.full_like(estimates, 0.5)) > 1e-9 * correction**2
+    reach = np.where(random, correction, 0.0)
+    ends = []
+    for side in (-1.0, 1.0):
+        # (x - t)² = z²·V(t), with x the estimate moved by the correction.
+        moved = estimates + side * reach
+        scale = 1.0 - square * variances.square
+        middle = moved + square * variances.linear / 2.0
+        rest = moved * moved - square * variances.constant
+        root = (middle + side * np.sqrt(np.maximum(middle * middle - scale * rest, 0.0))) / scale
+        ends.append(np.minimum(root, moved) if side < 0 else np.maximum(root, moved))
+    return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
+
 
 Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
 """How often each value of the domain was released, shape (m,)."""
@@ -108,7 +174,7 @@ def estimate_frequencies(
     matrix
         The release's perturbation matrix.
     confidence
-        The level of the intervals, between 0 and 1 (`sfumato.engine.matrices.intervals`).
+        The level of the intervals, between 0 and 1 (`sfumato.engine.matrices.estimate`).
     target
         Whether the errors refer to the population or to the table's own records.
     law
@@ -387,3 +453,83 @@ def _likelihood(observed: Vector, frequencies: Vector, matrix: PerturbationMatri
     """Return the mean log-likelihood of a record."""
     seen = observed > 0.0
     return float(observed[seen] @ np.log(matrix.apply(frequencies)[seen]))
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What one matrix keeps.
+
+    Parameters
+    ----------
+    record
+        The expected share of records that show their true value.
+    aggregate_inverse
+        The mean aggregate utility over the draws, frequencies estimated by the inverse matrix;
+        NaN where the matrix is singular.
+    aggregate_bayes
+        The same by iterative Bayesian reconstruction.
+    spread_bayes
+        The standard deviation of the latter over the draws.
+    error_expected, error_observed
+        The root mean square error of a frequency: from theory, and over the draws (inverse).
+    """
+
+    record: float
+    aggregate_inverse: float
+    aggregate_bayes: float
+    spread_bayes: float
+    error_expected: float
+    error_observed: float
+
+
+@dataclass(frozen=True)
+class UtilityPoint:
+    """Both mechanisms at one tolerance."""
+
+    theta: float
+    fine_grain: Utility
+    uniform: Utility
+
+
+_UTILITY_STEPS: Final = 2_000
+
+
+def utility_of(
+    frequencies: Vector, matrix: PerturbationMatrix, drawn: Sequence[npt.NDArray[np.int64]]
+) -> Utility:
+    """Return what a matrix keeps of a table's frequencies, shape (m,).
+
+    Parameters
+    ----------
+    frequencies
+        The share of each value, shape (m,).
+    matrix
+        How the table was perturbed.
+    drawn
+        How often each value was released, each of shape (m,); at least two draws.
+    """
+    bayes = np.array(
+        [
+            aggregate_utility(
+                frequencies,
+                reconstruct(counts, matrix, most_steps=_UTILITY_STEPS).frequencies,
+            )
+            for counts in drawn
+        ]
+    )
+    try:
+        estimated = np.array([estimate_frequencies(c, matrix).frequencies for c in drawn])
+        inverse = float(np.mean([aggregate_utility(frequencies, e) for e in estimated]))
+        observed = float(np.sqrt(np.mean((estimated - frequencies) ** 2)))
+        theory = expected_standard_errors(frequencies, matrix, int(drawn[0].sum()), Target.TABLE)
+        expected = float(np.sqrt(np.mean(theory**2)))
+    except EstimationError:
+        inverse = observed = expected = float("nan")
+    return Utility(
+        record=record_utility(frequencies, matrix),
+        aggregate_inverse=inverse,
+        aggregate_bayes=float(bayes.mean()),
+        spread_bayes=float(bayes.std(ddof=1)),
+        error_expected=expected,
+        error_observed=observed,
+    )

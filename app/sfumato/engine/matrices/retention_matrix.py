@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
-from sfumato.engine.matrices.dense_matrix import DenseMatrix
 from sfumato.engine.matrices.matrix import (
     MOST_FORBIDDING,
+    DenseMatrix,
     ForbiddingEntry,
     GarblingTest,
     OddsRatios,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +16,17 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.matrices.privacy import whole_odds
-from sfumato.engine.table.table import Attribute, EncodedColumn, Rows
+from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
 if TYPE_CHECKING:
     from sfumato.engine.core.progress import Context
-    from sfumato.engine.matrices.intervals import VarianceLaw
+    from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+    from sfumato.engine.disclosure.resampled_law import Resampling
+    from sfumato.engine.matrices.estimate import VarianceLaw
     from sfumato.engine.matrices.matrix import PerturbationMatrix
-    from sfumato.engine.mechanisms.reconstruction.law import Resampling
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+    from sfumato.engine.table.micro_groups import MicroGroups
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -234,6 +238,11 @@ class PublishedFacts:
     """Texts that the guide's placeholders stand for."""
 
 
+def ladder_digest(*parts: object) -> str:
+    """Return a digest of what makes a ladder, given as plain JSON values."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
 class Mechanism(ABC):
     """A way to release one or several sensitive attributes at any trust level.
 
@@ -255,19 +264,19 @@ class Mechanism(ABC):
     """Whether attributes and columns come with the groups of records alike in public."""
 
     @abstractmethod
-    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
+    def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` where the mechanism can't serve these attributes."""
 
     @abstractmethod
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return what a new policy chooses; `first_settings` completes it from the table."""
 
-    def first_settings(self, attributes: Sequence[Attribute], noise: KeyedNoise) -> Settings:
+    def first_settings(self, attributes: Attributes, noise: KeyedNoise) -> Settings:
         """Return the settings a new policy starts with, complete."""
         return self.complete_settings(attributes, self.default_settings(attributes), noise)
 
     def complete_settings(
-        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
         """Return the settings with what the table itself decides, once and for all.
 
@@ -298,14 +307,12 @@ class Mechanism(ABC):
         del settings
         return 0.0
 
-    def byproducts(
-        self, attributes: Sequence[Attribute], settings: Settings
-    ) -> tuple[Byproduct, ...]:
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return what recipients are told that follows from the true table, and how it was made."""
         del attributes, settings
         return ()
 
-    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
         """Return the settings of an entry that covers other attributes from now on.
 
         What the custodian chose stays where it fits any attributes; what the table decides is
@@ -316,7 +323,7 @@ class Mechanism(ABC):
         return self.default_settings(attributes)
 
     @abstractmethod
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not valid for these attributes."""
 
     @abstractmethod
@@ -324,9 +331,7 @@ class Mechanism(ABC):
         """Propose levels for `count` recipients, most trusted first."""
 
     @abstractmethod
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the level that a statement means.
 
         Raises
@@ -337,7 +342,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level in each of the mechanism's terms, by the term's name."""
 
@@ -362,7 +367,7 @@ class Mechanism(ABC):
         return level * (1.0 - share)
 
     @abstractmethod
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest that two releases share exactly when they sit on one ladder."""
 
     @abstractmethod
@@ -371,13 +376,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
 
-    def odds_factor(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> float | None:
+    def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float | None:
         """Return γ: by how much all that a release tells multiplies anyone's odds at most.
 
         None where the mechanism has no matrix.
@@ -396,16 +399,12 @@ class Mechanism(ABC):
         return None
 
     def group_limits(self, settings: Settings) -> tuple[float, float, str] | None:
-        """Return the ε, the δ and the test that every group is held to; None where none is.
-
-        A mechanism that needs groups keeps them in its settings under these names.
-        """
-        if not self.needs_groups:
-            return None
-        return settings["epsilon"], settings["delta"], settings["rule"]
+        """Return the ε, the δ and the test that every group is held to; None where none is."""
+        del settings
+        return None
 
     def estimate_law(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> VarianceLaw | None:
         """Return the variances of the whole table's estimated shares, by the true shares.
 
@@ -415,7 +414,7 @@ class Mechanism(ABC):
         return None
 
     def resampling(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Resampling | None:
         """Return how a release draws and repeats the records of the attribute's groups.
 
@@ -425,7 +424,7 @@ class Mechanism(ABC):
         return None
 
     def noise_covariance(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> npt.NDArray[np.float64] | None:
         """Return the covariance of the noise a level adds to numbers, in the entry's order.
 
@@ -438,11 +437,11 @@ class Mechanism(ABC):
         return None
 
     @abstractmethod
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises."""
 
     def lost_by_changing(
-        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+        self, levels: Sequence[float], attributes: Attributes, settings: Settings
     ) -> str:
         """Say what a record loses at worst whose value was another in each edition.
 
@@ -459,7 +458,7 @@ class Mechanism(ABC):
         del levels, attributes, settings
         return ""
 
-    def in_table(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def in_table(self, level: float, attributes: Attributes, settings: Settings) -> str:
         """Return what somebody can tell of the table in hand at a level; empty for nothing to add.
 
         It is computed from the exact rows and is for the custodian alone: unlike `promise`, it
@@ -469,9 +468,7 @@ class Mechanism(ABC):
         return ""
 
     @abstractmethod
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return what the recipient is told."""
 
     @abstractmethod
@@ -483,7 +480,38 @@ class Mechanism(ABC):
         self,
         upper: Released,
         lower: Released,
-        attributes: Sequence[Attribute],
+        attributes: Attributes,
         settings: Settings,
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases is a garbling of the other."""
+
+
+class GroupProtection(Mechanism):
+    """A mechanism that protects small groups of records, at a price for those who count."""
+
+    needs_groups = True
+
+    @abstractmethod
+    def count_errors(
+        self, groups: MicroGroups, codes: Codes, size: int, start: Setting, context: Context
+    ) -> tuple[QueryPoint, ...]:
+        """Return how far off counts from plain and from protected releases are.
+
+        Parameters
+        ----------
+        groups
+            The micro groups of n records.
+        codes
+            Each record's sensitive value, shape (n,).
+        size
+            The number of values in its domain, m.
+        start
+            What is asked; p, ε, δ and the number of records are moved one at a time.
+        context
+            Progress and cancelling.
+
+        Raises
+        ------
+        EstimationError
+            If no query is answered by enough records.
+        """

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.values import is_number
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, KeyRing
 
 SENSITIVITY_OF_COUNTS: Final = 2
@@ -122,8 +123,7 @@ def check_epsilon(epsilon: float) -> float:
     LevelError
         If it is no number, or out of range.
     """
-    known = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-    if not known or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+    if not is_number(epsilon) or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise LevelError(
             "The privacy loss ε0 of statistics with noise is not a number from {low:g} to"
             " {high:g}.",

@@ -3,18 +3,23 @@
 Whoever knows a person's public values reads the release of that person's micro group, and of
 no other rows (Wang, Han and Fu 2012, definition 1). Rows are grouped once, by hashing whole
 numbers; whatever is asked later works on the groups' distinct tuples.
+
+`GroupCounts` is what a mechanism knows of an attribute's micro groups, beside the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
+import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
@@ -101,13 +106,6 @@ class MicroGroups:
                 return attribute
         raise KeyError(name)
 
-    def public_values(self, group: int) -> dict[str, Value]:
-        """Return the values that a group's records share, by attribute. For the custodian only."""
-        return {
-            attribute.name: attribute.value(int(attribute.codes[group]))
-            for attribute in self.attributes
-        }
-
 
 def micro_groups(frame: pd.DataFrame, names: Sequence[str], context: Context) -> MicroGroups:
     """Group a table's records by their public values, in one pass.
@@ -192,7 +190,7 @@ def merge(attributes: Sequence[PublicAttribute], count: int) -> npt.NDArray[np.i
     return _numbered(key)[0]
 
 
-def value_counts(groups: MicroGroups, codes: Codes, size: int) -> sparse.csr_array:
+def value_counts(groups: MicroGroups, codes: Codes, size: int) -> scipy.sparse.csr_array:
     """Count the sensitive values in each group.
 
     Parameters
@@ -222,8 +220,8 @@ def value_counts(groups: MicroGroups, codes: Codes, size: int) -> sparse.csr_arr
 
 
 def merged_counts(
-    counts: sparse.csr_array, merged: npt.NDArray[np.int64], count: int
-) -> sparse.csr_array:
+    counts: scipy.sparse.csr_array, merged: npt.NDArray[np.int64], count: int
+) -> scipy.sparse.csr_array:
     """Add up the rows of `counts` that merge into one group, shape (count, m).
 
     Parameters
@@ -243,13 +241,13 @@ def merged_counts(
     return _compressed(found, added, count, size)
 
 
-def largest_counts(counts: sparse.csr_array) -> npt.NDArray[np.int64]:
+def largest_counts(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
     """Return how often each group's most frequent sensitive value occurs in it, shape (G,)."""
     largest: npt.NDArray[np.int64] = np.maximum.reduceat(counts.data, counts.indptr[:-1])
     return largest
 
 
-def most_frequent(counts: sparse.csr_array) -> npt.NDArray[np.int64]:
+def most_frequent(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
     """Return the code of each group's most frequent value, the first of equals, shape (G,)."""
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     tops = np.flatnonzero(counts.data == largest_counts(counts)[row])
@@ -293,10 +291,94 @@ def _first_rows(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _compressed(
     found: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], groups: int, size: int
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """Return sorted cells ``group * size + value`` with their counts as compressed rows."""
     rows, columns = np.divmod(found, size)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=groups))])
-    return sparse.csr_array(
+    return scipy.sparse.csr_array(
         (counts.astype(np.int64), columns.astype(np.int64), starts), shape=(groups, size)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """How often each sensitive value occurs in each group of records alike in public.
+
+    Parameters
+    ----------
+    names
+        The public columns; none where the whole table is one group.
+    counts
+        Shape (G, m), with an entry only where a value occurs; no group is empty.
+    digest
+        What tells these groups from others: their public values and their counts, in any order.
+    """
+
+    names: tuple[str, ...]
+    # Who is alike in what is the secret: no log may show it.
+    counts: scipy.sparse.csr_array = field(repr=False)
+    digest: str = field(repr=False)
+    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """What was worked out from these groups and takes long, by what it was worked out for."""
+
+    @classmethod
+    def of(cls, groups: MicroGroups, codes: Codes, size: int) -> GroupCounts:
+        """Count a sensitive attribute's values in micro groups.
+
+        Parameters
+        ----------
+        groups
+            The groups of n records.
+        codes
+            Each record's sensitive value, shape (n,).
+        size
+            The number of values in its domain, m.
+        """
+        counts = value_counts(groups, codes, size)
+        return cls(groups.names, counts, _digest(groups, counts))
+
+    @property
+    def records(self) -> int:
+        """The number of records, n."""
+        return int(self.counts.data.sum())
+
+    @property
+    def count(self) -> int:
+        """The number of groups, G."""
+        return int(self.counts.shape[0])
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Each group's number of records, shape (G,)."""
+        sizes: npt.NDArray[np.int64] = np.add.reduceat(self.counts.data, self.counts.indptr[:-1])
+        return sizes
+
+    @cached_property
+    def largest_shares(self) -> npt.NDArray[np.float64]:
+        """The share of each group's most frequent value, shape (G,)."""
+        shares: npt.NDArray[np.float64] = largest_counts(self.counts) / self.sizes
+        return shares
+
+
+def _digest(groups: MicroGroups, counts: scipy.sparse.csr_array) -> str:
+    """Return a digest of the groups that the order of the rows does not change."""
+    marks = np.zeros(groups.count, dtype=np.uint64)
+    for attribute in groups.attributes:
+        texts = np.array([str(value) for value in attribute.values] + [""], dtype=object)
+        marks = _mixed(marks, pd.util.hash_array(texts)[attribute.codes])
+    row = np.repeat(np.arange(groups.count), np.diff(counts.indptr))
+    cells = _mixed(counts.indices.astype(np.uint64), counts.data.astype(np.uint64))
+    sums = np.zeros(groups.count, dtype=np.uint64)
+    np.add.at(sums, row, cells)
+    marks = np.sort(_mixed(marks, sums))
+    label = json.dumps(list(groups.names)).encode()
+    return hashlib.sha256(label + marks.astype("<u8").tobytes()).hexdigest()
+
+
+def _mixed(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix two words into one (the finisher of MurmurHash3)."""
+    word = one * np.uint64(0x9E3779B97F4A7C15) + other
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
+        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
+    answer: npt.NDArray[np.uint64] = word ^ (word >> np.uint64(33))
+    return answer

@@ -157,7 +157,10 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
     occurring = np.flatnonzero(counts)
     order = occurring[np.argsort(-counts[occurring], kind="stable")]
     top = order[:MOST_TOP]
-    type_name, length = _type_of(values[occurring[:_LENGTH_SAMPLE]])
+    # To take some of few values from an array of objects spares a call of pandas for each.
+    known = values.to_numpy(dtype=object) if len(values) <= _LENGTH_SAMPLE else values
+    texts = isinstance(values.dtype, pd.StringDtype)
+    type_name, length = _type_of(known[occurring[:_LENGTH_SAMPLE]], texts)
     present = max(len(series) - missing, 1)
     return ColumnProfile(
         name=str(series.name),
@@ -167,7 +170,7 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
         distinct=len(occurring),
         top=tuple(
             ValueCount(plain(value), count)
-            for value, count in zip(values[top].tolist(), counts[top].tolist(), strict=True)
+            for value, count in zip(known[top].tolist(), counts[top].tolist(), strict=True)
         ),
         mean_length=length,
         distribution=tuple((counts[order[:MOST_BARS]] / present).tolist()),
@@ -183,9 +186,8 @@ def _count_positions(positions: npt.NDArray[np.integer], size: int) -> npt.NDArr
     return counts[1:]
 
 
-def _type_of(values: pd.Index) -> tuple[str, float | None]:
+def _type_of(values: pd.Index | npt.NDArray[np.object_], texts: bool) -> tuple[str, float | None]:
     """Return the plain name of the type of some distinct values, and texts' mean length."""
-    texts = isinstance(values.dtype, pd.StringDtype)
     if values.dtype == np.bool_:
         return Sentence("yes/no"), None
     inferred = "string" if texts else pd.api.types.infer_dtype(values, skipna=True)

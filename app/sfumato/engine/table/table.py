@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -14,8 +14,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.values import count_codes
-from sfumato.engine.table.group_counts import GroupCounts
-from sfumato.engine.table.micro_groups import MicroGroups
+from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
 
 
 @dataclass(frozen=True)
@@ -119,6 +118,10 @@ class Attribute:
             raise TypeError(f"{self.name} is not categorical")
         shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
         return shares
+
+
+Attributes = Sequence[Attribute]
+"""The attributes of a policy entry, in its order."""
 
 
 @dataclass(frozen=True)

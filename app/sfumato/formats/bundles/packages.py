@@ -19,13 +19,18 @@ from typing import Any, Final
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.bundles.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME
-from sfumato.formats.bundles.descriptor import is_escaped
+from sfumato.formats.bundles.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME, is_escaped
 from sfumato.formats.errors import CannotOpen, DamagedFile
-from sfumato.formats.files import is_file, is_folder, opening
+from sfumato.formats.files import (
+    LARGEST_PACKED_DATA,
+    is_file,
+    is_folder,
+    opened_zip,
+    opening,
+    unpack_entry,
+)
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import detect_options
-from sfumato.formats.zips import LARGEST_PACKED_DATA, opened_zip, unpack_entry
 
 _LARGEST_DESCRIPTION: Final = 64 << 20
 _TYPES: Final = {

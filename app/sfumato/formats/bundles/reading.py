@@ -2,7 +2,9 @@
 
 Nothing in it is trusted: only the files of a bundle are looked at, by their fixed names,
 so a name that points elsewhere does nothing; a zip is unpacked no further than the sizes it
-states, and a digest that does not fit is told.
+states, and a digest that does not fit is told. Columns are brought to the types that the schema
+states: statistical formats store whole numbers and yes/no values as decimals, and some can't tell
+an empty text from a missing value; in a bundle both are missing.
 """
 
 from __future__ import annotations
@@ -11,21 +13,271 @@ import hashlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
-from sfumato.formats.bundles.descriptor import Descriptor, descriptor_from
-from sfumato.formats.bundles.table import read_data
+from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME, Descriptor, Field, descriptor_from
 from sfumato.formats.bundles.writing import digest_of_files
-from sfumato.formats.files import is_file, is_folder, opening, printable
-from sfumato.formats.zips import LARGEST_PACKED_DATA, opened_zip, unpack_entry
+from sfumato.formats.errors import BadValue
+from sfumato.formats.files import (
+    LARGEST_PACKED_DATA,
+    is_file,
+    is_folder,
+    opened_zip,
+    opening,
+    printable,
+    unpack_entry,
+)
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.reading import detect_options, preview, read_table
+
+_TRUE: Final = frozenset({"true", "1"})
+_FALSE: Final = frozenset({"false", "0"})
+
+
+def typed_column(column: pd.Series, field: Field) -> pd.Series:
+    """Return a column with the type its field states.
+
+    Parameters
+    ----------
+    column
+        As a reader gave it, shape (n,).
+    field
+        The column's description.
+
+    Returns
+    -------
+    pandas.Series
+        Whole numbers, ``boolean`` for yes/no values, ``float64`` for numbers, ``datetime64``
+        for dates and times of day on a date, text or categories otherwise.
+
+    Raises
+    ------
+    BundleError
+        If a value does not have that type; names the column and the first such row.
+    """
+    cleaned = _without_empty_texts(column)
+    convert = _CONVERTERS.get(field.type)
+    if convert is None:
+        if _is_number(_distinct(cleaned)) and not bool(cleaned.isna().all()):
+            raise _wrong_type(field, int(cleaned.notna().to_numpy().argmax()))
+        return cleaned
+    converted = convert(_plain_text(cleaned))
+    failed = converted.isna().to_numpy() & ~cleaned.isna().to_numpy()
+    if failed.any():
+        raise _wrong_type(field, int(failed.argmax()))
+    return converted
+
+
+def _without_empty_texts(column: pd.Series) -> pd.Series:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        empty = [value for value in column.cat.categories if value == ""]
+        return column.cat.remove_categories(empty) if empty else column
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return column
+    empty_rows = (column == "").fillna(False).to_numpy(dtype=bool)
+    return column.mask(empty_rows) if empty_rows.any() else column
+
+
+def _distinct(column: pd.Series) -> pd.Series:
+    """Return a categorical column's categories, any other column as it is."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return pd.Series(column.cat.categories)
+    return column
+
+
+def _plain_text(column: pd.Series) -> pd.Series:
+    """Return a categorical column as its values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(column.cat.categories.dtype)
+    return column
+
+
+def _number(column: pd.Series) -> pd.Series:
+    numbers = _as_numbers(column)
+    return pd.Series(
+        numbers.to_numpy(dtype=np.float64, na_value=np.nan), name=column.name, index=column.index
+    )
+
+
+def _integer(column: pd.Series) -> pd.Series:
+    numbers = _as_numbers(column)
+    if pd.api.types.is_integer_dtype(numbers.dtype):
+        return numbers
+    exact: npt.NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    whole = np.isfinite(exact) & (np.floor(exact) == exact) & (np.abs(exact) < 2.0**63)
+    values = np.where(whole, exact, 0).astype(np.int64)
+    return pd.Series(pd.arrays.IntegerArray(values, ~whole), name=column.name, index=column.index)
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """Return texts as numbers, missing where they are none; large whole numbers stay exact."""
+    if _is_number(column):
+        return column
+    known = pd.to_numeric(column.dropna(), errors="coerce")
+    if len(known) < len(column) and pd.api.types.is_integer_dtype(known.dtype):
+        known = known.astype(
+            "UInt64" if pd.api.types.is_unsigned_integer_dtype(known.dtype) else "Int64"
+        )
+    return known.reindex(column.index)
+
+
+def _boolean(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.astype("boolean")
+    texts = column.map(_boolean_of, na_action="ignore")
+    return texts.astype("boolean")
+
+
+def _boolean_of(value: object) -> bool | None:
+    text = f"{value:g}" if isinstance(value, int | float) else str(value).lower()
+    return True if text in _TRUE else False if text in _FALSE else None
+
+
+def _moment(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return column
+    try:
+        return pd.to_datetime(column, errors="coerce", format="ISO8601")
+    except ValueError:  # Moments with and without a time zone, or of several.
+        return pd.Series(pd.NaT, index=column.index, name=column.name)
+
+
+def _is_number(column: pd.Series) -> bool:
+    dtype = column.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+_CONVERTERS: Final[Mapping[str, Callable[[pd.Series], pd.Series]]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "date": _moment,
+    "datetime": _moment,
+}
+
+
+def _wrong_type(field: Field, position: int) -> BundleError:
+    return BundleError(
+        "Column {column} should hold values of the type {type}, but row {row} does not.",
+        "Ask for the bundle again.",
+        column=field.name,
+        type=field.type,
+        row=position + 1,
+    )
+
+
+_COLUMN_TYPES: Final = {
+    "integer": ColumnType.INTEGER,
+    "number": ColumnType.NUMBER,
+    "boolean": ColumnType.BOOLEAN,
+    "date": ColumnType.DATE,
+    "datetime": ColumnType.DATE,
+}
+
+
+def read_data(path: Path, descriptor: Descriptor, context: Context) -> Table:
+    """Read a bundle's data file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    descriptor
+        What the bundle says of it.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    BundleError
+        If the file can't be read, its columns are not those described, or a value does not
+        have its column's type. The message names rows and columns, never a value.
+    """
+    try:
+        frame = _read(path, descriptor, context)
+    except BundleError:
+        raise
+    except SfumatoError as error:
+        raise BundleError(
+            "{file} can't be read. {reason}",
+            "Ask for the bundle again.",
+            file=descriptor.data_name,
+            reason=error.what,
+        ) from None
+    typed = {field.column: typed_column(frame[field.name], field) for field in descriptor.fields}
+    return Table(
+        pd.DataFrame(typed, copy=False),
+        {field.column: field.labels for field in descriptor.fields if field.labels},
+        {field.column: field.title for field in descriptor.fields if field.title},
+    )
+
+
+def _read(path: Path, descriptor: Descriptor, context: Context) -> pd.DataFrame:
+    """Read the file with the types of the schema, where its format has none."""
+    if descriptor.format_name != "csv":
+        return _checked(read_table(path, detect_options(path), context), descriptor)
+    texts = ReadOptions(
+        encoding="utf-8",
+        escaped_formulas=descriptor.escaped,
+        column_types={field.name: ColumnType.TEXT for field in descriptor.fields},
+    )
+    _checked(preview(path, texts, rows=1), descriptor)
+    typed = ReadOptions(
+        encoding="utf-8",
+        escaped_formulas=descriptor.escaped,
+        column_types={
+            field.name: _COLUMN_TYPES.get(field.type, ColumnType.TEXT)
+            for field in descriptor.fields
+        },
+    )
+    try:
+        return read_table(path, typed, context).frame
+    except BadValue:
+        # As texts, every value can be looked at; the types are brought about afterwards.
+        return read_table(path, texts, context).frame
+
+
+def _checked(table: Table, descriptor: Descriptor) -> pd.DataFrame:
+    _check_names(table.columns, descriptor)
+    return table.frame
+
+
+def _check_names(names: tuple[str, ...], descriptor: Descriptor) -> None:
+    described = tuple(field.name for field in descriptor.fields)
+    if names == described:
+        return
+    for position, (found, stated) in enumerate(zip(names, described, strict=False), start=1):
+        if found != stated:
+            raise BundleError(
+                "Column {position} of {file} is not the one that {description} describes.",
+                "Ask for the bundle again.",
+                position=position,
+                file=descriptor.data_name,
+                description=DATAPACKAGE_NAME,
+            )
+    raise BundleError(
+        "{file} has {found} columns, but {description} describes {stated}.",
+        "Ask for the bundle again.",
+        file=descriptor.data_name,
+        found=len(names),
+        description=DATAPACKAGE_NAME,
+        stated=len(described),
+    )
+
 
 _CHUNK: Final = 1 << 20
 _LARGEST_TEXT: Final = 64 << 20

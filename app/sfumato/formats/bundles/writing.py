@@ -31,7 +31,7 @@ from sfumato.formats.bundles.readme import README_NAME, readme_of
 from sfumato.formats.files import new_private, write_private
 from sfumato.formats.formulas import escaped, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
-from sfumato.formats.writing import names_in_file, write_table
+from sfumato.formats.reading import names_in_file, write_table
 
 __all__ = [
     "BundleContents",

@@ -1,19 +1,43 @@
-"""One column of a text file, gathered block by block while its type is found out."""
+"""Columns of a text file, gathered block by block while their types are found out.
+
+A table of few rows and thousands of columns has little in each column, and a call of the library
+for each takes longer than what it does. So short columns are laid end to end, looked at once, and
+those whose values are of one type beyond doubt are told. All others are looked at one by one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.formats.columns.buffers import Mask, MaskedBuffer
-from sfumato.formats.columns.parsing import EXACT, Parsed, Positions, Rules, parse
-from sfumato.formats.columns.shapes import trimmed
-from sfumato.formats.columns.texts import TextBuffer
+from sfumato.formats.columns.buffers import (
+    Column,
+    EncodedTexts,
+    Mask,
+    MaskedBuffer,
+    TextBuffer,
+    encoded_apart,
+    unmasked,
+)
+from sfumato.formats.columns.parsing import (
+    EXACT,
+    Parsed,
+    Positions,
+    Rules,
+    boolean_cells,
+    cast_texts,
+    moment_cells,
+    number_cells,
+    parse,
+    text_cells,
+    trimmed,
+)
 from sfumato.formats.options import ColumnType, ReadOptions
 
 RARE: Final = 0.05
@@ -38,14 +62,18 @@ class Seen:
     ----------
     kind
         Their type.
-    parsed
-        The values, of which none is bad; None for texts.
+    values, missing
+        The values, of which none is bad, and which of them are missing; None for texts.
+    texts
+        Texts, where the column has none yet.
     mixed
         See `GatheredColumn`.
     """
 
     kind: ColumnType
-    parsed: Parsed | None
+    values: npt.NDArray[Any] | None = None
+    missing: Mask | None = None
+    texts: EncodedTexts | None = None
     mixed: bool = False
 
 
@@ -83,6 +111,11 @@ class GatheredColumn:
         self._numbers: MaskedBuffer | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no row was added yet."""
+        return self._rows == 0
+
+    @property
     def is_open(self) -> bool:
         """Whether the type of the next values is still to be found out, or to be held against."""
         return not (self.fixed or self.given_up or self.kind == ColumnType.TEXT)
@@ -100,13 +133,13 @@ class GatheredColumn:
             return
         parsed = None
         if self.kind is None and seen is not None:
-            self.kind, parsed, self.mixed = seen.kind, seen.parsed, seen.mixed
+            self.kind, self.mixed = seen.kind, seen.mixed
         elif self.kind is None:
             self.kind, parsed = self._guess(texts)
-        elif seen is not None and (self.kind, seen.kind) in _AGREE:
-            parsed = seen.parsed
         if self.kind == ColumnType.TEXT:
-            self._add_texts(texts, start)
+            self._add_texts(texts, start, seen)
+        elif seen is not None and seen.values is not None and (self.kind, seen.kind) in _AGREE:
+            self._take(seen.values, seen.missing, start)
         else:
             self._add_values(parsed or parse(texts, self.kind, self._rules), start)
 
@@ -126,19 +159,18 @@ class GatheredColumn:
         self._numbers = None
         self._texts = None
 
-    def finish(self, keep: Mask | None) -> pd.Series:
+    def finish(self, keep: Mask | None) -> Column:
         """Return the column, of the rows in `keep` or of all rows; bad values are missing."""
         if self._numbers is not None:
-            series = self._numbers.finish(keep)
+            column = self._numbers.finish(keep)
         else:
             if self._texts is None:  # Nothing but missing values.
                 self._texts = TextBuffer(self._rows)
                 self._texts.add_missing(self._rows)
-            series = self._texts.finish(keep)
+            column = self._texts.finish(keep)
         self._numbers = None
         self._texts = None
-        series.name = self.name
-        return series
+        return column
 
     def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
@@ -161,9 +193,12 @@ class GatheredColumn:
         self.mixed = most < filled / 2
         return ColumnType.TEXT, None
 
-    def _add_texts(self, texts: pa.Array, start: int) -> None:
+    def _add_texts(self, texts: pa.Array, start: int, seen: Seen | None) -> None:
         if self._texts is None:
             self._texts = TextBuffer(self._expected)
+            if start == 0 and seen is not None and seen.texts is not None:
+                self._texts.begin(seen.texts)
+                return
             self._texts.add_missing(start)
         self._texts.add(texts)
 
@@ -172,36 +207,160 @@ class GatheredColumn:
             self.code_at = start + parsed.code
             self.give_up()
             return
-        if not self._widen(parsed):
-            self.code_at = start
-            self.give_up()
-            return
         if len(parsed.bad):
             self._bad.append(parsed.bad + start)
-        self._store(parsed, start)
+        self._take(*unmasked(parsed.values), start)
         if not self.fixed and len(parsed.bad) > max(_HOPELESS, len(parsed.values) / 2):
             self.give_up()
 
-    def _widen(self, parsed: Parsed) -> bool:
-        """Make what was gathered fit the block; False where a whole number would be altered."""
-        if self.kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type):
-            if self._numbers is not None:
-                whole = self._numbers.values.filled
-                if len(whole) and (whole.max() > EXACT or whole.min() < -EXACT):
-                    return False
-                self._numbers.values.convert(np.float64)
-            self.kind = ColumnType.NUMBER
-        return True
-
-    def _store(self, parsed: Parsed, start: int) -> None:
-        values = parsed.values
-        missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
-        if values.null_count:
-            values = pc.fill_null(values, pa.scalar(0).cast(values.type))
-        numbers = values.to_numpy(zero_copy_only=False)
+    def _take(self, values: npt.NDArray[Any], missing: Mask | None, start: int) -> None:
+        """Append values; give the column up where a whole number would be altered."""
         if self._numbers is None:
-            self._numbers = MaskedBuffer(numbers.dtype, self._expected)
+            self._numbers = MaskedBuffer(values.dtype, self._expected)
             self._numbers.add_missing(start)
-        elif numbers.dtype.kind == "M" and numbers.dtype > self._numbers.values.dtype:
-            self._numbers.values.convert(numbers.dtype)
-        self._numbers.add(numbers, missing)
+        held = self._numbers.values
+        if self.kind == ColumnType.INTEGER and values.dtype.kind == "f":
+            whole = held.filled
+            if len(whole) and (whole.max() > EXACT or whole.min() < -EXACT):
+                self.code_at = start
+                self.give_up()
+                return
+            self.kind = ColumnType.NUMBER
+        if values.dtype > held.dtype:
+            held.convert(values.dtype)
+        self._numbers.add(values, missing)
+
+
+MOST_ROWS: Final = 2_000
+"""Columns with more rows are worth a look of their own."""
+_FEWEST_COLUMNS: Final = 16
+
+Cells = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
+
+
+def seen_together(
+    columns: Sequence[GatheredColumn], block: pa.RecordBatch, options: ReadOptions
+) -> list[Seen | None]:
+    """Return what each column of a block holds, where that is beyond doubt.
+
+    Parameters
+    ----------
+    columns
+        The columns, as far as they are gathered, k.
+    block
+        Their next rows.
+    options
+        How texts are read as values.
+    """
+    seen: list[Seen | None] = [None] * len(columns)
+    places = np.array([i for i, column in enumerate(columns) if column.is_open], dtype=np.int64)
+    if not 0 < len(block) <= MOST_ROWS or len(columns) < _FEWEST_COLUMNS:
+        return seen
+    if len(places):
+        stack = _Stack(block, places, seen)
+        rules = Rules.of(options, fixed=False)
+        stack.take_booleans()
+        stack.take_texts()
+        stack.take_numbers(rules, np.array([one.kind == ColumnType.NUMBER for one in columns]))
+        stack.take_dates(rules)
+    _encode_texts(columns, block, seen)
+    return seen
+
+
+def _encode_texts(
+    columns: Sequence[GatheredColumn], block: pa.RecordBatch, seen: list[Seen | None]
+) -> None:
+    """Encode the first texts of the columns that are known to be of texts."""
+    told = {
+        place: found
+        for place, column in enumerate(columns)
+        if column.is_empty
+        and (found := seen[place] or Seen(column.kind or ColumnType.NUMBER)).kind == ColumnType.TEXT
+    }
+    if told:
+        texts = pa.concat_arrays([block.column(place) for place in told])
+        for place, encoded in zip(told, encoded_apart(texts, len(block)), strict=True):
+            seen[place] = replace(told[place], texts=encoded)
+
+
+class _Stack:
+    """Columns of a block laid end to end; those that are told, or can't be, are taken off."""
+
+    def __init__(self, block: pa.RecordBatch, places: Places, seen: list[Seen | None]) -> None:
+        raw = pa.concat_arrays([block.column(int(place)) for place in places])
+        self._rows = len(block)
+        self._places = places
+        self._seen = seen
+        self._texts = trimmed(raw)
+        self._valid = self._cells(self._texts.is_valid())
+        # What is blank altogether counts as filled where the share of mistakes is found, and
+        # values that are few beside it would be taken for mistakes.
+        self._filled = self._cells(raw.is_valid()).sum(axis=1)
+        count = self._valid.sum(axis=1)
+        self._keep((count > 0) & (count >= RARE * self._filled))
+
+    def take_booleans(self) -> None:
+        """Tell columns of yes/no values; those that hold some among others are taken off."""
+        values, known = boolean_cells(self._texts)
+        wanted = self._all(known)
+        self._tell(wanted, values.filter(self._mask(wanted)), ColumnType.BOOLEAN)
+        self._keep(~np.asarray((self._cells(known) & self._valid).any(axis=1)))
+
+    def take_texts(self) -> None:
+        """Tell columns of which no value could be a number, a date or a code."""
+        wanted = self._all(text_cells(self._texts))
+        count = self._valid.sum(axis=1)
+        for row in np.flatnonzero(wanted):
+            mixed = bool(count[row] < self._filled[row] / 2)
+            self._seen[self._places[row]] = Seen(ColumnType.TEXT, mixed=mixed)
+        self._keep(~wanted)
+
+    def take_numbers(self, rules: Rules, decimal: Cells) -> None:
+        """Tell columns of numbers; those at places in `decimal` were of decimals before."""
+        texts, numeric, whole = number_cells(self._texts, rules)
+        numbers = self._all(numeric)
+        integers = self._all(whole) & ~decimal[self._places]
+        for wanted, kind, target in (
+            (numbers & integers, ColumnType.INTEGER, pa.int64()),
+            (numbers & ~integers, ColumnType.NUMBER, pa.float64()),
+        ):
+            self._tell(wanted, cast_texts(texts.filter(self._mask(wanted)), target), kind)
+        self._keep(~numbers)
+
+    def take_dates(self, rules: Rules) -> None:
+        """Tell columns of dates."""
+        texts, known = moment_cells(self._texts, rules)
+        wanted = self._all(known)
+        moments = cast_texts(texts.filter(self._mask(wanted)), pa.timestamp("us"))
+        self._tell(wanted, moments, ColumnType.DATE)
+
+    def _tell(self, wanted: Cells, values: pa.Array | None, kind: ColumnType) -> None:
+        if values is None:  # A day that no calendar has, say: each column is looked at by itself.
+            return
+        numbers, missing = unmasked(values)
+        numbers = numbers.reshape(-1, self._rows)
+        if missing is None:
+            missing = np.zeros(numbers.shape, np.bool_)
+        missing = missing.reshape(-1, self._rows)
+        some = np.asarray(missing.any(axis=1))
+        for order, place in enumerate(self._places[wanted]):
+            mask = missing[order] if some[order] else None
+            self._seen[place] = Seen(kind, numbers[order], mask)
+
+    def _all(self, known: pa.Array) -> Cells:
+        """Return of which columns all values are known to be of a type, shape (k,)."""
+        return np.asarray((self._cells(known) | ~self._valid).all(axis=1))
+
+    def _cells(self, known: pa.Array) -> Cells:
+        """Return what is known of each value, shape (k, rows); missing is false."""
+        cells = pc.fill_null(known, False).to_numpy(zero_copy_only=False)
+        return np.asarray(cells).reshape(-1, self._rows)
+
+    def _mask(self, wanted: Cells) -> pa.Array:
+        return pa.array(np.repeat(wanted, self._rows))
+
+    def _keep(self, wanted: Cells) -> None:
+        self._texts = self._texts.filter(self._mask(wanted))
+        self._valid, self._filled = self._valid[wanted], self._filled[wanted]
+        self._places = self._places[wanted]

@@ -1,4 +1,4 @@
-"""What becomes of a table's columns once all rows were seen."""
+"""What is decided about columns: their names, their fixed types, their bad values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,74 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from sfumato.formats.base import Note
+from sfumato.engine.table.table import Table
+from sfumato.formats.columns.arrow import ArrowColumn
 from sfumato.formats.columns.buffers import Mask
 from sfumato.formats.columns.gathering import GatheredColumn
-from sfumato.formats.errors import BadValue, Way, grouped
+from sfumato.formats.errors import BadHeader, BadOptions, BadValue, Way, grouped
 from sfumato.formats.options import BadValues, ColumnType, ReadOptions
+from sfumato.formats.table_format import Note, ReadResult
+
+
+def check_fixed_types(names: Sequence[str], options: ReadOptions) -> None:
+    """Refuse options that fix the type of a column that is not there.
+
+    Raises
+    ------
+    BadOptions
+        If there is such a column.
+    """
+    for name in options.column_types:
+        if name not in names:
+            raise BadOptions(
+                "The type of column {column} is fixed, but the file has no such column.",
+                "Choose a file with this column, or leave its type to be found out.",
+                ways=(Way("Leave it to be found out", options.with_type(name, None)),),
+                column=name,
+            )
+
+
+def usable_names(names: Sequence[str]) -> list[str]:
+    """Return the columns' names; a column without one is called by its position.
+
+    Raises
+    ------
+    BadHeader
+        If two columns have the same name.
+    """
+    named = [name or f"column_{position}" for position, name in enumerate(names, start=1)]
+    seen: dict[str, int] = {}
+    for position, name in enumerate(named, start=1):
+        if name in seen:
+            raise BadHeader(
+                "Columns {first} and {second} are both called {column}.",
+                "Rename one of them in the source file, or read it without a header.",
+                first=seen[name],
+                second=position,
+                column=name,
+            )
+        seen[name] = position
+    return named
+
+
+def number_in_file(position: int, left_out: Sequence[int]) -> int:
+    """Return a row's number in its file, counted from 1.
+
+    Parameters
+    ----------
+    position
+        The row's position, from 0, among the rows that are read.
+    left_out
+        The numbers of the rows that are not, increasing.
+    """
+    numbers = np.asarray(left_out, dtype=np.int64)
+    read_before = numbers - np.arange(1, len(numbers) + 1)
+    return position + 1 + int(np.searchsorted(read_before, position, side="right"))
+
 
 RowNumber = Callable[[int], int]
 """Gives the number of a gathered row in the file, counted from 1."""
@@ -142,3 +204,84 @@ def _missing_note(column: GatheredColumn) -> Note:
         "Column {column}: values of another type are read as missing ({count}).",
         {"column": column.name, "count": grouped(len(column.bad))},
     )
+
+
+_ROWS: Final = 1 << 18
+
+
+def with_fixed_types(result: ReadResult, options: ReadOptions) -> ReadResult:
+    """Return what was read, its columns with the types that the options fix.
+
+    Raises
+    ------
+    BadOptions
+        If the type of a column that is not there is fixed.
+    BadValue
+        If a value does not have the type fixed for its column and nothing was chosen for it.
+    """
+    frame = result.table.frame
+    check_fixed_types(list(frame.columns), options)
+    wanted = {
+        name: kind
+        for name, kind in options.column_types.items()
+        if not _has_type(frame[name], kind)
+    }
+    if not wanted:
+        return result
+    columns = [_gathered(frame[name], name, options) for name in wanted]
+    keep, notes = settle(columns, len(frame), options, lambda position: position + 1)
+    changed = {}
+    for column in columns:
+        name = column.name
+        if column.given_up:
+            texts = options.with_type(name, ColumnType.TEXT)
+            changed[name] = _gathered(frame[name], name, texts).finish(None)
+        else:
+            changed[name] = column.finish(None)
+    frame = pd.DataFrame({**{name: frame[name] for name in frame.columns}, **changed}, copy=False)
+    skipped = 0
+    if keep is not None:
+        skipped = int((~keep).sum())
+        frame = frame[keep].reset_index(drop=True)
+    labels = result.table.value_labels
+    table = Table(
+        frame,
+        {name: labels[name] for name in labels if name not in wanted},
+        result.table.column_labels,
+    )
+    return ReadResult(table, result.skipped_rows + skipped, (*result.notes, *notes))
+
+
+def _gathered(series: pd.Series, name: str, options: ReadOptions) -> GatheredColumn:
+    """Return a column whose values were turned into texts and read again."""
+    source = ArrowColumn(name, series)
+    column = GatheredColumn(name, options, len(series))
+    for start in range(0, len(series), _ROWS):
+        column.add(as_texts(source.block(slice(start, start + _ROWS))))
+    return column
+
+
+def as_texts(values: pa.Array) -> pa.Array:
+    """Return values as the texts that a CSV file would hold; whole decimals without a point."""
+    if pa.types.is_timestamp(values.type):
+        values = pc.strftime(values, format="%Y-%m-%dT%H:%M:%S")
+        values = pc.replace_substring_regex(values, r"\.0+$", "")
+        return pc.replace_substring_regex(values, "T00:00:00$", "")
+    return values.cast(pa.string())
+
+
+def _has_type(series: pd.Series, kind: ColumnType) -> bool:
+    values: pd.Series | pd.Index = series
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        values = series.cat.categories
+    dtype = values.dtype
+    is_bool = pd.api.types.is_bool_dtype(dtype)
+    if kind == ColumnType.BOOLEAN:
+        return is_bool
+    if kind == ColumnType.INTEGER:
+        return pd.api.types.is_integer_dtype(dtype)
+    if kind == ColumnType.NUMBER:
+        return pd.api.types.is_float_dtype(dtype)
+    if kind == ColumnType.DATE:
+        return pd.api.types.is_datetime64_any_dtype(dtype)
+    return isinstance(dtype, pd.StringDtype) or pd.api.types.is_object_dtype(dtype)

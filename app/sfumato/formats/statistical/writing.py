@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,41 @@ from pyreadstat import PyreadstatError, ReadstatError
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import Note, WriteResult
 from sfumato.formats.columns.arrow import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, grouped
 from sfumato.formats.statistical.package import Package, WriteRules
-from sfumato.formats.statistical.progress import watched
 from sfumato.formats.statistical.reading import holds_rows
+from sfumato.formats.table_format import Note, WriteResult
+
+_EVERY_ROWS: Final = 2_000
+
+
+class WatchedFrame(pd.DataFrame):
+    """A frame that reports how far the going through its rows has come.
+
+    The library that writes statistical files goes through the rows of a frame and knows no
+    progress; what is raised here stops it.
+    """
+
+    _metadata: ClassVar[list[str]] = ["watch"]
+    watch: tuple[Context, str]
+
+    def itertuples(self, index: bool = True, name: str | None = "Pandas") -> Iterator[Any]:
+        """Yield the rows as tuples."""
+        context, text = self.watch
+        rows = max(len(self), 1)
+        for position, row in enumerate(super().itertuples(index=index, name=name)):
+            if position % _EVERY_ROWS == 0:
+                context.report(position / rows, text)
+            yield row
+
+
+def watched(frame: pd.DataFrame, context: Context, text: str) -> WatchedFrame:
+    """Return a frame whose rows are reported as they are gone through."""
+    watching = WatchedFrame(frame)
+    watching.watch = (context, text)
+    return watching
+
 
 _EXACT: Final = 2**53
 _LARGEST: Final = 8.9e307

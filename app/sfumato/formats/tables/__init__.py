@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sfumato.formats.base import TableFormat
 from sfumato.formats.errors import UnknownFormat
 from sfumato.formats.files import opening
+from sfumato.formats.table_format import TableFormat
 
 _HEAD_BYTES: Final = 4096
 _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

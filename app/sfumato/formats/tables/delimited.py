@@ -2,15 +2,297 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from sfumato.engine.core.progress import Context
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import ReadResult, TableFormat, WriteResult
-from sfumato.formats.delimited.reading import detect_delimited, preview_delimited, read_delimited
-from sfumato.formats.delimited.writing import write_delimited
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.columns.arrow import ArrowColumn, precision
+from sfumato.formats.columns.buffers import Mask
+from sfumato.formats.columns.gathering import MOST_ROWS, GatheredColumn, seen_together
+from sfumato.formats.columns.settling import check_fixed_types, settle
+from sfumato.formats.delimited.records import (
+    BLOCK_SIZES,
+    Records,
+    RecordTooLong,
+    Utf8Stream,
+    detect_encoding,
+)
+from sfumato.formats.delimited.sniffing import sniff
+from sfumato.formats.errors import EmptyFile, OpenQuote
+from sfumato.formats.files import opening
+from sfumato.formats.formulas import without_escapes
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.table_format import ReadResult, TableFormat, WriteResult
+
+_T = TypeVar("_T")
+
+_SAMPLE_BYTES: Final = 1 << 17
+_PREVIEW_BLOCK: Final = 1 << 17
+_HELD: Final = 32 << 20
+"""Bytes of a file whose rows are looked at together, where they are few."""
+
+
+def detect_delimited(path: Path) -> ReadOptions:
+    """Propose how to read a delimited text, from its first lines."""
+    with opening(path):
+        encoding = detect_encoding(path)
+        with path.open("rb") as file:
+            stream = Utf8Stream(file, encoding, path.name)
+            sample = stream.read(_SAMPLE_BYTES)
+    if len(sample) >= _SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    manner = sniff(sample.decode(errors="replace"))
+    return ReadOptions(
+        format="csv",
+        encoding=encoding,
+        delimiter=manner.delimiter,
+        decimal=manner.decimal,
+        thousands=manner.thousands,
+        date_order=manner.date_order,
+        header=manner.header,
+    )
+
+
+def preview_delimited(path: Path, options: ReadOptions, rows: int) -> Table:
+    """Read the first rows only; rows and values that don't fit are let pass.
+
+    A column that holds values of another type than the one fixed for it, or than most of the
+    values, is shown as text.
+    """
+
+    def read(block_size: int) -> Table:
+        with Records(path, options.tolerant(), block_size) as records:
+            blocks = []
+            with closing(records.blocks()) as stream:
+                for block in stream:
+                    blocks.append(block)
+                    if sum(len(block) for block in blocks) >= rows:
+                        break
+            if not blocks:
+                raise _no_rows(path, options)
+            return _preview_of(records, blocks, options.tolerant(), rows)
+
+    return _with_blocks_that_fit(read, path, (_PREVIEW_BLOCK, *BLOCK_SIZES))
+
+
+def _preview_of(
+    records: Records, blocks: list[pa.RecordBatch], options: ReadOptions, rows: int
+) -> Table:
+    block = pa.concat_batches(blocks).slice(0, rows)
+    columns = [GatheredColumn(name, options, rows) for name in records.names]
+    _add(columns, block, options)
+    settle(columns, len(block), options, records.row_number)
+    finished = {}
+    for column, texts in zip(columns, block.columns, strict=True):
+        shown = column
+        if column.given_up:
+            as_text = options.with_type(column.name, ColumnType.TEXT)
+            shown = GatheredColumn(column.name, as_text, rows)
+            shown.add(texts)
+        finished[column.name] = shown.finish(None)
+    table = Table(pd.DataFrame(finished, copy=False))
+    return without_escapes(table) if options.escaped_formulas else table
+
+
+def read_delimited(path: Path, options: ReadOptions, context: Context) -> ReadResult:
+    """Read a delimited text.
+
+    The types of columns that the custodian has not fixed are found out from all rows: the file
+    is read a second time for columns that turn out to be text after all.
+
+    Raises
+    ------
+    FileError
+        If the file can't be read; names the row and the column, and never a value.
+    Cancelled
+        If the context says so.
+    """
+
+    def read(block_size: int) -> ReadResult:
+        return _read(path, options, context, block_size)
+
+    return _with_blocks_that_fit(read, path, BLOCK_SIZES)
+
+
+def _with_blocks_that_fit(
+    read: Callable[[int], _T], path: Path, block_sizes: tuple[int, ...]
+) -> _T:
+    """Call `read` with larger blocks until every record fits into one."""
+    for block_size in block_sizes:
+        try:
+            return read(block_size)
+        except RecordTooLong:
+            continue
+    raise OpenQuote(
+        "{file} has a field longer than {megabytes} MB: most likely a quotation mark does not"
+        " close.",
+        "Choose another quotation mark, or none.",
+        file=path.name,
+        megabytes=block_sizes[-1] >> 20,
+    )
+
+
+def _read(path: Path, options: ReadOptions, context: Context, block_size: int) -> ReadResult:
+    columns, rows, records = _gather(path, options, Part(context, 0.0, 0.8), block_size)
+    keep, notes = settle(columns, rows, options, records.row_number)
+    given_up = {column.name for column in columns if column.given_up}
+    if given_up:
+        texts = options
+        for name in given_up:
+            texts = texts.with_type(name, ColumnType.TEXT)
+        part = Part(context, 0.8, 0.95)
+        again, _, _ = _gather(path, texts, part, block_size, given_up)
+        by_name = {column.name: column for column in again}
+        columns = [by_name.get(column.name, column) for column in columns]
+    frame = _assemble(columns, keep, Part(context, 0.95, 1.0))
+    if not len(frame):
+        raise _no_rows(path, options)
+    skipped = records.skipped + (int((~keep).sum()) if keep is not None else 0)
+    table = without_escapes(Table(frame)) if options.escaped_formulas else Table(frame)
+    return ReadResult(table, skipped, tuple(notes))
+
+
+def _gather(
+    path: Path,
+    options: ReadOptions,
+    context: Context,
+    block_size: int,
+    wanted: set[str] | None = None,
+) -> tuple[list[GatheredColumn], int, Records]:
+    """Read all rows of the columns wanted, all where None."""
+    rows = 0
+    columns: list[GatheredColumn] = []
+    context.report(0.0, Sentence("Reading {path}", path=path.name))
+    with Records(path, options, block_size) as records:
+        check_fixed_types(records.names, options)
+        names = [name for name in records.names if wanted is None or name in wanted]
+        with closing(records.blocks(names)) as blocks:
+            for block in _joined(blocks, max(1, _HELD // block_size)):
+                if not columns:
+                    expected = records.expected_rows
+                    columns = [GatheredColumn(name, options, expected) for name in names]
+                _add(columns, block, options)
+                rows += len(block)
+                context.report(records.fraction, Sentence("Reading {path}", path=path.name))
+    if not rows:
+        raise _no_rows(path, options)
+    return columns, rows, records
+
+
+def _add(columns: list[GatheredColumn], block: pa.RecordBatch, options: ReadOptions) -> None:
+    """Add a block's texts to its columns."""
+    together = seen_together(columns, block, options)
+    for column, texts, seen in zip(columns, block.columns, together, strict=True):
+        column.add(texts, seen)
+
+
+def _joined(blocks: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """Yield blocks, at most so many of them as one where they have few rows.
+
+    Whatever is done for each column of each block then counts little beside the values.
+    """
+    held: list[pa.RecordBatch] = []
+    for block in blocks:
+        held.append(block)
+        if sum(map(len, held)) >= MOST_ROWS // 2 or len(held) == most:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _assemble(columns: list[GatheredColumn], keep: Mask | None, context: Context) -> pd.DataFrame:
+    """Return the columns as a frame; each is let go of as soon as it is in."""
+    finished = {}
+    for position, column in enumerate(columns):
+        context.report(position / len(columns), "Putting the table together")
+        finished[column.name] = column.finish(keep)
+    context.report(1.0, "Putting the table together")
+    return pd.DataFrame(finished, copy=False)
+
+
+def _no_rows(path: Path, options: ReadOptions) -> EmptyFile:
+    what = "{file} has a header and no rows." if options.header else "{file} has no rows."
+    return EmptyFile(what, "Choose a file with at least one record.", file=path.name)
+
+
+_ROWS: Final = 1 << 17
+_SECOND: Final = "%Y-%m-%dT%H:%M:%S"
+
+
+def write_delimited(table: Table, path: Path, context: Context) -> WriteResult:
+    """Write a table as RFC 4180 has it: UTF-8, commas, lines that end in CR LF.
+
+    Texts stand in quotes, so that an empty text differs from a missing value, which is an
+    empty field; numbers, dates and ``true`` or ``false`` stand without. A decimal has as many
+    digits as give it back exactly; infinity is ``INF``. Dates follow ISO 8601, and the time of
+    day is left out where a column has none. The same table gives the same bytes.
+
+    Raises
+    ------
+    UnsupportedColumn
+        If a column holds something that is neither number, text, date nor yes/no.
+    """
+    alone = len(table.columns) == 1
+    columns = [_CsvColumn(str(name), series, alone) for name, series in table.frame.items()]
+    schema = pa.schema([(column.name, column.type) for column in columns])
+    options = pa.csv.WriteOptions(eol="\r\n", quoting_style="needed")
+    with (
+        pa.OSFile(str(path), "wb") as sink,
+        pa.csv.CSVWriter(sink, schema, write_options=options) as writer,
+    ):
+        for start in range(0, table.rows, _ROWS):
+            context.report(start / table.rows, "Writing the file")
+            rows = slice(start, start + _ROWS)
+            blocks = [column.block(rows) for column in columns]
+            writer.write_batch(pa.record_batch(blocks, schema=schema))
+    context.report(1.0, "Finishing the file")
+    return WriteResult({column.name: column.name for column in columns})
+
+
+class _CsvColumn:
+    """A column as Arrow's CSV writer gets it."""
+
+    def __init__(self, name: str, series: pd.Series, alone: bool) -> None:
+        self.name = name
+        self._source = ArrowColumn(name, series)
+        self._moment = ""
+        self._infinite = False
+        # A missing value that is alone in its line must stand in quotes, or the line is lost.
+        self._quoted = alone and self._source.has_missing
+        self.type = self._source.type
+        if pa.types.is_timestamp(self.type):
+            self._moment = precision(self._source.values)
+            self.type = pa.string() if self._moment else pa.date32()
+        elif pa.types.is_floating(self.type):
+            values = self._source.values.to_numpy(dtype=np.float64, na_value=np.nan)
+            self._infinite = bool(np.isinf(values).any())
+        if self._infinite or self._quoted:
+            self.type = pa.string()
+
+    def block(self, rows: slice) -> pa.Array:
+        """Return some rows as Arrow writes them."""
+        array = self._source.block(rows)
+        if self._moment:
+            array = pc.strftime(array.cast(pa.timestamp(self._moment)), format=_SECOND)
+        elif pa.types.is_timestamp(array.type):
+            array = array.cast(pa.date32())
+        if array.type != self.type:
+            array = array.cast(self.type)
+        if self._infinite:
+            array = pc.replace_substring(array, "inf", "INF")
+        return array.fill_null("") if self._quoted else array
+
 
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS: Final = frozenset(range(32)) - frozenset(b"\t\n\r\f\x1a\x1b")
@@ -43,10 +325,11 @@ class _Delimited(TableFormat):
     def detect(self, path: Path) -> ReadOptions:
         return detect_delimited(path)
 
-    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        return preview_delimited(path, options, rows)
-
-    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
+    def read(
+        self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
+    ) -> ReadResult:
+        if rows is not None:
+            return ReadResult(preview_delimited(path, options, rows))
         return read_delimited(path, options, context)
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:

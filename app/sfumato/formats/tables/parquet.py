@@ -13,17 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import ReadResult, TableFormat, WriteResult
-from sfumato.formats.columns.arrow import ArrowColumn, precision
-from sfumato.formats.columns.names import usable_names
-from sfumato.formats.columns.native import NativeColumn
-from sfumato.formats.columns.retyping import with_fixed_types
+from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, precision
+from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import DamagedFile, EmptyFile
-from sfumato.formats.limits import refuse_many_cells
 from sfumato.formats.options import ReadOptions
+from sfumato.formats.table_format import ReadResult, TableFormat, WriteResult, refuse_many_cells
 
 _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
@@ -42,15 +39,11 @@ class _Parquet(TableFormat):
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith(b"PAR1")
 
-    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
-        return ReadOptions(format=self.name)
-
-    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        shown = with_fixed_types(_read(path, options, Silent(), rows), options.tolerant())
-        return shown.table
-
-    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        return with_fixed_types(_read(path, options, context, None), options)
+    def read(
+        self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
+    ) -> ReadResult:
+        found = _read(path, options, context, rows)
+        return with_fixed_types(found, options if rows is None else options.tolerant())
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:
         """Write a table; the same table gives the same bytes.

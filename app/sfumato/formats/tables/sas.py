@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.table.table import Table
-from sfumato.formats.base import ReadResult, TableFormat
-from sfumato.formats.columns.retyping import with_fixed_types
+from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import DamagedFile
 from sfumato.formats.files import is_file
-from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, Package
-from sfumato.formats.statistical.process import LibraryProcess
-from sfumato.formats.statistical.reading import read_statistical
+from sfumato.formats.statistical.reading import LibraryProcess, StatisticalFormat
 
 _MAGIC: Final = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c"
 _DATES: Final = re.compile(
@@ -41,29 +37,18 @@ _PACKAGE: Final = Package(
 )
 
 
-class _Sas(TableFormat):
+class _Sas(StatisticalFormat):
+    package = _PACKAGE
     name = "sas7bdat"
     title = "SAS"
     extensions = (".sas7bdat",)
     order = 60
-    reading_options = frozenset({"column_types", "bad_values", "any_size"})
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith(_MAGIC)
 
-    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
-        return ReadOptions(format=self.name)
-
-    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        labels = _catalog_labels(path)
-        shown = read_statistical(path, _PACKAGE, options, Silent(), rows, labels)
-        return with_fixed_types(shown, options.tolerant()).table
-
-    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        labels = _catalog_labels(path)
-        return with_fixed_types(
-            read_statistical(path, _PACKAGE, options, context, label_sets=labels), options
-        )
+    def label_sets(self, path: Path) -> Mapping[str, Mapping[Any, str]]:
+        return _catalog_labels(path)
 
 
 def _catalog_labels(path: Path) -> dict[str, dict[Any, str]]:

@@ -2,23 +2,110 @@
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pyreadstat
 
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import ReadResult, TableFormat, WriteResult
-from sfumato.formats.columns.retyping import with_fixed_types
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from sfumato.formats.statistical.process import damaged
-from sfumato.formats.statistical.reading import read_statistical
-from sfumato.formats.statistical.spss_dictionary import is_sound
+from sfumato.formats.statistical.reading import StatisticalFormat, damaged
 from sfumato.formats.statistical.writing import write_statistical
+from sfumato.formats.table_format import ReadResult, WriteResult
+
+_HEADER_BYTES: Final = 176
+_LAYOUT_AT: Final = 64
+_LITTLE_LAYOUTS: Final = frozenset({b"\2\0\0\0", b"\3\0\0\0"})
+_VARIABLE, _LABELS, _LABELLED, _DOCUMENT, _EXTENSION = 2, 3, 4, 6, 7
+_WIDEST: Final = 255
+
+
+def is_sound(path: Path) -> bool:
+    """Whether each text has its room, and all labels belong to variables that are there.
+
+    A text of more than 8 bytes takes further records of variables, marked by -1.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+        order = "<" if head[_LAYOUT_AT : _LAYOUT_AT + 4] in _LITTLE_LAYOUTS else ">"
+        try:
+            return _Dictionary(file, order).is_sound()
+        except (struct.error, OSError, OverflowError):
+            return False
+
+
+class _Dictionary:
+    def __init__(self, file: BinaryIO, order: str) -> None:
+        self._file = file
+        self._order = order
+        self._widths: list[int] = []
+
+    def is_sound(self) -> bool:
+        """Go through the records up to the last."""
+        further = 0
+        while True:
+            (kind,) = self._numbers(1)
+            if kind == _VARIABLE:
+                width = self._variable()
+                if (width == -1) != (further > 0) or not -1 <= width <= _WIDEST:
+                    return False
+                further = further - 1 if width == -1 else max(0, (width + 7) // 8 - 1)
+                self._widths.append(width)
+            elif further or not self._widths:
+                return False
+            elif kind == _LABELLED:
+                (count,) = self._numbers(1)
+                if not all(self._is_variable(place) for place in self._numbers(count)):
+                    return False
+            elif not self._skipped(kind):
+                return True
+
+    def _variable(self) -> int:
+        width, labelled, missing, *_ = self._numbers(5)
+        self._skip(8)
+        if labelled:
+            (length,) = self._numbers(1)
+            self._skip((length + 3) // 4 * 4)
+        self._skip(8 * min(abs(missing), 3))
+        return width
+
+    def _is_variable(self, place: int) -> bool:
+        return 1 <= place <= len(self._widths) and self._widths[place - 1] != -1
+
+    def _skipped(self, kind: int) -> bool:
+        """Skip a record that is not looked at; False where the dictionary ends."""
+        if kind == _LABELS:
+            (count,) = self._numbers(1)
+            for _ in range(count):
+                self._skip(8)
+                (length,) = struct.unpack("B", self._file.read(1))
+                self._skip((length + 8) // 8 * 8 - 1)
+        elif kind == _DOCUMENT:
+            (lines,) = self._numbers(1)
+            self._skip(80 * lines)
+        elif kind == _EXTENSION:
+            _, size, count = self._numbers(3)
+            self._skip(size * count)
+        else:
+            return False
+        return True
+
+    def _numbers(self, count: int) -> tuple[int, ...]:
+        if not 0 <= count <= 1 << 20:
+            raise struct.error
+        return struct.unpack(f"{self._order}{count}i", self._file.read(4 * count))
+
+    def _skip(self, size: int) -> None:
+        if size < 0:
+            raise struct.error
+        self._file.seek(size, os.SEEK_CUR)
+
 
 _DATES: Final = re.compile(r"(DATE|ADATE|EDATE|JDATE|SDATE)\d*")
 _MOMENTS: Final = re.compile(r"(DATETIME|YMDHMS)\d*(\.\d+)?")
@@ -62,7 +149,8 @@ _TIME: Final = b"01 Jan 7000:00:00"
 """The day and time of writing in a file's header: always the same, so that the bytes are."""
 
 
-class _Spss(TableFormat):
+class _Spss(StatisticalFormat):
+    package = _PACKAGE
     name = "sav"
     title = "SPSS"
     extensions = (".sav", ".zsav")
@@ -73,19 +161,12 @@ class _Spss(TableFormat):
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith((b"$FL2", b"$FL3"))
 
-    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
-        return ReadOptions(format=self.name)
-
-    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
+    def read(
+        self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
+    ) -> ReadResult:
         if not is_sound(path):
             raise damaged(path, _PACKAGE.title)
-        shown = read_statistical(path, _PACKAGE, options, Silent(), rows)
-        return with_fixed_types(shown, options.tolerant()).table
-
-    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        if not is_sound(path):
-            raise damaged(path, _PACKAGE.title)
-        return with_fixed_types(read_statistical(path, _PACKAGE, options, context), options)
+        return super().read(path, options, context, rows)
 
     def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
         return _RULES.names.fit(columns)

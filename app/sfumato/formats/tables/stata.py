@@ -10,14 +10,12 @@ from typing import Any, Final
 import numpy as np
 import pyreadstat
 
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.base import ReadResult, TableFormat, WriteResult
-from sfumato.formats.columns.retyping import with_fixed_types
-from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from sfumato.formats.statistical.reading import read_statistical
+from sfumato.formats.statistical.reading import StatisticalFormat
 from sfumato.formats.statistical.writing import not_whole, write_statistical
+from sfumato.formats.table_format import WriteResult
 
 _OLD_VERSIONS: Final = frozenset(range(104, 116))
 
@@ -66,12 +64,12 @@ _END_IN_MAP: Final = 13 * 8
 _HEAD_BYTES: Final = 4096
 
 
-class _Stata(TableFormat):
+class _Stata(StatisticalFormat):
+    package = _PACKAGE
     name = "dta"
     title = "Stata"
     extensions = (".dta",)
     order = 50
-    reading_options = frozenset({"column_types", "bad_values", "any_size"})
     can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:
@@ -79,16 +77,6 @@ class _Stata(TableFormat):
             return True
         old = len(head) > 2 and head[0] in _OLD_VERSIONS and head[1] in (1, 2) and head[2] == 1
         return old and path.suffix.lower() in self.extensions
-
-    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
-        return ReadOptions(format=self.name)
-
-    def preview(self, path: Path, options: ReadOptions, rows: int) -> Table:
-        shown = read_statistical(path, _PACKAGE, options, Silent(), rows)
-        return with_fixed_types(shown, options.tolerant()).table
-
-    def read(self, path: Path, options: ReadOptions, context: Context) -> ReadResult:
-        return with_fixed_types(read_statistical(path, _PACKAGE, options, context), options)
 
     def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
         return _RULES.names.fit(columns)

@@ -16,12 +16,12 @@ from typing import Any
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.adopted_settings import ADOPTED, adopted_identity, without_adopted
-from sfumato.engine.mechanisms.adoption import Adopting
+from sfumato.engine.mechanisms.adoption import ADOPTED, Adopting, adopted_identity, without_adopted
 from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.project.document.adopted_files import AdoptedFile, adopted_files, relocated
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import AdoptionError
+from sfumato.project.ledger.ledger import Entry, EntryKind
 from sfumato.project.ledger.records import ReleaseRecord
 
 
@@ -138,3 +138,33 @@ def entry_called(document: Document, key: str) -> PolicyEntry:
 
 def _apart(one: AdoptedFile, other: AdoptedFile) -> bool:
     return other.digest in one.apart or one.digest in other.apart
+
+
+def adoptions_to_record(document: Document, entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return the details of every adoption of a document that the ledger does not have yet."""
+    known = [_known(entry.details) for entry in entries if entry.kind == EntryKind.ADOPTED]
+    found = []
+    for entry in document.policy:
+        for file in adopted_files(entry.settings):
+            details = {
+                "attribute": entry.key,
+                "mechanism": entry.mechanism,
+                "holder": file.holder,
+                "release": file.to_dict(),
+            }
+            if _known(details) not in known:
+                found.append(details)
+    return found
+
+
+def _known(details: Any) -> tuple[Any, ...]:
+    """Return what makes an adoption the same one, wherever its file stands."""
+    release = details["release"]
+    return (
+        details["attribute"],
+        details["mechanism"],
+        details["holder"],
+        release["digest"],
+        release["level"],
+        release["rung"],
+    )

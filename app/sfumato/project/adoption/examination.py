@@ -13,8 +13,7 @@ import numpy.typing as npt
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.mechanisms.adopted_coverage import covered_by_all
-from sfumato.engine.mechanisms.adoption import LevelFound
+from sfumato.engine.mechanisms.adoption import LevelFound, covered_by_all
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.formats.bundles.contents import KEYED_ORDER

@@ -18,14 +18,14 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, Domain, Value
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize, smallest_unsigned
-from sfumato.engine.mechanisms.adopted_settings import adopted_in
 from sfumato.engine.mechanisms.base import Adopted, Settings
 from sfumato.engine.randomness.keys import canonical_text
 from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.formats.base import ReadResult
+from sfumato.formats.comparison import codes_in
 from sfumato.formats.formulas import escaped, undone_if_escaped, unescaped
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import read_file
+from sfumato.formats.table_format import ReadResult
 from sfumato.project.document.adopted_files import (
     BY_KEY,
     AdoptedFile,
@@ -34,8 +34,6 @@ from sfumato.project.document.adopted_files import (
     find_file,
 )
 from sfumato.project.errors import AdoptionError
-from sfumato.project.release.compare import codes_in
-from sfumato.project.release.release_columns import Material
 
 
 @dataclass(frozen=True)
@@ -112,24 +110,6 @@ def read_rungs(
         if rows.covered is None:
             whole.add(file.level)
     return tuple(found)
-
-
-def with_adopted(material: Material, context: Context, folders: Sequence[Path] = ()) -> Material:
-    """Return what releases are made from, with the rows of all adopted releases read.
-
-    Raises the errors of `read_rungs`.
-    """
-    document = material.document
-    entries = [entry for entry in document.policy if adopted_in(entry.settings)]
-    source = document.source.digest if document.source is not None else ""
-    adopted = {}
-    for place, entry in enumerate(entries):
-        part = Part(context, place / len(entries), (place + 1) / len(entries))
-        columns = tuple(material.encoded[name] for name in entry.attributes)
-        adopted[entry.key] = read_rungs(
-            entry.settings, columns, material.table, part, folders, source
-        )
-    return replace(material, adopted=adopted)
 
 
 def read_rows(

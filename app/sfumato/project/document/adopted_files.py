@@ -6,16 +6,17 @@ table; the file itself stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
-from sfumato.engine.mechanisms.adopted_settings import ADOPTED, PART, adopted_in
+from sfumato.engine.mechanisms.adoption import ADOPTED, adopted_in
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.formats.files import digest_of, is_file
+from sfumato.project.document.serialise import from_plain, to_plain
 from sfumato.project.errors import AdoptionError
 
 BY_ROWS: Final = "rows"
@@ -120,50 +121,14 @@ class AdoptedFile:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
-        return {
-            "file": self.file,
-            "digest": self.digest,
-            "options": dict(self.options),
-            "columns": dict(self.columns),
-            "level": self.level,
-            "estimated": self.estimated,
-            "match": self.match.to_dict(),
-            "values": {name: [list(pair) for pair in pairs] for name, pairs in self.values.items()},
-            "holder": self.holder,
-            "rung": self.rung,
-            "sound": self.sound,
-            "apart": list(self.apart),
-            **({PART: list(self.part)} if self.part is not None else {}),
-        }
+        return {**to_plain(self), "match": self.match.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> AdoptedFile:
         """Return what `to_dict` wrote."""
-        return cls(
-            file=plain["file"],
-            digest=plain["digest"],
-            options=dict(plain["options"]),
-            columns=dict(plain["columns"]),
-            level=float(plain["level"]),
-            match=Match.from_dict(plain["match"]),
-            estimated=bool(plain["estimated"]),
-            values={
-                name: tuple((text, value) for text, value in pairs)
-                for name, pairs in plain["values"].items()
-            },
-            holder=plain["holder"],
-            rung=bool(plain["rung"]),
-            sound=bool(plain["sound"]),
-            apart=tuple(plain["apart"]),
-            part=_part(plain.get(PART)),
-        )
-
-
-def _part(plain: Sequence[int] | None) -> tuple[int, int] | None:
-    if plain is None:
-        return None
-    covered, records = plain
-    return int(covered), int(records)
+        match = to_plain(Match.from_dict(plain["match"]))
+        file: AdoptedFile = from_plain(cls, {**plain, "match": match})
+        return file
 
 
 def adopted_files(settings: Settings) -> tuple[AdoptedFile, ...]:

@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.serialise import from_plain, to_plain
 
 
 @dataclass(frozen=True)
@@ -47,26 +48,14 @@ class EntryPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
-        return {
-            "attributes": list(self.attributes),
-            "mechanism": self.mechanism,
-            "settings": dict(self.settings),
-            "statement": dict(self.statement),
-            "level": self.level,
-            "ladder": self.ladder,
-        }
+        plain: dict[str, Any] = to_plain(self)
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> EntryPlan:
         """Return the plan that `to_dict` wrote."""
-        return cls(
-            attributes=tuple(plain["attributes"]),
-            mechanism=plain["mechanism"],
-            settings=dict(plain["settings"]),
-            statement=dict(plain["statement"]),
-            level=float(plain["level"]),
-            ladder=plain["ladder"],
-        )
+        plan: EntryPlan = from_plain(cls, plain)
+        return plan
 
 
 def plan_release(
@@ -123,6 +112,23 @@ def plan_entry(
         mechanism=entry.mechanism,
         settings=entry.settings,
         statement=statement,
+        level=level,
+        ladder=ladder_of(document, entry, attributes),
+    )
+
+
+def adopted_plan(
+    document: Document, entry: PolicyEntry, attributes: Mapping[str, Attribute], level: float
+) -> EntryPlan:
+    """Return the plan by which a rung that was adopted at a level is released as it was."""
+    mechanism = mechanism_called(entry.mechanism)
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    statements = mechanism.restate(level, chosen, entry.settings)
+    return EntryPlan(
+        attributes=entry.attributes,
+        mechanism=entry.mechanism,
+        settings=entry.settings,
+        statement=statements[mechanism.terms[0].name],
         level=level,
         ladder=ladder_of(document, entry, attributes),
     )

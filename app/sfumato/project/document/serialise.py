@@ -1,7 +1,9 @@
-"""The document as plain JSON values, and back without loss.
+"""What is decided as plain JSON values, and back without loss.
 
 A domain's values keep their types: JSON tells text, numbers, true/false and null apart, and
-whole numbers from those with a point. Numbers that JSON lacks (infinities) are tagged.
+whole numbers from those with a point. Numbers that JSON lacks (infinities) are tagged. JSON can
+hold a number where a text belongs, so what is read is compared with the types of the model once,
+and nothing after that has to expect another type.
 """
 
 from __future__ import annotations
@@ -9,15 +11,30 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role, Value
+from sfumato.engine.core.columns import ColumnSpec, Domain, Value
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.generalization.hierarchies import recipe_from_dict
-from sfumato.project.document import generalization
-from sfumato.project.document.checked_types import check_types
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.engine.generalization.hierarchies import Recipe, recipe_from_dict
+from sfumato.project.document.generalization import CriterionChoice
+from sfumato.project.document.model import Document
 from sfumato.project.errors import DamagedProject
+
+_LATER: Final = frozenset(
+    (
+        *("level_spacing", "hierarchies", "generalization", "rows_as_in_table", "mark"),
+        *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
+        *("population", "sampling_fraction", "part"),
+    )
+)
+"""The fields that files from earlier versions lack."""
+_ONLY_IF_STATED: Final = frozenset({"population", "sampling_fraction", "part"})
+_TAG: Final = "float"
 
 
 def canonical_json(value: object) -> str:
@@ -33,7 +50,7 @@ def canonical_json(value: object) -> str:
 
 def document_to_json(document: Document) -> str:
     """Return the document as one line of JSON."""
-    return canonical_json(document_to_plain(document))
+    return canonical_json(to_plain(document))
 
 
 def document_from_json(text: str) -> Document:
@@ -45,8 +62,7 @@ def document_from_json(text: str) -> Document:
         If the text is not a document.
     """
     try:
-        document = document_from_plain(json.loads(text))
-        check_types(document, Document)
+        document: Document = from_plain(Document, json.loads(text))
     except (
         *(ValueError, KeyError, TypeError, AttributeError, IndexError),
         *(OverflowError, RecursionError, SfumatoError),
@@ -59,149 +75,121 @@ def document_from_json(text: str) -> Document:
     return document
 
 
-def document_to_plain(document: Document) -> dict[str, Any]:
-    """Return the document as dictionaries, lists, texts and numbers."""
-    return {
-        "title": document.title,
-        "source": None if document.source is None else _source_to_plain(document.source),
-        "columns": [_column_to_plain(column) for column in document.columns],
-        "record_key": document.record_key,
-        "policy": [
-            {
-                "attributes": list(entry.attributes),
-                "mechanism": entry.mechanism,
-                "settings": _json_to_plain(entry.settings),
-            }
-            for entry in document.policy
-        ],
-        "recipients": [
-            {
-                "name": recipient.name,
-                "note": recipient.note,
-                "statements": _json_to_plain(recipient.statements),
-                "mark": recipient.mark,
-            }
-            for recipient in document.recipients
-        ],
-        "level_spacing": document.level_spacing,
-        "hierarchies": {
-            column: _json_to_plain(recipe.to_dict())
-            for column, recipe in document.hierarchies.items()
-        },
-        "generalization": None
-        if document.generalization is None
-        else _json_to_plain(generalization.to_plain(document.generalization)),
-        "rows_as_in_table": document.rows_as_in_table,
-    }
-
-
-def document_from_plain(plain: Mapping[str, Any]) -> Document:
-    """Return the document that `document_to_plain` made `plain` of."""
-    source = plain["source"]
-    return Document(
-        title=plain["title"],
-        source=None if source is None else _source_from_plain(source),
-        columns=tuple(_column_from_plain(column) for column in plain["columns"]),
-        record_key=plain["record_key"],
-        policy=tuple(
-            PolicyEntry(
-                tuple(entry["attributes"]), entry["mechanism"], _json_from_plain(entry["settings"])
-            )
-            for entry in plain["policy"]
-        ),
-        recipients=tuple(
-            Recipient(
-                recipient["name"],
-                _json_from_plain(recipient["statements"]),
-                recipient["note"],
-                recipient.get("mark", 0),
-            )
-            for recipient in plain["recipients"]
-        ),
-        level_spacing=plain.get("level_spacing", 0.0),
-        # Projects from before there were hierarchies have none.
-        hierarchies={
-            column: recipe_from_dict(_json_from_plain(recipe))
-            for column, recipe in plain.get("hierarchies", {}).items()
-        },
-        generalization=None
-        if plain.get("generalization") is None
-        else generalization.from_plain(_json_from_plain(plain["generalization"])),
-        rows_as_in_table=plain.get("rows_as_in_table", ""),
-    )
-
-
-def _source_to_plain(source: Source) -> dict[str, Any]:
-    return {
-        "path": source.path,
-        "digest": source.digest,
-        "rows": source.rows,
-        "options": _json_to_plain(source.options),
-    }
-
-
-def _source_from_plain(plain: Mapping[str, Any]) -> Source:
-    return Source(plain["path"], plain["digest"], plain["rows"], _json_from_plain(plain["options"]))
-
-
-def _column_to_plain(column: ColumnSpec) -> dict[str, Any]:
-    domain, binning = column.domain, column.binning
-    return {
-        "name": column.name,
-        "role": column.role.value,
-        "kind": column.kind.value,
-        "missing": column.missing.value,
-        "from_rows": column.from_rows,
-        "domain": None
-        if domain is None
-        else {
-            "values": [_json_to_plain(value) for value in domain.values],
-            # Pairs, because JSON's keys are texts and a value may be a number or missing.
-            "labels": [[_json_to_plain(value), label] for value, label in domain.labels.items()],
-        },
-        "binning": None
-        if binning is None
-        else {"edges": list(binning.edges), "labels": list(binning.labels)},
-    }
-
-
-def _column_from_plain(plain: Mapping[str, Any]) -> ColumnSpec:
-    domain, binning = plain["domain"], plain["binning"]
-    return ColumnSpec(
-        name=plain["name"],
-        role=Role(plain["role"]),
-        kind=Kind(plain["kind"]),
-        missing=MissingRule(plain["missing"]),
-        # Nobody has confirmed the values of projects from before this was asked.
-        from_rows=plain.get("from_rows", domain is not None or binning is not None),
-        domain=None if domain is None else _domain_from_plain(domain),
-        binning=None
-        if binning is None
-        else Binning(tuple(binning["edges"]), tuple(binning["labels"])),
-    )
-
-
-def _domain_from_plain(plain: Mapping[str, Any]) -> Domain:
-    values: tuple[Value, ...] = tuple(_json_from_plain(value) for value in plain["values"])
-    return Domain(values, {_json_from_plain(value): label for value, label in plain["labels"]})
-
-
-def _json_to_plain(value: Any) -> Any:
-    """Return a JSON value with the numbers that JSON lacks tagged."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
+def to_plain(value: Any) -> Any:  # noqa: PLR0911 (one for each sort of value)
+    """Return a value of the document as dictionaries, lists, texts and numbers."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {_TAG: repr(value)}
     if isinstance(value, Mapping):
-        return {str(key): _json_to_plain(inner) for key, inner in value.items()}
+        return {str(key): to_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_json_to_plain(inner) for inner in value]
+        return [to_plain(inner) for inner in value]
+    if isinstance(value, Recipe):
+        return to_plain(value.to_dict())
+    if isinstance(value, CriterionChoice):
+        return {"kind": value.kind, **to_plain(value.numbers)}
+    if isinstance(value, Domain):
+        # Pairs, because JSON's keys are texts and a value may be a number or missing.
+        return {"values": to_plain(value.values), "labels": to_plain(tuple(value.labels.items()))}
+    if is_dataclass(value):
+        found = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            name: to_plain(inner)
+            for name, inner in found.items()
+            if inner is not None or name not in _ONLY_IF_STATED
+        }
     return value
 
 
-def _json_from_plain(plain: Any) -> Any:
+def from_plain(kind: Any, plain: Any) -> Any:  # noqa: PLR0911 (one for each sort of type)
+    """Return the value of a type that `to_plain` made `plain` of.
+
+    Raises
+    ------
+    TypeError, ValueError, KeyError
+        If it is something else; the message names types and fields, never a value.
+    SfumatoError
+        If it can't be: a criterion that nobody knows, a domain with a value twice.
+    """
+    if kind is Any:
+        return _untagged(plain)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _one_of(parts, plain)
+    if origin is tuple:
+        _check(plain, list | tuple)
+        kinds = parts[:1] * len(plain) if parts[1:] == (...,) else parts
+        return tuple(from_plain(one, inner) for one, inner in zip(kinds, plain, strict=True))
+    if origin is not None and issubclass(origin, Mapping):
+        _check(plain, Mapping)
+        return {from_plain(parts[0], k): from_plain(parts[1], v) for k, v in plain.items()}
+    if kind is Recipe:
+        return recipe_from_dict(_untagged(plain))
+    if kind is CriterionChoice:
+        numbers = {name: number for name, number in plain.items() if name != "kind"}
+        return CriterionChoice(from_plain(str, plain["kind"]), _untagged(numbers))
+    if kind is Domain:
+        pairs = from_plain(tuple[tuple[Value, str], ...], plain["labels"])
+        return Domain(from_plain(tuple[Value, ...], plain["values"]), dict(pairs))
+    if is_dataclass(kind):
+        return _from_fields(kind, plain)
+    if issubclass(kind, Enum):
+        return kind(plain)
+    return _scalar(kind, plain)
+
+
+def _from_fields(kind: Any, plain: Any) -> Any:
+    _check(plain, Mapping)
+    if kind is ColumnSpec and "from_rows" not in plain:
+        # Nobody has confirmed the values of projects from before this was asked.
+        stated = (plain["domain"], plain["binning"])
+        plain = {**plain, "from_rows": stated != (None, None)}
+    return kind(
+        **{
+            name: from_plain(wanted, plain[name])
+            for name, wanted in _types_of(kind).items()
+            if name in plain or name not in _LATER
+        }
+    )
+
+
+def _one_of(kinds: tuple[Any, ...], plain: Any) -> Any:
+    if type(plain) in kinds:
+        return plain
+    for kind in kinds:
+        with suppress(TypeError):
+            return from_plain(kind, plain)
+    raise TypeError(f"{kinds} are expected, and there is {type(plain).__name__}")
+
+
+def _scalar(kind: type, plain: Any) -> Any:
+    """Return a number, a text or a truth value; JSON writes whole numbers without a point."""
+    value = _untagged(plain)
+    _check(value, float | int if kind is float else kind)
+    if isinstance(value, bool) and kind is not bool:
+        raise TypeError(f"{kind} is expected, and there is a truth value")
+    return value
+
+
+def _check(plain: Any, kind: Any) -> None:
+    if not isinstance(plain, kind):
+        raise TypeError(f"{kind} is expected, and there is {type(plain).__name__}")
+
+
+@cache
+def _types_of(kind: type) -> dict[str, Any]:
+    """Return the type of each field of a dataclass."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _untagged(plain: Any) -> Any:
+    """Return any JSON value with its tagged numbers as numbers."""
     if isinstance(plain, dict):
-        if plain.keys() == {"float"} and isinstance(plain["float"], str):
-            return float(plain["float"])
-        return {key: _json_from_plain(inner) for key, inner in plain.items()}
+        if plain.keys() == {_TAG} and isinstance(plain[_TAG], str):
+            return float(plain[_TAG])
+        return {key: _untagged(inner) for key, inner in plain.items()}
     if isinstance(plain, list):
-        return [_json_from_plain(inner) for inner in plain]
+        return [_untagged(inner) for inner in plain]
     return plain

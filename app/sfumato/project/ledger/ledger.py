@@ -24,9 +24,9 @@ from typing import Any, Final
 
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.store.clock import Clock, stamp
-from sfumato.project.store.contents import Row, digest_of_rows, rows_of
 from sfumato.project.store.database import Database
+from sfumato.project.store.files import Clock, stamp
+from sfumato.project.store.schema import Row, digest_of_rows, rows_of
 from sfumato.project.store.secret import ProjectSecret
 
 FIRST_LINK: Final = "0" * 64

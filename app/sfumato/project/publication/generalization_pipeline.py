@@ -6,6 +6,7 @@ Pure but for the other holders' files, which are read again and compared with th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,25 +16,23 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.adapter import coded_table
 from sfumato.engine.generalization.checker import PublicationCheck, verify_publication
-from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.coded import CodedTable, coded_table
 from sfumato.engine.generalization.criteria import (
     Criterion,
     DistinctDiversity,
     NonCentralizedDiversity,
 )
-from sfumato.engine.generalization.explain import explain_no_solution
+from sfumato.engine.generalization.explain import NoSolution, explain_no_solution
 from sfumato.engine.generalization.hierarchies import Hierarchy, ground_series, hierarchy_of
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.loss import Choice, choose
 from sfumato.engine.generalization.others import (
     HolderClasses,
     OtherTable,
     holder_classes,
     minimal_sets,
 )
-from sfumato.engine.generalization.publication import Publication, publish
+from sfumato.engine.generalization.publication import Choice, Publication, choose, publish
 from sfumato.engine.generalization.search import SearchResult, search
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.packages import table_file
@@ -42,7 +41,8 @@ from sfumato.formats.reading import ReadOptions, digest_of, read_table
 from sfumato.project.document.generalization import Generalization, OtherTableFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.release.release_columns import check_columns, open_column
+from sfumato.project.release.plan import open_column
+from sfumato.project.release.release_columns import check_columns
 
 
 @dataclass(frozen=True)
@@ -343,3 +343,51 @@ def _shown(document: Document, table: Table, decided: Generalization) -> pd.Data
         elif name == decided.sensitive or spec.role in {Role.QUASI_IDENTIFIER, Role.INSENSITIVE}:
             columns[name] = open_column(table, spec)
     return pd.DataFrame(columns, copy=False)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a search.
+
+    Parameters
+    ----------
+    prepared
+        What was searched.
+    searched
+        What was found; None where no search was possible.
+    problem
+        Why none was possible.
+    no_solution
+        What stands in the way, where no node is safe.
+    """
+
+    prepared: Prepared
+    searched: Searched | None = None
+    problem: DiversityError | None = None
+    no_solution: NoSolution | None = None
+
+
+def find(document: Document, table: Table, context: Context) -> Found:
+    """Find the safe nodes; where there are none, what stands in the way.
+
+    Raises
+    ------
+    SfumatoError
+        If the table can't be prepared.
+    """
+    prepared = prepare(document, table, Part(context, 0.0, 0.4))
+    suppression = decided_in(document).suppression
+    try:
+        result = search(prepared.coded, prepared.criteria, Part(context, 0.4, 0.8), suppression)
+    except DiversityError as problem:
+        found = None
+        with suppress(DiversityError):  # the problem itself explains then
+            found = explain_no_solution(
+                prepared.coded, prepared.criteria, suppression, prepared.holders
+            )
+        return Found(prepared, None, problem.with_traceback(None), found)
+    best = choose(prepared.coded, result, prepared.criteria, Part(context, 0.8, 0.95))
+    why = None
+    if best is None:
+        why = explain_no_solution(prepared.coded, prepared.criteria, suppression, prepared.holders)
+    return Found(prepared, Searched(prepared, result, best), None, why)

@@ -17,15 +17,17 @@ from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier
 from sfumato.engine.generalization.hierarchies import Hierarchy, value_text
-from sfumato.engine.generalization.hierarchies.extend import widened
-from sfumato.engine.generalization.population import (
+from sfumato.engine.generalization.hierarchies.problems import widened
+from sfumato.engine.generalization.publication import EquivalenceClasses, equivalence_classes
+from sfumato.engine.generalization.risk import (
+    Basis,
     Population,
     PopulationColumn,
+    Risk,
     people_in,
     population_column,
+    risk_of_classes,
 )
-from sfumato.engine.generalization.publication import EquivalenceClasses, equivalence_classes
-from sfumato.engine.generalization.risk import Basis, Risk, risk_of_classes
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file
 from sfumato.formats.options import BadValues, ReadOptions

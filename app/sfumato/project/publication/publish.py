@@ -30,9 +30,9 @@ from sfumato.formats.bundles.contents import Generalized
 from sfumato.formats.bundles.writing import BundleContents
 from sfumato.formats.hierarchies import table_of
 from sfumato.formats.tables import format_called
-from sfumato.project.document.generalization import Generalization, to_plain
+from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, Source
-from sfumato.project.document.serialise import canonical_json, document_to_plain
+from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import (
@@ -47,7 +47,7 @@ from sfumato.project.publication.generalization_pipeline import (
 from sfumato.project.publication.population import read_population, risks_of, told
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
-from sfumato.project.release.release_columns import in_release_order, record_ids_of
+from sfumato.project.release.plan import in_release_order, record_ids_of
 from sfumato.project.release.release_compatibility import check_exposure, check_source
 from sfumato.project.release.release_plan import bundle_stem, source_of
 from sfumato.project.release.uniqueness import (
@@ -292,7 +292,7 @@ def _identifier(project: ProjectFile, published: Published) -> str:
     content = {
         "project": project.project_id,
         "generalization": _facts(published),
-        "columns": document_to_plain(published.document)["columns"],
+        "columns": to_plain(published.document.columns),
         "source": None if source is None else [source.digest, source.rows],
         "row_order": order_to_tell(published.document.rows_as_in_table)["order"],
     }
@@ -308,7 +308,7 @@ def _contents(
     document = published.document
     frame = published.publication.frame.reset_index(drop=True)
     if not document.rows_as_in_table:
-        record_ids = record_ids_of(document, table, keys, Part(context, 0.0, 0.5))
+        record_ids = record_ids_of(document.record_key, table, keys, Part(context, 0.0, 0.5))
         left = record_ids[published.publication.rows]
         frame = in_release_order(frame, left, keys, release_id)
     specs = tuple(_spec(published, frame, document.column(str(name))) for name in frame.columns)

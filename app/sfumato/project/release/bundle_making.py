@@ -31,8 +31,7 @@ from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, end_release, finish
-from sfumato.project.store.files import sync_tree
-from sfumato.project.store.staging import Staging, digest_of_bundle, pending_in
+from sfumato.project.store.files import Staging, digest_of_bundle, pending_in, sync_tree
 
 
 @dataclass(frozen=True)

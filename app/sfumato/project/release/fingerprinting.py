@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,12 +26,11 @@ from sfumato.engine.disclosure.traceability import CONFIDENCE, TableRows, Tracea
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.formats.comparison import common_positions
 from sfumato.project.document.entry_plan import plan_entry, plan_release
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import NotTraceable
-from sfumato.project.release.compare import common_positions
 from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.verification.leak import true_together
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -44,6 +44,10 @@ _Hashes = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE: Final = 8_000_000
 """Rows times releases that are compared at once, to spare memory."""
+
+
+_MOST_COMBINED: Final = 4
+"""Up to so many perturbed columns, each may be true or not in a row that comes from no release."""
 
 
 def with_spacing(document: Document, spacing: float) -> Document:
@@ -258,6 +262,16 @@ class _FromTable:
             )
             for part in self._parts
         ]
+
+
+def true_together(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which perturbed columns may be true in a row that comes from no release.
+
+    From none of them to all.
+    """
+    if len(names) > _MOST_COMBINED:
+        return [(), tuple(names)]
+    return list(chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
 
 
 def _hashed(columns: Sequence[pd.Series]) -> _Hashes:

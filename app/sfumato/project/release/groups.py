@@ -1,4 +1,4 @@
-"""Micro groups for the mechanisms that need them: which columns make them, and the rows'."""
+"""Micro groups: of the mechanisms that need them, and of attackers who know public columns."""
 
 from __future__ import annotations
 
@@ -87,3 +87,56 @@ def with_groups(
     names = public_columns(document, settings, mechanism)
     groups = groups_by(table, [document.column(name) for name in names], context)
     return {name: column.grouped(groups) for name, column in encoded.items()}
+
+
+def public_names(document: Document) -> tuple[str, ...]:
+    """Return the columns that recipients see as they are, in the table's order."""
+    hidden = (Role.IDENTIFYING, Role.SENSITIVE)
+    return tuple(column.name for column in document.columns if column.role not in hidden)
+
+
+def usual_knowledge(document: Document) -> tuple[str, ...]:
+    """Return what an attacker is usually taken to know: the quasi-identifiers.
+
+    Where nothing is marked as one, every column that is released as it is.
+    """
+    marked = tuple(
+        column.name for column in document.columns if column.role is Role.QUASI_IDENTIFIER
+    )
+    return marked or public_names(document)
+
+
+def check_knowledge(document: Document, names: Sequence[str]) -> None:
+    """Refuse columns that no recipient sees as they are.
+
+    Raises
+    ------
+    PolicyError
+        Naming the column.
+    """
+    public = public_names(document)
+    for name in names:
+        if name not in public:
+            raise PolicyError(
+                "The column {column} is not released as it is, so no attacker can look people up"
+                " by it.",
+                "Choose among: {public}.",
+                column=name,
+                public=", ".join(public) or "none",
+            )
+
+
+def groups_known_by(
+    document: Document, table: Table, names: Sequence[str], context: Context
+) -> MicroGroups:
+    """Return the micro groups of whoever knows some public columns.
+
+    Raises
+    ------
+    PolicyError
+        If a column is not released as it is.
+    DomainError
+        If a row does not fit a column's bins.
+    """
+    check_knowledge(document, names)
+    return groups_by(table, [document.column(name) for name in names], context)

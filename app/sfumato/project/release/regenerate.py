@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,20 +18,21 @@ from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from sfumato.engine.randomness.row_order import Positions, release_order
-from sfumato.engine.table.table import Attribute, EncodedColumn, Rows, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.table import Rows as Chosen
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.groups import with_groups
-from sfumato.project.release.release_columns import (
-    Material,
-    encode_attribute,
+from sfumato.project.release.plan import (
+    Rows,
     open_column,
     record_ids_of,
-    regenerate,
+    release_entry,
     request_of,
 )
+from sfumato.project.release.release_columns import encode_attribute
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -67,7 +67,7 @@ class Regenerator:
 
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
-        return record_ids_of(self.document, self.table, self._keys, Silent())
+        return record_ids_of(self.document.record_key, self.table, self._keys, Silent())
 
     def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
         """Return the keyed order in which rows of the table stand in a release.
@@ -91,8 +91,7 @@ class Regenerator:
         """
         ids = self._record_ids
         if record_key != self.document.record_key:
-            then = replace(self.document, record_key=record_key)
-            ids = record_ids_of(then, self.table, self._keys, Silent())
+            ids = record_ids_of(record_key, self.table, self._keys, Silent())
         return release_order(ids[rows], self._keys.for_row_order(release_id), Silent())
 
     def specification(self, name: str) -> ColumnSpec | None:
@@ -164,8 +163,7 @@ class Regenerator:
         """
         known = (plan.attributes, plan.ladder, plan.level)
         if known not in self._columns:
-            material = self._material(plan)
-            made = regenerate(plan, material, self._record_ids, self._keys, context)
+            made = release_entry(plan, self._rows(plan), self._keys, context)
             self._columns[known] = {name: made[name] for name in plan.attributes}
         return self._columns[known]
 
@@ -183,14 +181,14 @@ class Regenerator:
         except SfumatoError:
             return None
 
-    def request(self, plan: EntryPlan, rows: Rows | None = None) -> ReleaseRequest:
+    def request(self, plan: EntryPlan, rows: Chosen | None = None) -> ReleaseRequest:
         """Return what the mechanism was asked, for all records or for some rows of the table."""
-        whole = request_of(plan, self._material(plan), self._record_ids, self._keys)
+        whole = request_of(plan, self._rows(plan), self._keys)
         return whole if rows is None else whole.at(rows)
 
-    def _material(self, plan: EntryPlan) -> Material:
+    def _rows(self, plan: EntryPlan) -> Rows:
         encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
-        return Material(self.document, self.table, encoded, {plan.key: self.adopted(plan)})
+        return Rows(self.table, encoded, self._record_ids, {plan.key: self.adopted(plan)})
 
     def _attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
         columns = self._grouped(plan.attributes, plan.mechanism, plan.settings)

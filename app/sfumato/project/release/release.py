@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,29 +11,35 @@ from typing import Any
 from sfumato import __version__
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
 from sfumato.formats.tables import format_called
-from sfumato.project.adoption.ledger import adoptions_to_record
-from sfumato.project.adoption.rows import with_adopted
+from sfumato.project.adoption.adopt import adoptions_to_record
+from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
-from sfumato.project.release.editions import edition_sentences
+from sfumato.project.release.plan import Rows
 from sfumato.project.release.release_columns import (
     Material,
-    released_by_plan,
+    material_of,
+    plan_for,
     released_specs,
     released_table,
 )
-from sfumato.project.release.release_compatibility import domain_fingerprints
+from sfumato.project.release.release_compatibility import domain_fingerprints, edition_sentences
 from sfumato.project.release.release_plan import ReleasePlan, bundle_name, plan_of
-from sfumato.project.release.uniqueness import alone_in_release, release_sentence
+from sfumato.project.release.uniqueness import (
+    AloneInRelease,
+    alone_in_release,
+    release_sentence,
+)
 
-__all__ = ["ReleaseOutcome", "make_release"]
+__all__ = ["PreparedTable", "ReleaseOutcome", "make_release"]
 
 
 def make_release(
@@ -47,6 +54,7 @@ def make_release(
     override: str = "",
     escape_formulas: bool = True,
     at_step: AtStep = no_step,
+    prepared: PreparedTable | None = None,
 ) -> ReleaseOutcome:
     """Make one recipient's release and put its bundle into a folder.
 
@@ -54,10 +62,8 @@ def make_release(
     ----------
     project
         Open for writing. Its saved document is what is released by.
-    table
-        The source table, as the document's source was read.
-    recipient_name
-        One of the document's recipients.
+    table, recipient_name
+        The source table, as the document's source was read, and one of the recipients.
     out_folder
         Where the bundle goes, under `bundle_name`; made where it is missing.
     format_name
@@ -71,8 +77,8 @@ def make_release(
     escape_formulas
         Whether texts that a spreadsheet would run as formulas are made harmless in a CSV file,
         see `sfumato.formats.formulas`.
-    at_step
-        Told each step as it is done.
+    at_step, prepared
+        Told each step as it is done; and what releases of the table to others have prepared.
 
     Raises
     ------
@@ -90,20 +96,82 @@ def make_release(
     """
     format_called(format_name)
     with taking_turns(project, context):
-        plan = plan_of(project, table, recipient_name, override)
+        prepared = prepared or PreparedTable(project, table)
+        plan = plan_of(project, table, recipient_name, override, prepared.material)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        making = replace(_making(project, plan), escape_formulas=escape_formulas)
+        making = replace(_making(project, plan, prepared), escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
-def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
+class PreparedTable:
+    """What releases of a table have in common, whoever they are for: computed once.
+
+    Parameters
+    ----------
+    project
+        Whose saved document and keys count. Where the document changes, all is computed anew.
+    table
+        The source table.
+    """
+
+    def __init__(self, project: ProjectFile, table: Table) -> None:
+        self._project, self._table = project, table
+        self._document = project.document
+        self._material: Material | None = None
+        self._rows: Rows | None = None
+        self._alone: list[AloneInRelease | None] = []
+
+    def material(self) -> Material:
+        """Return every attribute of the policy, encoded; raises what `material_of` does."""
+        if self._project.document != self._document:
+            self._document, self._material = self._project.document, None
+        if self._material is None:
+            self._rows, self._alone = None, []
+            self._material = material_of(self._document, self._table)
+        return self._material
+
+    def rows(self, context: Context) -> Rows:
+        """Return the rows with their identifiers and those of adopted releases.
+
+        Raises the errors of `sfumato.project.adoption.rows.read_rungs` and `Material.rows`.
+        """
+        material = self.material()
+        if self._rows is None:
+            fitted = _with_adopted(material, Part(context, 0.0, 0.7), (self._project.path.parent,))
+            self._rows = fitted.rows(self._project.keys, Part(context, 0.7, 1.0))
+        return self._rows
+
+    def alone(self, context: Context) -> AloneInRelease | None:
+        """Return how many records are unique on the columns that are released as they are."""
+        if not self._alone:
+            material = self.material()
+            self._alone.append(alone_in_release(material.document, material.table, context))
+        return self._alone[0]
+
+
+def _with_adopted(material: Material, context: Context, folders: Sequence[Path]) -> Material:
+    """Return what releases are made from, with the rows of all adopted releases read."""
+    document = material.document
+    entries = [entry for entry in document.policy if adopted_in(entry.settings)]
+    source = document.source.digest if document.source is not None else ""
+    adopted = {}
+    for place, entry in enumerate(entries):
+        part = Part(context, place / len(entries), (place + 1) / len(entries))
+        columns = tuple(material.encoded[name] for name in entry.attributes)
+        adopted[entry.key] = read_rungs(
+            entry.settings, columns, material.table, part, folders, source
+        )
+    return replace(material, adopted=adopted)
+
+
+def _making(project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable) -> Making:
     return Making(
         document=plan.document,
         source=plan.source,
         recipient=plan.recipient.name,
         release_id=plan.release_id,
-        contents=partial(_contents, project, plan),
+        contents=partial(_contents, project, plan, prepared),
         details=_details(plan),
         contradictions=plan.contradictions,
         override=plan.override,
@@ -114,15 +182,16 @@ def _making(project: ProjectFile, plan: ReleasePlan) -> Making:
     )
 
 
-def _contents(project: ProjectFile, plan: ReleasePlan, context: Context) -> BundleContents:
+def _contents(
+    project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable, context: Context
+) -> BundleContents:
     """Compute what a release's bundle holds."""
-    material = with_adopted(plan.material, Part(context, 0.0, 0.2), (project.path.parent,))
+    rows = prepared.rows(Part(context, 0.0, 0.25))
     document, table = plan.document, plan.material.table
-    ordered_for = None if document.rows_as_in_table else plan.release_id
-    frame = released_by_plan(
-        material, plan.entries, project.keys, Part(context, 0.2, 0.9), ordered_for
-    )
-    alone = alone_in_release(document, table, Part(context, 0.9, 1.0))
+    made_by = plan_for(plan.material, plan.entries)
+    ordered_for = None if made_by.rows_as_in_table else plan.release_id
+    frame = made_by.bind(project.keys).release(rows, Part(context, 0.25, 0.9), ordered_for)
+    alone = prepared.alone(Part(context, 0.9, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(

@@ -10,22 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, MissingRule, Role, Value
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
-from sfumato.engine.randomness.keys import record_ids_by_key, record_ids_by_position
-from sfumato.engine.randomness.row_order import release_order
+from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_column
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.groups import with_groups
+from sfumato.project.release.groups import public_columns, with_groups
+from sfumato.project.release.plan import Plan, Rows, record_ids_of
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -57,6 +53,14 @@ class Material:
     def attributes(self) -> dict[str, Attribute]:
         """What mechanisms know about every attribute of the policy, by name."""
         return {name: column.attribute for name, column in self.encoded.items()}
+
+    def rows(self, keys: KeyRing, context: Context) -> Rows:
+        """Return the table as releases with a project's keys are made from it.
+
+        Raises the errors of `record_ids_of`.
+        """
+        ids = record_ids_of(self.document.record_key, self.table, keys, context)
+        return Rows(self.table, self.encoded, ids, self.adopted)
 
 
 def material_of(document: Document, table: Table) -> Material:
@@ -92,6 +96,31 @@ def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
     return material_of(document, table).attributes
 
 
+def plan_for(material: Material, entries: Sequence[EntryPlan]) -> Plan:
+    """Return the plan of a release at levels that are resolved.
+
+    Raises
+    ------
+    TableError
+        If every column is identifying.
+    """
+    document = material.document
+    released = tuple(name for name, _ in released_specs(document, material.table))
+    groups = {
+        entry.key: public_columns(document, entry.settings, entry.mechanism)
+        for entry in entries
+        if mechanism_called(entry.mechanism).needs_groups
+    }
+    return Plan(
+        columns=document.columns,
+        record_key=document.record_key,
+        entries=tuple(entries),
+        released=released,
+        groups=groups,
+        rows_as_in_table=bool(document.rows_as_in_table),
+    )
+
+
 def released_columns(
     document: Document,
     table: Table,
@@ -99,95 +128,14 @@ def released_columns(
     keys: KeyRing,
     context: Context,
 ) -> pd.DataFrame:
-    """Return the frame that a recipient is given.
+    """Return the frame that a recipient is given, in the table's order of rows.
 
-    Rows keep the table's order. Identifying columns are dropped, sensitive attributes pass
-    through their mechanism, binned columns show their bins' labels, all others are as they are.
-
-    Parameters
-    ----------
-    document
-        The columns' roles and the policy.
-    table
-        The source table.
-    recipient
-        Whose levels are used.
-    keys
-        The source of keyed randomness.
-    context
-        Progress and cancelling.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Shape (n, released columns), with the table's index.
-
-    Raises
-    ------
-    TableError
-        If table and document have different columns, or the record key can't be used.
-    DomainError
-        If a row does not fit its column's domain or bins.
-    PolicyError
-        If a sensitive attribute has no mechanism, or the recipient no level for it.
-    LevelError
-        If a level can't be met.
+    Raises the errors of `material_of`, `plan_release` and `Releaser.release`.
     """
     material = material_of(document, table)
-    plans = plan_release(document, material.attributes, recipient)
-    return released_by_plan(material, plans, keys, context)
-
-
-def released_by_plan(
-    material: Material,
-    plans: Sequence[EntryPlan],
-    keys: KeyRing,
-    context: Context,
-    ordered_for: str | None = None,
-) -> pd.DataFrame:
-    """Return the released frame at levels that are already resolved.
-
-    With `ordered_for`, a release's identifier, rows stand in the keyed order of that release
-    and are numbered from 0; without, in the table's order. Otherwise it returns and raises what
-    `released_columns` does.
-    """
-    record_ids = record_ids_of(material.document, material.table, keys, Part(context, 0.0, 0.1))
-    released: dict[str, pd.Series] = {}
-    for position, plan in enumerate(plans):
-        start = 0.1 + 0.9 * position / len(plans)
-        part = Part(context, start, start + 0.9 / len(plans))
-        part.report(0.0, Sentence("Releasing {key}", key=plan.key))
-        released.update(regenerate(plan, material, record_ids, keys, part))
-    frame = {
-        name: released[name].set_axis(material.table.frame.index)
-        if spec.role is Role.SENSITIVE
-        else open_column(material.table, spec)
-        for name, spec in released_specs(material.document, material.table)
-    }
-    whole = pd.DataFrame(frame, index=material.table.frame.index, copy=False)
-    if ordered_for is not None:
-        whole = in_release_order(whole, record_ids, keys, ordered_for)
-    context.report(1.0, "Released columns are ready")
-    return whole
-
-
-def in_release_order(
-    frame: pd.DataFrame, record_ids: npt.NDArray[np.uint64], keys: KeyRing, release_id: str
-) -> pd.DataFrame:
-    """Return a frame's rows in the keyed order of a release, numbered from 0.
-
-    Parameters
-    ----------
-    frame
-        The rows that leave, shape (n, columns).
-    record_ids
-        Their records' identifiers, shape (n,).
-    keys, release_id
-        The project's keys and the release.
-    """
-    order = release_order(record_ids, keys.for_row_order(release_id), Silent())
-    columns = {str(name): frame[name].take(order).reset_index(drop=True) for name in frame.columns}
-    return pd.DataFrame(columns, copy=False)
+    plan = plan_for(material, plan_release(document, material.attributes, recipient))
+    rows = material.rows(keys, Part(context, 0.0, 0.1))
+    return plan.bind(keys).release(rows, Part(context, 0.1, 1.0))
 
 
 def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnSpec], ...]:
@@ -208,32 +156,6 @@ def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnS
     return kept
 
 
-def regenerate(
-    plan: EntryPlan,
-    material: Material,
-    record_ids: npt.NDArray[np.uint64],
-    keys: KeyRing,
-    context: Context,
-) -> Mapping[str, pd.Series]:
-    """Return one policy entry's released columns, by name, each of shape (n,)."""
-    request = request_of(plan, material, record_ids, keys)
-    return mechanism_called(plan.mechanism).release(request, context)
-
-
-def request_of(
-    plan: EntryPlan, material: Material, record_ids: npt.NDArray[np.uint64], keys: KeyRing
-) -> ReleaseRequest:
-    """Return what a mechanism is asked for a plan."""
-    return ReleaseRequest(
-        columns=tuple(material.encoded[name] for name in plan.attributes),
-        settings=plan.settings,
-        level=plan.level,
-        record_ids=record_ids,
-        keys=keys,
-        adopted=material.adopted.get(plan.key, ()),
-    )
-
-
 def check_columns(document: Document, table: Table) -> None:
     """Refuse a table whose columns are not the document's.
 
@@ -252,21 +174,6 @@ def check_columns(document: Document, table: Table) -> None:
             )
     for column in document.columns:
         table.column(column.name)
-
-
-def record_ids_of(
-    document: Document, table: Table, keys: KeyRing, context: Context
-) -> npt.NDArray[np.uint64]:
-    """Return each record's identifier, shape (n,): by record key, or else by position.
-
-    Raises
-    ------
-    TableError
-        If the record key is not in the table, or is missing or repeated in a row.
-    """
-    if document.record_key is None:
-        return record_ids_by_position(table.rows)
-    return record_ids_by_key(table.column(document.record_key), keys, context)
 
 
 def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
@@ -291,12 +198,6 @@ def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
                 row=int(missing.argmax()) + 1,
             )
     return encode_column(table, spec)
-
-
-def open_column(table: Table, spec: ColumnSpec) -> pd.Series:
-    """Return a column that is released unperturbed: as it is, or as its bins' labels."""
-    series = table.column(spec.name)
-    return series if spec.binning is None else spec.binning.apply(series)
 
 
 def released_table(document: Document, table: Table, frame: pd.DataFrame) -> Table:

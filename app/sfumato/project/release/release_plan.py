@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hmac
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import Document, Recipient, Source
-from sfumato.project.document.serialise import canonical_json, document_to_plain
+from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger.records import order_to_tell
 from sfumato.project.project_file import ProjectFile
@@ -63,11 +63,16 @@ class ReleasePlan:
 
 
 def plan_of(
-    project: ProjectFile, table: Table, recipient_name: str, override: str = ""
+    project: ProjectFile,
+    table: Table,
+    recipient_name: str,
+    override: str = "",
+    encoded: Callable[[], Material] | None = None,
 ) -> ReleasePlan:
     """Plan a release, and refuse one that must not be made.
 
-    Parameters are those of `sfumato.project.release.release.make_release`.
+    Parameters are those of `sfumato.project.release.release.make_release`; `encoded` returns the
+    table as it is encoded, where that is kept.
 
     Raises
     ------
@@ -83,7 +88,7 @@ def plan_of(
     recipient = _recipient_called(document, recipient_name)
     releases = project.releases
     check_source(document, source, releases)
-    material = material_of(document, table)
+    material = material_of(document, table) if encoded is None else encoded()
     entries = plan_release(document, material.attributes, recipient)
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
@@ -134,7 +139,7 @@ def release_id_of(
         "project": project.project_id,
         "recipient": recipient_name,
         "entries": [[list(e.attributes), e.mechanism, e.level, e.ladder] for e in entries],
-        "columns": document_to_plain(document)["columns"],
+        "columns": to_plain(document.columns),
         "source": None if source is None else [source.digest, source.rows],
         "row_order": order_to_tell(document.rows_as_in_table)["order"],
     }

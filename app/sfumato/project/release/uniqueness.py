@@ -21,7 +21,7 @@ from sfumato.engine.generalization.publication import Publication
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, without
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.attacker import groups_known_by, public_names
+from sfumato.project.release.groups import groups_known_by, public_names
 
 _MOST_NAMED: Final = 6
 """A sentence names so many columns; the others are counted."""

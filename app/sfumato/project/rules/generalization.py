@@ -1,4 +1,4 @@
-"""The rules' part about a generalized table: what is asked of it, and other holders' tables."""
+"""The rules' parts about hierarchies and a generalized table, and other holders' tables."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Role, find_column
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.hierarchies import (
+    Recipe,
+    Taxonomy,
+    ground_values,
+    recipe_from_dict,
+)
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import Suppressed
+from sfumato.engine.table.table import Table
 from sfumato.formats.files import digest_of
+from sfumato.formats.hierarchies import read_hierarchy, usable_table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import (
@@ -22,6 +30,60 @@ from sfumato.project.document.generalization import (
     PopulationFile,
 )
 from sfumato.project.rules.reading import Section, suggestion
+
+
+def hierarchies_in(
+    listed: Section, columns: Sequence[ColumnSpec], table: Table, folder: Path | None
+) -> dict[str, Recipe]:
+    """Return the hierarchies that rules list, by column.
+
+    Parameters
+    ----------
+    listed
+        The section ``hierarchies``.
+    columns
+        The table's columns as the rules have them.
+    table
+        Whose values a table in a file is checked against. A value that the file does not list
+        is no error here: the next table may have new values, and Attributes names them.
+    folder
+        Where files are looked for; without it, they are refused.
+
+    Raises
+    ------
+    RulesError
+        Naming the line and the key.
+    """
+    names = [column.name for column in columns]
+    found: dict[str, Recipe] = {}
+    for name in list(listed.names()):
+        if name not in names:
+            raise listed.error(name, "the table has no such column.", suggestion(name, names))
+        section = listed.section(name)
+        spec = find_column(columns, name)
+        try:
+            if section.take("file") is None:
+                found[name] = recipe_from_dict(section.plain())
+            else:
+                found[name] = _from_file(section, spec, table, folder)
+        except SfumatoError as error:
+            if hasattr(error, "line"):
+                raise
+            raise section.explained("", error) from None
+    return found
+
+
+def _from_file(section: Section, spec: ColumnSpec, table: Table, folder: Path | None) -> Taxonomy:
+    name = section.required_text("file")
+    section.finish()
+    if folder is None and not Path(name).is_absolute():
+        raise section.error(
+            "file",
+            "the folder of the rules is not known.",
+            "Write the file with its whole path.",
+        )
+    read = read_hierarchy((folder or Path()) / name)
+    return usable_table(read.rows, ground_values(spec, table.column(spec.name)), spec.name)
 
 
 def generalization_in(

@@ -31,8 +31,7 @@ from sfumato.engine.table.table import Table, encode_column, with_proposed_domai
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.fingerprinting import with_spacing
-from sfumato.project.rules.generalization import generalization_in
-from sfumato.project.rules.hierarchies import hierarchies_in
+from sfumato.project.rules.generalization import generalization_in, hierarchies_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
 from sfumato.project.rules.writing import FORMAT, rules_of
 from sfumato.project.store.secret import ProjectSecret

@@ -18,8 +18,7 @@ from typing import Any, Final, Protocol
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import CannotWrite, DiskFull
 from sfumato.project.errors import DamagedProject, NotAProject, ProjectInUse, ReadOnlyProject
-from sfumato.project.store.contents import Contents, damaged, read_contents
-from sfumato.project.store.schema import harden
+from sfumato.project.store.schema import Contents, damaged, harden, read_contents
 
 APPLICATION_ID: Final = 0x53464D54
 """The letters SFMT, which mark an SQLite file as a Sfumato project."""

@@ -1,21 +1,169 @@
-"""Only the tables that Sfumato lays out, with its own SQL, and nothing beside them.
+"""What a project file holds: its tables, how earlier versions become this one, and its rows.
 
 A database can hold code: triggers, views, generated columns, checks, expressions in indexes.
 A file is therefore compared with the schema of its version before any statement that could
 run such code. What was added is named, and never used; a table that was changed is damage.
+
+A new project is an empty file that went through all steps from version to version, so old and new
+files can't differ. A step that was released is never changed; a change of the file is a new step.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sfumato.project.errors import DamagedProject
-from sfumato.project.store import migrations
+from sfumato.project.errors import DamagedProject, NewerProject
+
+Step = Callable[[sqlite3.Connection], None]
+
+_FOUNDATION: Final = (
+    """
+    CREATE TABLE project (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        project_id TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        created_with TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE secret (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        salt BLOB NOT NULL,
+        nonce BLOB NOT NULL,
+        ciphertext BLOB NOT NULL,
+        cost_n INTEGER NOT NULL,
+        cost_r INTEGER NOT NULL,
+        cost_p INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE document (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        content TEXT NOT NULL,
+        saved_at TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE ledger (
+        number INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        details TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        seal TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE ledger_end (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        number INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        seal TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE pending (
+        staging TEXT PRIMARY KEY,
+        details TEXT NOT NULL,
+        prepared INTEGER
+    ) STRICT
+    """,
+    """
+    CREATE TRIGGER ledger_is_never_changed BEFORE UPDATE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END
+    """,
+    """
+    CREATE TRIGGER ledger_is_never_shortened BEFORE DELETE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END
+    """,
+)
+"""The first file: project, wrapped secret, document, ledger and unfinished releases."""
+
+_SEAL: Final = (
+    """
+    CREATE TABLE wrapping (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        kdf TEXT NOT NULL,
+        cost TEXT NOT NULL,
+        salt BLOB NOT NULL,
+        nonce BLOB NOT NULL,
+        ciphertext BLOB NOT NULL
+    ) STRICT
+    """,
+    """
+    INSERT INTO wrapping
+    SELECT 1, 'scrypt', '{"n":' || cost_n || ',"p":' || cost_p || ',"r":' || cost_r || '}',
+        salt, nonce, ciphertext
+    FROM secret
+    """,
+    "DROP TABLE secret",
+    """
+    CREATE TABLE seal (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        counter INTEGER NOT NULL,
+        parts TEXT NOT NULL,
+        mac TEXT NOT NULL
+    ) STRICT
+    """,
+)
+"""The seal over the whole state, and a wrapping that names its key derivation function.
+
+The seal itself is written by whoever upgrades, who has the secret.
+"""
+
+
+@cache
+def all_steps() -> Mapping[int, Step]:
+    """Return every step by the version that it leads to, in order."""
+    return {number: _running(sql) for number, sql in enumerate((_FOUNDATION, _SEAL), start=1)}
+
+
+def _running(statements: tuple[str, ...]) -> Step:
+    def step(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return step
+
+
+def newest_version() -> int:
+    """Return the version of the files that this program writes."""
+    return len(all_steps())
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return a file's version; 0 for an empty one."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def upgrade(connection: sqlite3.Connection, steps: Mapping[int, Step]) -> None:
+    """Apply the steps that a file lacks, inside a transaction of the caller.
+
+    All of them and the seal that the caller writes are saved together, so that no interruption
+    leaves a new file under an old seal.
+
+    Parameters
+    ----------
+    connection
+        In a transaction.
+    steps
+        From `all_steps`, or the first of them; the last one's number is the version to reach.
+    """
+    for number, step in steps.items():
+        if number > version_of(connection):
+            step(connection)
+            connection.execute(f"PRAGMA user_version = {number:d}")
+
 
 _OWN: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _LONGEST_NAME: Final = 40
@@ -66,9 +214,9 @@ def harden(connection: sqlite3.Connection) -> None:
 def empty_database(version: int) -> sqlite3.Connection:
     """Return a database in memory that is laid out as a project of a version, without rows."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    steps = takewhile(lambda item: item[0] <= version, migrations.all_steps().items())
+    steps = takewhile(lambda item: item[0] <= version, all_steps().items())
     connection.execute("BEGIN")
-    migrations.upgrade(connection, dict(steps))
+    upgrade(connection, dict(steps))
     connection.execute("COMMIT")
     return connection
 
@@ -108,3 +256,116 @@ def oddities_in(connection: sqlite3.Connection, version: int, path: Path) -> tup
     missing = [Oddity(kind, name, sql) for kind, name, _, sql in sorted(expected - found)]
     # What was added goes first: it may stand where a missing guard belongs.
     return (*added, *missing)
+
+
+Row = tuple[Any, ...]
+
+_TAGS: Final = {type(None): b"n", int: b"i", float: b"f", str: b"t", bytes: b"b"}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What stands in a project file.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    version
+        The version of its schema.
+    tables
+        All rows of every table, by the table's name.
+    oddities
+        What its schema has too much or lacks.
+    """
+
+    path: Path
+    version: int
+    tables: Mapping[str, tuple[Row, ...]]
+    oddities: tuple[Oddity, ...]
+
+    def row(self, table: str) -> Row:
+        """Return the one row of a table.
+
+        Raises
+        ------
+        DamagedProject
+            If there is none: the project lacks a part that it always has.
+        """
+        if not self.tables[table]:
+            raise DamagedProject(
+                "The project {path} lacks a part of its contents.",
+                "Restore an earlier copy, for instance from your backup.",
+                path=self.path,
+            )
+        return self.tables[table][0]
+
+    def as_database(self) -> sqlite3.Connection:
+        """Return a database in memory of the newest version, with these rows and nothing else."""
+        connection = empty_database(self.version)
+        connection.execute("BEGIN")
+        for table, rows in self.tables.items():
+            for row in rows:
+                connection.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
+        upgrade(connection, all_steps())
+        connection.execute("COMMIT")
+        return connection
+
+
+def read_contents(connection: sqlite3.Connection, path: Path) -> Contents:
+    """Read a whole project file, inside a transaction or under the lock.
+
+    Raises
+    ------
+    NewerProject
+        If a later version of Sfumato wrote it.
+    DamagedProject
+        If it has other tables than Sfumato's, or its pages don't fit together.
+    """
+    version, newest = version_of(connection), newest_version()
+    if version > newest:
+        raise NewerProject(
+            "The project {path} was saved by a later version of Sfumato (its file format"
+            " is {version}, this version reads up to {newest}).",
+            "Open it with that version, or update this one.",
+            path=path,
+            version=version,
+            newest=newest,
+        )
+    try:
+        oddities = oddities_in(connection, version, path)
+        # Not before the schema is known: it evaluates the checks of the tables.
+        (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if version < 1 or finding != "ok":
+            raise damaged(path)
+        tables = {table: rows_of(connection, table) for table in tables_of(version)}
+    except UnicodeDecodeError:  # a text whose bytes were overwritten
+        raise damaged(path) from None
+    return Contents(path, version, tables, oddities)
+
+
+def rows_of(connection: sqlite3.Connection, table: str) -> tuple[Row, ...]:
+    """Return all rows of one of our tables, by the table's own order."""
+    # No index is asked: one that was added could leave rows out.
+    return tuple(connection.execute(f"SELECT * FROM {table} NOT INDEXED ORDER BY rowid"))
+
+
+def digest_of_rows(rows: Iterable[Sequence[Any]]) -> str:
+    """Return SHA-256 over rows: each value with its type and length, so that no two agree."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(b"row %d:" % len(row))
+        for value in row:
+            content = value if isinstance(value, bytes) else str(value).encode()
+            digest.update(b"%s%d:" % (_TAGS[type(value)], len(content)))
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def damaged(path: Path) -> DamagedProject:
+    """Return the error for a file whose pages don't fit together."""
+    return DamagedProject(
+        "The project {path} is damaged: a part of the file is missing or overwritten.",
+        "Restore an earlier copy, for instance from your backup.",
+        path=path,
+    )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sqlite3
 import unicodedata
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
@@ -24,6 +25,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import DamagedProject, PassphraseError, WrongPassphrase
+from sfumato.project.store.schema import Contents, Row
 
 SECRET_BYTES: Final = 32
 SALT_BYTES: Final = 16
@@ -299,3 +301,33 @@ def _key_from(passphrase: str, salt: bytes, cost: Cost) -> bytes:
             "There is too little memory to try the passphrase.",
             "Close other programs and try again.",
         ) from None
+
+
+def wrapped_in(contents: Contents) -> WrappedSecret:
+    """Return the wrapped secret that stands in a file.
+
+    Raises
+    ------
+    DamagedProject
+        If it is none that Sfumato writes.
+    """
+    if contents.version == 1:  # which knows scrypt alone
+        _, salt, nonce, ciphertext, n, r, p = contents.row("secret")
+        cost = canonical_json({"n": n, "p": p, "r": r})
+        return wrapped_in_row((1, "scrypt", cost, salt, nonce, ciphertext))
+    return wrapped_in_row(contents.row("wrapping"))
+
+
+def wrapped_in_row(row: Row) -> WrappedSecret:
+    """Return the wrapped secret that a row holds; raises as `wrapped_in`."""
+    _, kdf, cost, salt, nonce, ciphertext = row
+    return WrappedSecret(salt, nonce, ciphertext, cost_from_json(kdf, cost))
+
+
+def write_wrapping(connection: sqlite3.Connection, wrapped: WrappedSecret) -> None:
+    """Write a wrapped secret in the place of the one before, inside a transaction."""
+    cost = wrapped.cost
+    connection.execute(
+        "INSERT OR REPLACE INTO wrapping VALUES (1, ?, ?, ?, ?, ?)",
+        (cost.kdf, cost_to_json(cost), wrapped.salt, wrapped.nonce, wrapped.ciphertext),
+    )

@@ -6,9 +6,9 @@ added, altered here and there, or put together from several recipients' files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, combinations
 from math import prod
 from pathlib import Path
 from typing import Final
@@ -20,27 +20,32 @@ import pandas as pd
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.leak_counts import LeakCounts, RowGroups, Way, count_rows
-from sfumato.engine.disclosure.tracing import Suspect, TracedLeak, trace_leak
+from sfumato.engine.disclosure.tracing import (
+    LeakCounts,
+    RowGroups,
+    Suspect,
+    TracedLeak,
+    Way,
+    count_rows,
+    trace_leak,
+)
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.comparison import common_positions, is_number
 from sfumato.formats.files import is_folder
 from sfumato.formats.formulas import undone_if_escaped
 from sfumato.formats.reading import ReadOptions, detect_options, read_table
-from sfumato.project.document.entry_plan import EntryPlan, plan_release
+from sfumato.project.adoption.holders import rung_holders
+from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
 from sfumato.project.errors import NotTraceable
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.compare import common_positions, is_number
-from sfumato.project.release.holdings import held_adopted
+from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.regenerate import Regenerator
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99
-
-_MOST_COMBINED: Final = 4
-"""Up to so many perturbed columns, each may be true or not in a row that comes from no release."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +222,24 @@ def candidates_of(
         except SfumatoError:
             continue  # not complete yet, so nobody was given it
         _add(found, plans, None, recipient.name)
-    for held in held_adopted(regenerator):
-        _add(found, (held.plan,), None, held.holder)
+    for plan, holder in adopted_plans(regenerator):
+        _add(found, (plan,), None, holder)
     return tuple(found.values())
+
+
+def adopted_plans(regenerator: Regenerator) -> Iterator[tuple[EntryPlan, str]]:
+    """Yield each adopted rung that can be read, with who holds it.
+
+    At its level the policy releases a rung as it was adopted.
+    """
+    document = regenerator.document
+    with suppress(SfumatoError):  # the policy says what is wrong with its settings
+        attributes = regenerator.attributes()
+        for entry in document.policy:
+            for holder in rung_holders(entry):
+                plan = adopted_plan(document, entry, attributes, holder.file.level)
+                if not regenerator.obstacle(plan):
+                    yield plan, holder.name
 
 
 def _add(
@@ -302,16 +322,6 @@ def _ways(
             others = _product((chances[name] for name in telling if name not in kept), leak.rows)
             ways.append(Way(groups, others, shows_truth=bool(kept)))
     return ways
-
-
-def true_together(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return which perturbed columns may be true in a row that comes from no release.
-
-    From none of them to all.
-    """
-    if len(names) > _MOST_COMBINED:
-        return [(), tuple(names)]
-    return list(chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
 
 
 def _shares(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.float64]:

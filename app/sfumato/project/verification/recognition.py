@@ -13,9 +13,9 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.formats.bundles.reading import Bundle
+from sfumato.formats.comparison import differing_rows
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.ledger.records import ReleaseRecord
-from sfumato.project.release.compare import differing_rows
 from sfumato.project.release.regenerate import Regenerator
 
 _ALIKE: Final = 0.1

@@ -15,7 +15,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.formats.bundles.reading import Bundle
-from sfumato.project.release.compare import Rows, all_within, differing_rows
+from sfumato.formats.comparison import Rows, all_within, differing_rows
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.verification.recognition import Known, Match, order_of
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayout, QWidget
 
 from sfumato.ui.look.theme import Space
-from sfumato.ui.shell.messages import MessageBar
-from sfumato.ui.widgets.layout import label, set_look
+from sfumato.ui.widgets.layout import button, label, set_look
+from sfumato.ui.widgets.messages import MessageBar
 
 
 class Dialog(QDialog):
@@ -56,6 +58,19 @@ class Dialog(QDialog):
         made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         set_look(made, "primary")  # the box has polished it already
         made.setDefault(True)
+        return made
+
+    def add_button(
+        self,
+        text: str,
+        run: Callable[[], object],
+        role: QDialogButtonBox.ButtonRole = QDialogButtonBox.ButtonRole.ActionRole,
+        tip: str = "",
+    ) -> QPushButton:
+        """Add a button that does something of its own."""
+        made = button(text, run, tip=tip)
+        made.setAutoDefault(False)
+        self.buttons.addButton(made, role)
         return made
 
     def add_cancel(self, text: str = "") -> QPushButton:

@@ -1,23 +1,41 @@
-"""The help pages, read beside the work."""
+"""The help pages, the versions, and what is said when Sfumato itself fails."""
 
 from __future__ import annotations
 
+import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QShowEvent, QTextCursor
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, QUrl, qVersion
+from PySide6.QtGui import (
+    QDesktopServices,
+    QFontDatabase,
+    QGuiApplication,
+    QIcon,
+    QShowEvent,
+    QTextCursor,
+)
 from PySide6.QtWidgets import (
     QDialog,
+    QGridLayout,
     QHBoxLayout,
+    QLabel,
     QListWidget,
     QListWidgetItem,
+    QPlainTextEdit,
     QTextBrowser,
     QWidget,
 )
 
+from sfumato import __version__
+from sfumato.jobs.job import BugReport
 from sfumato.resources import resource_path
-from sfumato.ui.look.theme import Space, Theme, current_theme, themes
+from sfumato.ui.dialogs.base import Dialog
+from sfumato.ui.look.theme import Space, TextSize, Theme, current_theme, font, themes
+from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.prose import set_prose
+
+_PACKAGES = ("PySide6_Essentials", "numpy", "pandas", "pyarrow", "scipy", "cryptography")
 
 
 def help_pages() -> tuple[Path, ...]:
@@ -112,3 +130,98 @@ class HelpDialog(QDialog):
         """Catch up with a theme that changed meanwhile."""
         super().showEvent(event)
         self._follow_theme()
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return pairs of a name and its version, Sfumato first."""
+    found = [
+        ("Sfumato", __version__),
+        ("Python", platform.python_version()),
+        ("Qt", qVersion() or "?"),
+    ]
+    for package in _PACKAGES:
+        try:
+            found.append((package.replace("_", " "), version(package)))
+        except PackageNotFoundError:
+            continue
+    found.append((platform.system(), platform.release()))
+    return tuple(found)
+
+
+def versions_text() -> str:
+    """Return the versions, one a line."""
+    return "\n".join(f"{name} {number}" for name, number in versions())
+
+
+class AboutDialog(Dialog):
+    """Names the product, its version and what it is made with."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(
+            QCoreApplication.translate("AboutDialog", "Sfumato {version}").format(
+                version=__version__
+            ),
+            QCoreApplication.translate(
+                "AboutDialog",
+                "Releases one table about individuals at many trust levels, and shows what every"
+                " coalition of recipients would learn.",
+            ),
+            parent,
+        )
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(24)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(2, 1)
+        for line, (name, number) in enumerate(versions()):
+            value = label(number)
+            value.setFont(font(TextSize.BODY, tabular=True))
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(label(name, "muted"), line, 0)
+            grid.addWidget(value, line, 1)
+        mark = QLabel(self)
+        mark.setPixmap(QIcon(str(resource_path("icons", "app.svg"))).pixmap(96, 96))
+        grid.addWidget(mark, 0, 3, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(grid)
+        licence = label(
+            self.tr("The font is Inter (SIL Open Font License); most icons are Lucide (ISC)."),
+            "small",
+            wrap=True,
+        )
+        self.body.addWidget(licence)
+        self.add_button(
+            self.tr("Copy versions"),
+            lambda: QGuiApplication.clipboard().setText(versions_text()),
+        )
+        self.add_primary(self.tr("Close"))
+
+
+class BugDialog(Dialog):
+    """Shows a bug report.
+
+    Parameters
+    ----------
+    report
+        What failed and where.
+    """
+
+    def __init__(self, report: BugReport, parent: QWidget | None = None) -> None:
+        super().__init__(
+            QCoreApplication.translate("BugDialog", "Something in Sfumato failed"),
+            QCoreApplication.translate(
+                "BugDialog",
+                "Your work is safe: nothing was changed by “{title}”. Please send the details"
+                " below to the makers; they hold no value of your table.",
+            ).format(title=report.title),
+            parent,
+        )
+        self.setMinimumSize(640, 420)
+        self.details = QPlainTextEdit(f"{report.text}\n\n{versions_text()}", self)
+        self.details.setReadOnly(True)
+        self.details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.body.addWidget(self.details)
+        self.copy_button = self.add_button(
+            self.tr("Copy details"),
+            lambda: QGuiApplication.clipboard().setText(self.details.toPlainText()),
+        )
+        self.add_primary(self.tr("Close"))

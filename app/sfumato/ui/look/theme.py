@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from string import Template
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -17,7 +18,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from sfumato.plots.style import PlotStyle, dark_style, light_style
 from sfumato.resources import resource_path
-from sfumato.ui.look.stylesheet import stylesheet
 
 FONT_FAMILY: Final = "Inter"
 FALLBACK_FAMILY: Final = "DejaVu Sans"
@@ -140,8 +140,38 @@ class Theme:
         return palette
 
     def stylesheet(self) -> str:
-        """Return the style sheet of the whole application."""
-        return stylesheet(self)
+        """Return the style sheet of the whole application, ``style/window.qss`` in its colours.
+
+        Widgets say what they are by the dynamic property ``look`` (``primary``, ``quiet``,
+        ``card``, ``title``, …); nothing sets colours of its own.
+        """
+        sheet = resource_path("style", "window.qss").read_text(encoding="utf-8")
+        s = self.style
+        kinds = {"good": s.good, "info": s.accent, "caution": s.caution, "danger": s.danger}
+        tints = {f"{kind}_tint": self.tint(colour) for kind, colour in kinds.items()}
+        lines = {f"{kind}_line": s.blend(colour, 0.35) for kind, colour in kinds.items()}
+        return Template(sheet).substitute(
+            background=s.background,
+            surface=s.surface,
+            text=s.text,
+            muted=s.muted,
+            line=s.line,
+            accent=s.accent,
+            good=s.good,
+            caution=s.caution,
+            danger=s.danger,
+            accent_hover=self.accent_hover,
+            on_accent=self.on_accent,
+            rail=self.rail,
+            hover=self.hover,
+            quiet=self.quiet,
+            selected=self.selected,
+            field_line=self.field_line,
+            disabled=self.disabled,
+            assets=resource_path("style", self.name).as_posix(),
+            **tints,
+            **lines,
+        )
 
 
 def mix(over: str, under: str, share: float) -> str:

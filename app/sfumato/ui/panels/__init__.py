@@ -1,7 +1,7 @@
-"""The panels: one package or module each, found by being here.
+"""The panels: one package each, found by being here.
 
-A module of this package that defines ``PANEL`` (a subclass of `sfumato.ui.panels.base.Panel`) is a
-panel of the window. Nothing else lists them.
+A package here that defines ``PANEL`` (a `sfumato.ui.panels.base.PanelKind`) is a panel of the
+window. Nothing else lists them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import importlib
 import pkgutil
 from functools import cache
 
-from sfumato.ui.panels.base import Panel
+from sfumato.ui.panels.base import PanelKind
 
 
 @cache
-def all_panels() -> tuple[type[Panel], ...]:
-    """Return the panels in the order of the work."""
-    found: list[type[Panel]] = []
-    for info in pkgutil.iter_modules(__path__):
-        panel = getattr(importlib.import_module(f"{__name__}.{info.name}"), "PANEL", None)
-        if isinstance(panel, type) and issubclass(panel, Panel):
-            found.append(panel)
-    return tuple(sorted(found, key=lambda panel: panel.order))
+def all_panels() -> tuple[PanelKind, ...]:
+    """Return what is known of the panels, in the order of the work; none is built by this."""
+    found = [
+        getattr(importlib.import_module(f"{__name__}.{info.name}"), "PANEL", None)
+        for info in pkgutil.iter_modules(__path__)
+    ]
+    kinds = [panel for panel in found if isinstance(panel, PanelKind)]
+    return tuple(sorted(kinds, key=lambda panel: panel.order))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
@@ -10,9 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
-from sfumato.ui.shell.messages import Action, Message, MessageBar, MessageKind
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
+from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 
 
 class PanelState(StrEnum):
@@ -22,6 +24,49 @@ class PanelState(StrEnum):
     IN_PROGRESS = "in progress"
     DONE = "done"
     ATTENTION = "needs attention"
+
+
+@dataclass(frozen=True)
+class PanelKind:
+    """What the window knows of a panel before there is one: building it takes a while.
+
+    Parameters
+    ----------
+    name
+        Its identifier, unique among the panels, and its package's name.
+    order
+        Its place in the work, from 1.
+    title
+        Marked by ``QT_TRANSLATE_NOOP("Panel", …)``.
+    purpose
+        One sentence, marked likewise.
+    icon
+        The name of a drawing in ``app/sfumato/resources/icons``.
+    built_by
+        The class in the package's module ``panel``: a subclass of `Panel`.
+    """
+
+    name: str
+    order: int
+    title: str
+    purpose: str
+    icon: str
+    built_by: str
+
+    def __call__(self, session: Session, parent: QWidget | None = None) -> Panel:
+        """Build the panel; only now is its code imported."""
+        module = importlib.import_module(f"{__package__}.{self.name}.panel")
+        made = getattr(module, self.built_by)(session, parent)
+        assert isinstance(made, Panel)
+        return made
+
+    def translated_title(self) -> str:
+        """Return the title in the person's language."""
+        return QCoreApplication.translate("Panel", self.title)
+
+    def translated_purpose(self) -> str:
+        """Return the sentence in the person's language."""
+        return QCoreApplication.translate("Panel", self.purpose)
 
 
 class Panel(QWidget):
@@ -38,16 +83,8 @@ class Panel(QWidget):
         The owner.
     """
 
-    name: ClassVar[str]
-    """Its identifier, unique among the panels."""
-    order: ClassVar[int]
-    """Its place in the work, from 1."""
-    title: ClassVar[str]
-    """Marked by ``QT_TRANSLATE_NOOP("Panel", …)``."""
-    purpose: ClassVar[str]
-    """One sentence, marked likewise."""
-    icon: ClassVar[str]
-    """The name of a drawing in ``app/sfumato/resources/icons``."""
+    kind: ClassVar[PanelKind]
+    """What is known of it before it is built; its package's ``PANEL``."""
 
     state_changed = Signal()
 
@@ -72,15 +109,10 @@ class Panel(QWidget):
         # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
         page.addWidget(self.messages)
 
-    @classmethod
-    def translated_title(cls) -> str:
-        """Return the title in the person's language."""
-        return QCoreApplication.translate("Panel", cls.title)
-
-    @classmethod
-    def translated_purpose(cls) -> str:
-        """Return the sentence in the person's language."""
-        return QCoreApplication.translate("Panel", cls.purpose)
+    @property
+    def name(self) -> str:
+        """Its identifier."""
+        return self.kind.name
 
     def state(self) -> PanelState:
         """Return how far this step is; emit `state_changed` whenever it may have changed."""
@@ -121,9 +153,9 @@ class Panel(QWidget):
         self.messages.show_message(Message(kind, text, remedy, actions, topic))
 
     def _build_head(self) -> QHBoxLayout:
-        title = QLabel(self.translated_title(), self)
+        title = QLabel(self.kind.translated_title(), self)
         title.setProperty("look", "title")
-        purpose = QLabel(self.translated_purpose(), self)
+        purpose = QLabel(self.kind.translated_purpose(), self)
         purpose.setProperty("look", "muted")
         purpose.setWordWrap(True)
         purpose.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication
 from sfumato import __version__
 from sfumato.jobs.job import BugReport
 from sfumato.resources import resource_path
-from sfumato.ui.look.languages import chosen, speak
 from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.languages import chosen, speak
 from sfumato.ui.state.session import Session
 
 
@@ -92,6 +92,7 @@ def run_window(project_path: Path | None = None) -> int:
     speak(application, chosen(store))
     window = MainWindow(Session(store=store))
     spare_what_is_loaded()
+    window.panels.all_built.connect(spare_what_is_loaded)
     before, sys.excepthook = sys.excepthook, _BugCatcher(window)
     try:
         window.show()

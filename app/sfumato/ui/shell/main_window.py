@@ -14,30 +14,29 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.jobs.job import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.about import AboutDialog
-from sfumato.ui.dialogs.bug import BugDialog
-from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.shell.choosers import table_filters
-from sfumato.ui.shell.drops import DropHint, dropped_file
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import WindowMenus
-from sfumato.ui.shell.messages import Message
+from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.drops import DropHint, dropped_file
 from sfumato.ui.widgets.layout import column
+from sfumato.ui.widgets.messages import Message
 from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
 SMALLEST: Final = (1100, 720)
@@ -69,15 +68,10 @@ class MainWindow(QMainWindow):
         # Parents first: a style sheet looks at a whole subtree anew wherever it is moved.
         self._page = QWidget(self)
         self.setCentralWidget(self._page)
-        self._stack = QStackedWidget(self._page)
+        self.panels = Panels(session, self._page)
         self.rail = Rail(all_panels(), self._page)
-        self.panels: dict[str, Panel] = {
-            panel.name: panel(session, self._stack) for panel in all_panels()
-        }
         self.guarantee = GuaranteeCard(session, self._page)
         self.jobs = JobBar(session.runner, self._page)
-        for panel in self.panels.values():
-            self._stack.addWidget(panel)
         self._assemble()
         self.menus = WindowMenus(self)
         self._hint = DropHint(self)
@@ -98,7 +92,7 @@ class MainWindow(QMainWindow):
         centre.setContentsMargins(0, 0, 0, 0)
         centre.setSpacing(0)
         centre.addWidget(self.rail)
-        centre.addWidget(self._stack, 1)
+        centre.addWidget(self.panels.stack, 1)
         centre.addWidget(self.guarantee)
         whole = column(spacing=0)
         whole.addLayout(centre, 1)
@@ -110,9 +104,7 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.show_panel)
         self.rail.collapsed.connect(self._remember_rail)
         self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
-        for name, panel in self.panels.items():
-            panel.state_changed.connect(lambda name=name: self._show_state(name))
-            self._show_state(name)
+        self.panels.state_changed.connect(self._show_state)
         runner.bug_occurred.connect(self.show_bug)
         runner.error_occurred.connect(self._show_error)
         session.message.connect(self._show_message)
@@ -150,17 +142,17 @@ class MainWindow(QMainWindow):
     @property
     def current(self) -> Panel:
         """The panel in sight."""
-        panel = self._stack.currentWidget()
+        panel = self.panels.stack.currentWidget()
         assert isinstance(panel, Panel)
         return panel
 
     def show_panel(self, name: str) -> None:
         """Bring a panel into sight."""
-        panel = self.panels.get(name)
-        if panel is None:
+        if name not in self.panels:
             return
+        panel = self.panels[name]
         had_focus = self.current.isAncestorOf(self.focusWidget())
-        self._stack.setCurrentWidget(panel)
+        self.panels.stack.setCurrentWidget(panel)
         self.rail.show_current(name)
         panel.activate()
         if had_focus:
@@ -205,7 +197,7 @@ class MainWindow(QMainWindow):
         """Open the help at the page of the panel in sight."""
         if self._help is None:
             self._help = HelpDialog(self)
-        self._help.show_page(self.current.name)
+        self._help.show_page(self.current.kind.name)
         self._help.show()
         self._help.raise_()
 

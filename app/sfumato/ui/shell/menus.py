@@ -9,9 +9,10 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
-from sfumato.ui.look.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
+from sfumato.ui.panels import all_panels
 from sfumato.ui.shell.actions import Menus, fill_recent
-from sfumato.ui.shell.messages import Message, MessageKind
+from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
+from sfumato.ui.widgets.messages import Message, MessageKind
 
 if TYPE_CHECKING:
     from sfumato.ui.shell.main_window import MainWindow
@@ -79,9 +80,9 @@ class WindowMenus(Menus):
     def _fill_view(self) -> None:
         window = self._main
         menu = self.menu(_tr("&View"))
-        for number, (name, panel) in enumerate(window.panels.items(), start=1):
-            title, show = panel.translated_title(), partial(window.show_panel, name)
-            self.add(menu, f"panel-{name}", title, show, f"Ctrl+{number}", panel.icon)
+        for number, panel in enumerate(all_panels(), start=1):
+            title, show = panel.translated_title(), partial(window.show_panel, panel.name)
+            self.add(menu, f"panel-{panel.name}", title, show, f"Ctrl+{number}", panel.icon)
         menu.addSeparator()
         self.add_appearance(menu, window.appearance, window.set_appearance)
         self._add_languages(menu)
@@ -120,7 +121,7 @@ class WindowMenus(Menus):
         self._main.session.message.emit(
             Message(
                 MessageKind.INFO,
-                _tr("Sfumato changes its language when it starts anew."),
+                _tr("Restart Sfumato to apply the change."),
                 topic="language",
             )
         )

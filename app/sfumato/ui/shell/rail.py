@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QVBoxLayout, QWidget
 
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import PanelKind, PanelState
 from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
 from sfumato.ui.widgets.layout import ElidedLabel, column, row
 
@@ -144,14 +144,14 @@ class Rail(QFrame):
     Parameters
     ----------
     panels
-        The panels, in order.
+        What is known of the panels, in order.
     """
 
     chosen = Signal(str)
     """The person chose a step, by its panel's name."""
     collapsed = Signal(bool)
 
-    def __init__(self, panels: Sequence[type[Panel]], parent: QWidget | None = None) -> None:
+    def __init__(self, panels: Sequence[PanelKind], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("look", "rail")
         self.setAccessibleName(self.tr("Steps of the work"))

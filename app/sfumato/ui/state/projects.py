@@ -14,15 +14,17 @@ from sfumato.engine.core.progress import Context
 from sfumato.jobs.job import Job
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
-from sfumato.project.project_file import ProjectFile
+from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.recovery import Recovered
-from sfumato.project.store.copying import copy_project
-from sfumato.ui.dialogs.choice import ChoiceDialog
-from sfumato.ui.dialogs.passphrase import NewPassphraseDialog, OpenPassphraseDialog
-from sfumato.ui.dialogs.unsealed import UnsealedDialog
-from sfumato.ui.shell.messages import Action, Message, MessageKind
+from sfumato.ui.dialogs.projects import (
+    ChoiceDialog,
+    NewPassphraseDialog,
+    OpenPassphraseDialog,
+    UnsealedDialog,
+)
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.sources import SourceReader
+from sfumato.ui.widgets.messages import Action, Message, MessageKind
 
 PROJECT_KEY: Final = "project"
 """Opening and creating projects supersede one another."""

@@ -12,8 +12,8 @@ from sfumato.engine.core.progress import Context
 from sfumato.formats.files import write_whole
 from sfumato.project.document.model import Document
 from sfumato.project.rules.rules import apply_rules, rules_of
-from sfumato.ui.shell.messages import Action, Message, MessageKind
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.messages import Action, Message, MessageKind
 
 TOPIC: Final = "rules"
 SUFFIX: Final = ".toml"

@@ -23,12 +23,12 @@ from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
-from sfumato.ui.shell.choosers import FileChooser, PlatformChooser
-from sfumato.ui.shell.messages import Message
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State
 from sfumato.ui.state.insights import Insight, Insights
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
+from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
+from sfumato.ui.widgets.messages import Message
 
 if TYPE_CHECKING:
     from sfumato.project.project_file import ProjectFile

@@ -12,8 +12,8 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.source import accept_edition, locate_source, open_source
-from sfumato.ui.shell.messages import Action, Message, MessageKind
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.messages import Action, Message, MessageKind
 
 TOPIC = "source"
 

@@ -180,6 +180,11 @@ class SliderField(QWidget):
         self.slider.sliderReleased.connect(self.editing_finished)
 
     @property
+    def spin(self) -> QDoubleSpinBox:
+        """What the number is typed into."""
+        return self.field.spin
+
+    @property
     def value(self) -> float:
         """The number."""
         return self.field.value

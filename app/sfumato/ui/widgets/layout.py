@@ -11,20 +11,26 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QBoxLayout,
+    QFormLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
     QScrollArea,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.icons import IconLabel, put_icon
+from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
+Part = QWidget | QLayout
+Piece = Part | tuple[Part, int] | None
+"""What is put into a line: a part, alone or with its stretch; None for the room that is left."""
 
 
 def label(text: str, look: str = "", *, wrap: bool = False) -> QLabel:
@@ -58,9 +64,25 @@ def button(
     return made
 
 
+def tool(icon: str, words: str, run: Callable[[], object]) -> QToolButton:
+    """Return a button that is a drawing, and says in a tip what it is for."""
+    made = QToolButton()
+    made.setIcon(themed_icon(icon))
+    made.setToolTip(words)
+    made.setAccessibleName(words)
+    made.clicked.connect(partial(_click, run))
+    return made
+
+
 def _click(run: Callable[[], object], _checked: bool = False) -> None:
     """Call what a button is for, without the state that Qt sends along."""
     run()
+
+
+def say(shown: QLabel, text: str) -> None:
+    """Show a text; an empty one takes the label away."""
+    shown.setText(text)
+    shown.setVisible(bool(text))
 
 
 class Rule(QFrame):
@@ -187,6 +209,8 @@ class Badge(QWidget):
         The drawing and its colour.
     word
         The state's name.
+    wrap
+        Whether it may take several lines.
     """
 
     def __init__(
@@ -196,17 +220,22 @@ class Badge(QWidget):
         word: str,
         *,
         look: str = "small",
+        wrap: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.TIGHT)
+        row.setSpacing(Space.INSIDE if wrap else Space.TIGHT)
         self._icon = IconLabel(icon, token, 16)
-        self.word = label(word, look)
-        row.addWidget(self._icon)
-        row.addWidget(self.word)
-        row.addStretch(1)
+        self.word = label(word, look, wrap=wrap)
+        if wrap:
+            row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(self.word, 1)
+        else:
+            row.addWidget(self._icon)
+            row.addWidget(self.word)
+            row.addStretch(1)
 
     def show_state(self, icon: str, token: str, word: str) -> None:
         """Show another state."""
@@ -251,29 +280,82 @@ class ElidedLabel(QLabel):
         return metrics.elidedText(self.text(), self._mode, self.contentsRect().width())
 
 
-def row(*widgets: QWidget | None, spacing: int = Space.INSIDE) -> QHBoxLayout:
-    """Return widgets side by side; None stands for the room that is left."""
-    return _line(QHBoxLayout(), widgets, spacing)
+def row(*pieces: Piece, spacing: int = Space.INSIDE, wide: int | None = None) -> QHBoxLayout:
+    """Return widgets and layouts side by side.
+
+    Parameters
+    ----------
+    pieces
+        What stands there.
+    spacing
+        Pixels between them.
+    wide
+        The place of the piece that takes the room left.
+    """
+    line = _line(QHBoxLayout(), pieces, spacing)
+    if wide is not None:
+        line.setStretch(wide, 1)
+    return line
 
 
-def column(*widgets: QWidget | None, spacing: int = Space.INSIDE) -> QVBoxLayout:
-    """Return widgets below one another; None stands for the room that is left."""
-    return _line(QVBoxLayout(), widgets, spacing)
+def column(*pieces: Piece, spacing: int = Space.INSIDE) -> QVBoxLayout:
+    """Return widgets and layouts below one another."""
+    return _line(QVBoxLayout(), pieces, spacing)
 
 
-def boxed(layout: QBoxLayout) -> QWidget:
+def form(*lines: tuple[str, QWidget | QLayout], above: bool = False) -> QFormLayout:
+    """Return fields below one another, each with its name.
+
+    Parameters
+    ----------
+    lines
+        Pairs of a name and its field, or a row of fields.
+    above
+        Whether names stand above their fields, as captions, rather than beside them.
+    """
+    made = QFormLayout()
+    made.setContentsMargins(0, 0, 0, 0)
+    made.setHorizontalSpacing(Space.BETWEEN)
+    made.setVerticalSpacing(Space.TIGHT if above else Space.INSIDE)
+    made.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    made.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    if above:
+        made.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapAllRows)
+    for name, field in lines:
+        words = label(name, "caption" if above else "")
+        # Qt's two ways to say the same are told apart by the field's type.
+        if isinstance(field, QWidget):
+            made.addRow(words, field)
+        else:
+            made.addRow(words, field)
+    return made
+
+
+def boxed(layout: QLayout, parent: QWidget | None = None) -> QWidget:
     """Return a widget that holds a layout, to be put where only widgets go."""
-    box = QWidget()
+    box = QWidget(parent)
     box.setLayout(layout)
     return box
 
 
-def _line(layout: _Box, widgets: tuple[QWidget | None, ...], spacing: int) -> _Box:
+def clear_layout(layout: QLayout) -> None:
+    """Delete the widgets in a layout."""
+    while (item := layout.takeAt(0)) is not None:
+        widget = item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+def _line(layout: _Box, pieces: tuple[Piece, ...], spacing: int) -> _Box:
     layout.setSpacing(spacing)
     layout.setContentsMargins(0, 0, 0, 0)
-    for widget in widgets:
-        if widget is None:
+    for piece in pieces:
+        part, stretch = piece if isinstance(piece, tuple) else (piece, 0)
+        if part is None:
             layout.addStretch(1)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part, stretch)
         else:
-            layout.addWidget(widget)
+            layout.addWidget(part, stretch)
     return layout

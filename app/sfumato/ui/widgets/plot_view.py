@@ -36,16 +36,15 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.files import write_whole
-from sfumato.plots.export import exported
+from sfumato.plots.export import exported, register_fonts
 from sfumato.plots.figure import HoverRegion, PlotFigure
-from sfumato.plots.fonts import register_fonts
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
-from sfumato.ui.shell.choosers import FileChooser, PlatformChooser
-from sfumato.ui.shell.messages import Message
-from sfumato.ui.shell.paint_queue import Steps, turns
+from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.paint_queue import Steps, turns
 
 Build = Callable[[PlotStyle], PlotFigure]
 """Makes the figure in a style: a plot's ``build_…`` with its data bound."""

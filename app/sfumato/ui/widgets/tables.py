@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,21 +17,34 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     Qt,
+    Signal,
 )
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolTip,
+    QWidget,
+)
 
 from sfumato.engine.core.columns import Value
-from sfumato.ui.look.theme import Space, font
+from sfumato.ui.look.theme import Space, font, themes
+from sfumato.ui.widgets.icons import icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex
 
 WIDTH_ROWS: Final = 60
 """So many rows decide how wide a column starts."""
 NARROWEST: Final = 64
+MOST_WRAPPED: Final = 100
+"""To measure more rows than these would take too long."""
 WIDEST: Final = 280
-COPIED_CELLS: Final = 2_000_000
-"""More is refused: the clipboard is no place for a table."""
+COPIED_CELLS: Final = 200_000
+"""More is refused: the clipboard is no place for a table, and the window would not answer."""
 
 
 MISSING_TEXT: Final = "–"
@@ -131,6 +145,15 @@ class FrameModel(QAbstractTableModel):
             return labels.get(value, show_value(value))
         return show_value(value)
 
+    def texts(self, rows: Sequence[int], column: int) -> list[str]:
+        """Return what is shown of a column in some rows of the view."""
+        series = self._series[column].iloc[[self.source_row(row) for row in rows]]
+        labels = self._labels.get(str(self._frame.columns[column]), {})
+        return [
+            MISSING_TEXT if missing else labels.get(value, show_value(value))
+            for value, missing in zip(series, series.isna(), strict=True)
+        ]
+
     def _font(self, column: int, missing: bool) -> QFont | None:
         if missing:
             return self._missing_font
@@ -178,8 +201,165 @@ class FrameModel(QAbstractTableModel):
             self.set_order(self.order_by(column, order == Qt.SortOrder.DescendingOrder))
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a column, or beside a row.
+
+    Parameters
+    ----------
+    text, tip
+        What it is called, and what that means.
+    right
+        Whether it and its cells are aligned to the right, as numbers are.
+    editable
+        Whether its cells can be typed into.
+    """
+
+    text: str = ""
+    tip: str = ""
+    right: bool = False
+    editable: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows.
+
+    Parameters
+    ----------
+    text, tip
+        What stands there, and what it means.
+    typed
+        What editing begins with, where that is another text.
+    ink, ground
+        Colours of the text and behind it; empty for the usual ones.
+    icon
+        The name of a drawing before the text, in the colour of its name; may be empty.
+    """
+
+    text: str
+    tip: str = ""
+    typed: str | None = None
+    ink: str = ""
+    ground: str = ""
+    icon: str = ""
+    strong: bool = False
+    italic: bool = False
+
+
+def _face(cell: Cell, heading: Heading) -> QFont:
+    face = font(strong=cell.strong, tabular=heading.right)
+    face.setItalic(cell.italic)
+    return face
+
+
+_ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
+    Qt.ItemDataRole.DisplayRole: lambda cell, _: cell.text,
+    Qt.ItemDataRole.EditRole: lambda cell, _: cell.text if cell.typed is None else cell.typed,
+    Qt.ItemDataRole.ToolTipRole: lambda cell, _: cell.tip,
+    Qt.ItemDataRole.FontRole: _face,
+    Qt.ItemDataRole.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
+    Qt.ItemDataRole.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
+    Qt.ItemDataRole.DecorationRole: lambda cell, _: (
+        icon_pixmap(cell.icon, cell.icon, 16, 2.0) if cell.icon else None
+    ),
+}
+
+
+class CellsModel(QAbstractTableModel):
+    """A table whose cells are made when they come into sight.
+
+    A subclass says what stands in a `cell`, lays the table out anew when other rows or columns
+    are shown, and repaints it when only cells have changed.
+    """
+
+    written = Signal(object)
+    """The person typed: a mapping from (row, column) to text. Whoever listens decides."""
+
+    def __init__(self, columns: Sequence[Heading] = (), parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._columns = tuple(columns)
+        self._rows = 0
+        self._names: tuple[Heading, ...] = ()
+        themes().changed.connect(self.repaint)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        del row, column
+        return Cell("")
+
+    def lay_out(
+        self, rows: int, columns: Sequence[Heading] | None = None, names: Sequence[Heading] = ()
+    ) -> None:
+        """Show so many rows, under other headings or the same; their names stand beside them."""
+        self.beginResetModel()
+        self._rows, self._names = rows, tuple(names)
+        if columns is not None:
+            self._columns = tuple(columns)
+        self.endResetModel()
+
+    def texts(self, rows: Sequence[int], column: int) -> list[str]:
+        """Return what is shown of a column in some rows."""
+        return [self.cell(row, column).text for row in rows]
+
+    def repaint(self) -> None:
+        """Tell that any cell may look different; selection and scrolling stay."""
+        if self._rows and self._columns:
+            last = self.index(self._rows - 1, len(self._columns) - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        """Return the number of rows."""
+        return 0 if parent is not None and parent.isValid() else self._rows
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        """Return the number of columns."""
+        return 0 if parent is not None and parent.isValid() else len(self._columns)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell."""
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        editable = self._columns[index.column()].editable
+        return flags | Qt.ItemFlag.ItemIsEditable if editable else flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return one aspect of a cell."""
+        heading = self._columns[index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(heading.right)
+        aspect = _ASPECTS.get(role)
+        if aspect is None:
+            return None
+        return aspect(self.cell(index.row(), index.column()), heading)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return what a column or a row is called, and what that means."""
+        headings = self._columns if orientation == Qt.Orientation.Horizontal else self._names
+        if section >= len(headings):
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(headings[section].right)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return headings[section].tip
+        return headings[section].text if role == Qt.ItemDataRole.DisplayRole else None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tell what was typed."""
+        if role != Qt.ItemDataRole.EditRole or not self._columns[index.column()].editable:
+            return False
+        self.written.emit({(index.row(), index.column()): str(value)})
+        return True
+
+
 class TableView(QTableView):
     """A table with fixed row heights, no grid but the row rule, and copying."""
+
+    wrapped = Signal()
+    """Rows have become as high as their texts need."""
 
     def __init__(self, parent: QWidget | None = None, *, row_numbers: bool = True) -> None:
         super().__init__(parent)
@@ -209,17 +389,31 @@ class TableView(QTableView):
         """Show another model; the one before is deleted if it belongs to this table.
 
         So are the selections that Qt makes anew for the table and its headers each time, and
-        would keep.
+        would keep. The headers share no selection with the table: they don't show it, and to
+        find out whether a whole column is selected, Qt would ask for the flags of each cell
+        whenever it paints them.
         """
         before = self.model()
         super().setModel(model)
         if before is not None and before is not model and before.parent() is self:
             before.deleteLater()
-        present, direct = self.selectionModel(), Qt.FindChildOption.FindDirectChildrenOnly
-        for view in (self, self.horizontalHeader(), self.verticalHeader()):
+        headers = (self.horizontalHeader(), self.verticalHeader())
+        if model is not None:
+            for header in headers:
+                header.setSelectionModel(QItemSelectionModel(model, header))
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        for view in (self, *headers):
             for chosen in view.findChildren(QItemSelectionModel, options=direct):
-                if chosen is not present:
+                if chosen is not view.selectionModel():
                     chosen.deleteLater()
+
+    def show_frame(self, frame: pd.DataFrame) -> FrameModel:
+        """Show a data frame, its columns as wide as they need; return the model."""
+        model = FrameModel(frame)
+        model.setParent(self)
+        self.setModel(model)
+        self.fit_columns()
+        return model
 
     def fit_columns(self) -> None:
         """Give each column the width that its name and its first rows need."""
@@ -236,6 +430,32 @@ class TableView(QTableView):
             needed = max(widest, heading.horizontalAdvance(name) + 16) + 28
             self.setColumnWidth(column, min(max(math.ceil(needed), NARROWEST), WIDEST))
 
+    def wrap_rows(self, column: int) -> None:
+        """Make rows as high as a column's texts need, unless there are very many."""
+        self.setWordWrap(True)
+
+        def fit(section: int = column, *_sizes: int) -> None:
+            if section == column and self.model().rowCount() <= MOST_WRAPPED:
+                self.resizeRowsToContents()
+                self.wrapped.emit()
+
+        self.horizontalHeader().sectionResized.connect(fit)
+        for changed in (self.model().modelReset, self.model().layoutChanged):
+            changed.connect(lambda *_: fit())
+
+    def set_widths(self, widths: Mapping[int, int]) -> None:
+        """Fix the widths of some columns; the others share what is left."""
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        for section, width in widths.items():
+            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
+            header.resizeSection(section, width)
+
+    def chosen_rows(self) -> list[int]:
+        """Return the rows in which a cell is selected, from the top; quick for all of very many."""
+        parts = list(self.selectionModel().selection())  # type: ignore[call-overload]
+        return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy the selection on the platform's copy keys."""
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -249,11 +469,154 @@ class TableView(QTableView):
         if chosen is None:
             return False
         parts = list(chosen.selection())  # type: ignore[call-overload]
-        if not 0 < sum(part.width() * part.height() for part in parts) <= COPIED_CELLS:
+        cells = sum(part.width() * part.height() for part in parts)
+        if not 0 < cells <= COPIED_CELLS:
+            if cells:
+                words = self.tr("At most {most:,} cells can be copied.").format(most=COPIED_CELLS)
+                QToolTip.showText(self.mapToGlobal(self.rect().center()), words, self)
             return False
-        rows = sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
+        rows = self.chosen_rows()
         columns = sorted({at for part in parts for at in range(part.left(), part.right() + 1)})
-        model = self.model()
-        lines = ("\t".join(str(model.index(r, c).data() or "") for c in columns) for r in rows)
-        QGuiApplication.clipboard().setText("\n".join(lines))
+        lines = zip(*(self._texts(rows, column) for column in columns), strict=True)
+        QGuiApplication.clipboard().setText("\n".join("\t".join(line) for line in lines))
         return True
+
+    def _texts(self, rows: Sequence[int], column: int) -> list[str]:
+        """Return a column's texts, from the model in one go where it has a way to tell them."""
+        model = self.model()
+        texts = getattr(model, "texts", None)
+        if texts is not None:
+            return list(texts(rows, column))
+        return [str(model.index(row, column).data() or "") for row in rows]
+
+
+class SheetView(TableView):
+    """Cells that are typed into as in a spreadsheet: several at once, pasted, filled down, cleared.
+
+    Parameters
+    ----------
+    model
+        What is shown; its `written` tells what is typed.
+    blank
+        What clearing writes.
+    """
+
+    pasted = Signal(str)
+    """The clipboard's text should be put in at the current cell."""
+
+    def __init__(
+        self,
+        model: CellsModel,
+        *,
+        blank: str = "",
+        row_numbers: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent, row_numbers=row_numbers)
+        self._cells, self._blank = model, blank
+        self.setModel(model)
+        self.setItemDelegate(_SheetDelegate(self))
+        self.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.AnyKeyPressed
+        )
+
+    def chosen_cells(self) -> list[tuple[int, int]]:
+        """Return the selected cells that can be typed into, as (row, column) from the top."""
+        editable = Qt.ItemFlag.ItemIsEditable
+        return sorted((i.row(), i.column()) for i in self.selectedIndexes() if i.flags() & editable)
+
+    def show_cell(self, row: int, column: int) -> None:
+        """Bring a cell into sight and choose it."""
+        self.setCurrentIndex(self._cells.index(row, column))
+        self.scrollTo(self.currentIndex())
+        self.setFocus()
+
+    def write(self, index: Index, text: str) -> None:
+        """Write a text into every selected cell, or into one where that is not among them."""
+        cells, here = self.chosen_cells(), (index.row(), index.column())
+        self._cells.written.emit(dict.fromkeys(cells if here in cells else [here], text))
+
+    def fill_down(self) -> None:
+        """Copy the top cell of the selection to those below, in each column."""
+        top: dict[int, str] = {}
+        texts: dict[tuple[int, int], str] = {}
+        for row, column in self.chosen_cells():
+            if column in top:
+                texts[row, column] = top[column]
+            else:
+                index = self._cells.index(row, column)
+                top[column] = str(index.data(Qt.ItemDataRole.EditRole))
+        if texts:
+            self._cells.written.emit(texts)
+
+    def clear_cells(self) -> None:
+        """Empty the selected cells."""
+        cells = self.chosen_cells()
+        if cells:
+            self._cells.written.emit(dict.fromkeys(cells, self._blank))
+
+    def paste(self) -> None:
+        """Put the clipboard's text in."""
+        self.pasted.emit(QGuiApplication.clipboard().text())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Answer the keys of a spreadsheet."""
+        key, idle = event.key(), self.state() == QAbstractItemView.State.NoState
+        if event.matches(QKeySequence.StandardKey.Paste):
+            self.paste()
+        elif key == Qt.Key.Key_D and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.fill_down()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.clear_cells()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and idle:
+            self.edit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+
+class _SheetDelegate(QStyledItemDelegate):
+    """Draws a cell on the ground its model gives it, and hands typed text to the sheet."""
+
+    def __init__(self, sheet: SheetView) -> None:
+        super().__init__(sheet)
+        self._sheet = sheet
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw; a style sheet leaves the model's ground out."""
+        ground = index.data(Qt.ItemDataRole.BackgroundRole)
+        if isinstance(ground, QColor) and not option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(option.rect, ground)
+        super().paint(painter, option, index)
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        """Return a field that looks like a cell."""
+        editor = super().createEditor(parent, option, index)
+        editor.setProperty("look", "cell")
+        return editor
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
+        """Write the text that was typed; leaving one cell as it was writes nothing."""
+        text = str(editor.property("text"))
+        before = str(model.data(index, Qt.ItemDataRole.EditRole))
+        if text != before or len(self._sheet.selectedIndexes()) > 1:
+            self._sheet.write(index, text)
+
+
+def sheet_rows(text: str) -> list[list[str]]:
+    """Return the cells of what a spreadsheet copied: lines parted by tabs, or by semicolons."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    separator = "\t" if any("\t" in line for line in lines) else ";"
+    return [[cell.strip().strip('"') for cell in line.split(separator)] for line in lines]
+
+
+def typed_number(text: str) -> float:
+    """Return the number that a person typed, NaN for none; shares in per cent are understood."""
+    plain = text.strip().replace(",", ".").replace("\u202f", "").replace(" ", "")
+    share = plain.removesuffix("%")
+    try:
+        value = float(share)
+    except ValueError:
+        return math.nan
+    return value / 100 if share != plain else value

@@ -5,37 +5,42 @@ is what the custodian decides and what is kept. A *hierarchy* (`Hierarchy`) is w
 makes of the values that a column holds: a label for every value at every level.
 """
 
-from sfumato.engine.generalization.hierarchies.dates import Dates, DateUnit
-from sfumato.engine.generalization.hierarchies.intervals import Intervals, IntervalStyle
-from sfumato.engine.generalization.hierarchies.leaves import (
-    ground_series,
-    ground_values,
-    value_text,
-)
-from sfumato.engine.generalization.hierarchies.masking import Masking, Side
-from sfumato.engine.generalization.hierarchies.orders import FourLevels, Orders
-from sfumato.engine.generalization.hierarchies.problem_texts import (
-    mended_throughout,
-    refuse_problems,
-    sentence,
-)
 from sfumato.engine.generalization.hierarchies.problems import (
     Mend,
     Problem,
     ProblemKind,
     Rows,
     find_problems,
+    mended,
+    mended_throughout,
+    refuse_problems,
+    sentence,
 )
 from sfumato.engine.generalization.hierarchies.proposal import HierarchyProposal, propose_hierarchy
 from sfumato.engine.generalization.hierarchies.recipe import TOP, Recipe, Rename
 from sfumato.engine.generalization.hierarchies.recipes import (
     RECIPES,
+    Dates,
+    DateUnit,
+    FourLevels,
+    Intervals,
+    IntervalStyle,
+    Masking,
+    Orders,
+    Side,
+    Suppression,
+    Taxonomy,
     hierarchy_of,
     recipe_from_dict,
 )
-from sfumato.engine.generalization.hierarchies.repair import mended
-from sfumato.engine.generalization.hierarchies.taxonomy import Suppression, Taxonomy
-from sfumato.engine.generalization.hierarchies.tree import Hierarchy, Split, find_splits
+from sfumato.engine.generalization.hierarchies.tree import (
+    Hierarchy,
+    Split,
+    find_splits,
+    ground_series,
+    ground_values,
+    value_text,
+)
 
 __all__ = [
     "RECIPES",

@@ -1,17 +1,29 @@
-"""What is wrong with a hierarchy's table, row by row, and how each problem can be mended."""
+"""What is wrong with a hierarchy's table, row by row, and how each problem can be mended.
+
+Every way to mend a table gives a new one; the old one can be kept. What is said about a problem
+names no value of the table. `widened` covers further values, where these change nothing for
+the values that a hierarchy has.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from sfumato.engine.core.errors import HierarchyError, SfumatoError
 from sfumato.engine.core.values import Value, number_text
-from sfumato.engine.generalization.hierarchies.leaves import value_text
-from sfumato.engine.generalization.hierarchies.tree import find_splits
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.generalization.hierarchies.recipe import TOP, Recipe
+from sfumato.engine.generalization.hierarchies.tree import (
+    Hierarchy,
+    find_splits,
+    in_order,
+    value_text,
+)
 
 Rows = tuple[tuple[str, ...], ...]
 """A hierarchy's table: each row a value and its labels from level 1 up."""
@@ -270,3 +282,301 @@ def _torn(level: int, label: str, members: Sequence[tuple[int, str]]) -> Problem
         other=frequent,
         values=len(members) - above[frequent],
     )
+
+
+def mended(rows: Rows, problems: Sequence[Problem], mend: Mend) -> Rows:
+    """Return the table with problems mended, all in one way.
+
+    Parameters
+    ----------
+    rows
+        The table that `find_problems` looked at.
+    problems
+        Some of the problems it found.
+    mend
+        One of the ways that each of them lists.
+
+    Returns
+    -------
+    tuple of tuple of str
+        The new table.
+
+    Raises
+    ------
+    ValueError
+        If a problem can't be mended in this way.
+    """
+    if any(mend not in problem.mends for problem in problems):
+        raise ValueError(f"not a way to mend every problem: {mend}")
+    return _WAYS[mend](rows, problems)
+
+
+def _numbers(problems: Sequence[Problem]) -> set[int]:
+    return {problem.row for problem in problems if problem.row is not None}
+
+
+def _drop(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    gone = _numbers(problems)
+    return tuple(row for number, row in enumerate(rows, start=1) if number not in gone)
+
+
+def _fill(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Repeat a short row's last label but one, so that its top stays at the top."""
+    width, chosen = usual_width(rows), _numbers(problems)
+
+    def filled(row: tuple[str, ...]) -> tuple[str, ...]:
+        if len(row) < 2:
+            return (*(row or ("",)), *(TOP,) * (width - max(1, len(row))))
+        repeated = row[-2] if len(row) > 2 else row[-1]
+        return (*row[:-1], *(repeated,) * (width - len(row)), row[-1])
+
+    return tuple(filled(row) if n in chosen else row for n, row in enumerate(rows, start=1))
+
+
+def _cut(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Leave out a long row's labels just below its last one, empty cells at its end first."""
+    width, chosen = usual_width(rows), _numbers(problems)
+
+    def cut(row: tuple[str, ...]) -> tuple[str, ...]:
+        while len(row) > width and not row[-1]:
+            row = row[:-1]
+        return row if len(row) <= width else (*row[: width - 1], *row[-1:])
+
+    return tuple(cut(row) if n in chosen else row for n, row in enumerate(rows, start=1))
+
+
+def _label_from_above(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    chosen = {(problem.row, problem.level) for problem in problems}
+
+    def labelled(number: int, row: tuple[str, ...]) -> tuple[str, ...]:
+        cells = list(row)
+        for level in reversed(range(1, len(cells))):
+            if (number, level) in chosen:
+                cells[level] = next((cell for cell in cells[level:] if cell), TOP)
+        return tuple(cells)
+
+    return tuple(labelled(number, row) for number, row in enumerate(rows, start=1))
+
+
+def _respell(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    meant = {problem.row: problem.other for problem in problems}
+    return tuple(
+        (meant[number], *row[1:]) if number in meant else row
+        for number, row in enumerate(rows, start=1)
+    )
+
+
+def _add_hidden(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Add values that are hidden from level 1 on."""
+    width = usual_width(rows)
+    top = _top(rows)
+    # A star below another top would be torn apart from the stars that are there already.
+    return (*rows, *((p.text, *(top,) * (width - 1)) for p in problems))
+
+
+def _add_own(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Add values that stay classes of their own up to the top."""
+    width = usual_width(rows)
+    top = _top(rows)
+    return (*rows, *((p.text, *(p.text,) * (width - 2), top) for p in problems))
+
+
+def _top(rows: Rows) -> str:
+    tops = {row[-1] for row in rows if len(row) > 1}
+    return tops.pop() if len(tops) == 1 else TOP
+
+
+def _use_frequent_parent(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Give a class's values the labels of its majority, at every level above."""
+    for level, wanted in _by_level(problems):
+        models: dict[str, tuple[str, ...]] = {}
+        for row in rows:
+            if len(row) > level + 1 and wanted.get(row[level]) == row[level + 1]:
+                models.setdefault(row[level], row)
+        rows = tuple(
+            _with_top_of(models.get(row[level]) if len(row) > level else None, row, level)
+            for row in rows
+        )
+    return rows
+
+
+def _with_top_of(
+    model: tuple[str, ...] | None, row: tuple[str, ...], level: int
+) -> tuple[str, ...]:
+    if model is None or len(model) != len(row):
+        return row
+    return (*row[: level + 1], *model[level + 1 :])
+
+
+def _split_class(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    """Name a class after the label above wherever that is not the usual one."""
+    for level, usual in _by_level(problems):
+        rows = tuple(
+            (*row[:level], f"{row[level]} ({row[level + 1]})", *row[level + 1 :])
+            if len(row) > level + 1 and usual.get(row[level], row[level + 1]) != row[level + 1]
+            else row
+            for row in rows
+        )
+    return rows
+
+
+def _by_level(problems: Sequence[Problem]) -> list[tuple[int, dict[str, str]]]:
+    """Return the usual label above each torn class, by level from the lowest up."""
+    found: dict[int, dict[str, str]] = {}
+    for problem in problems:
+        found.setdefault(problem.level or 0, {})[problem.text] = problem.other
+    return sorted(found.items())
+
+
+def _add_top(rows: Rows, problems: Sequence[Problem]) -> Rows:
+    del problems
+    return tuple((*row, TOP) for row in rows)
+
+
+_WAYS: Final[Mapping[Mend, Callable[[Rows, Sequence[Problem]], Rows]]] = MappingProxyType(
+    {
+        Mend.DROP_ROW: _drop,
+        Mend.FILL_ROW: _fill,
+        Mend.CUT_ROW: _cut,
+        Mend.LABEL_FROM_ABOVE: _label_from_above,
+        Mend.RESPELL: _respell,
+        Mend.ADD_HIDDEN: _add_hidden,
+        Mend.ADD_OWN: _add_own,
+        Mend.USE_FREQUENT_PARENT: _use_frequent_parent,
+        Mend.SPLIT_CLASS: _split_class,
+        Mend.ADD_TOP: _add_top,
+    }
+)
+
+
+WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
+    {
+        ProblemKind.HEADER: "Row {row} looks like headings, not like a value.",
+        ProblemKind.UNEVEN: "Row {row} has {values} cells, which is not as many as most rows have.",
+        ProblemKind.EMPTY_LABEL: "Row {row} has no label at level {level}.",
+        ProblemKind.REPEATED: "Row {row} repeats row {first}.",
+        ProblemKind.CONFLICT: "Row {row} gives the value of row {first} other labels.",
+        ProblemKind.SPELLING: "Row {row} spells a value of the column differently.",
+        ProblemKind.ABSENT: "The column has a value that no row lists.",
+        ProblemKind.NO_TREE: (
+            "Row {row}: a class of level {level} has another label above than elsewhere, for"
+            " {values} values."
+        ),
+        ProblemKind.NO_TOP: "Level {level}, the last one, has more than one class.",
+        ProblemKind.EXTRA: "Row {row} lists a value that does not occur in the column.",
+    }
+)
+"""A sentence for each kind of problem; its places are the attributes of `Problem`."""
+
+
+def sentence(problem: Problem) -> Sentence:
+    """Return what a problem is, in a sentence without the value it is about."""
+    return Sentence(
+        WHAT[problem.kind],
+        row=problem.row,
+        level=problem.level,
+        first=problem.first,
+        values=problem.values,
+    )
+
+
+def refuse_problems(problems: Sequence[Problem]) -> None:
+    """Refuse a table with problems that keep it from being used.
+
+    Raises
+    ------
+    HierarchyError
+        Saying the first of them, and how many there are.
+    """
+    blocking = [problem for problem in problems if problem.blocks]
+    if not blocking:
+        return
+    others = len(blocking) - 1
+    more = Sentence(" There are {others} more problems.", others=others) if others > 1 else ""
+    more = Sentence(" There is one more problem.") if others == 1 else more
+    raise HierarchyError(
+        "The hierarchy's table can't be used as it is. {problem}{more}",
+        "Mend the table, or import it under Attributes, where each problem can be mended.",
+        problem=sentence(blocking[0]),
+        more=more,
+    )
+
+
+def mended_throughout(
+    rows: Rows, values: Sequence[Value], column: str = ""
+) -> tuple[Rows, tuple[Problem, ...]]:
+    """Return a table with everything mended in the usual way that keeps it from being used.
+
+    Parameters
+    ----------
+    rows, values, column
+        As for `find_problems`.
+
+    Returns
+    -------
+    tuple
+        The new table, and what was mended, in order.
+    """
+    done: list[Problem] = []
+    while True:
+        blocking = [p for p in find_problems(rows, values, column) if p.blocks]
+        if not blocking:
+            return rows, tuple(done)
+        kind, mend = blocking[0].kind, blocking[0].mends[0]
+        alike = [p for p in blocking if p.kind is kind and p.mends[0] is mend]
+        # One level at a time: mending it changes which classes above are torn.
+        lowest = [problem for problem in alike if problem.level == alike[0].level]
+        chosen = lowest if kind is ProblemKind.NO_TREE else alike
+        rows = mended(rows, chosen, mend)
+        done += chosen
+
+
+_MOST_TRIED: Final = 500
+"""Values that are tried one by one, where they don't fit together."""
+
+
+def widened(recipe: Recipe, hierarchy: Hierarchy, further: Sequence[Value]) -> Hierarchy:
+    """Return a column's hierarchy over further values as well.
+
+    Parameters
+    ----------
+    recipe
+        How the hierarchy was made.
+    hierarchy
+        What it made of the column's values.
+    further
+        Values of the same column elsewhere, of the same type.
+
+    Returns
+    -------
+    Hierarchy
+        Over the values that it had and those of `further` that the recipe has a place for. All
+        that it had keep their labels at every level; where further values would change them, as
+        in an order whose groups are counted off, it is `hierarchy` itself.
+    """
+    known = set(hierarchy.values)
+    new = [value for value in dict.fromkeys(further) if value not in known]
+    if not new:
+        return hierarchy
+    whole = _with(recipe, hierarchy, new)
+    if whole is not None:
+        return whole
+    fitting = [v for v in new[:_MOST_TRIED] if _with(recipe, hierarchy, [v]) is not None]
+    return (_with(recipe, hierarchy, fitting) if fitting else None) or hierarchy
+
+
+def _with(recipe: Recipe, hierarchy: Hierarchy, new: Sequence[Value]) -> Hierarchy | None:
+    """Return the hierarchy with more values; None where that is not possible."""
+    try:
+        made = recipe.build(hierarchy.column, in_order((*hierarchy.values, *new)))
+    except (SfumatoError, TypeError):
+        return None
+    if made.height != hierarchy.height:
+        return None
+    places = {value: place for place, value in enumerate(made.values)}
+    order = [places[value] for value in hierarchy.values]
+    same = all(
+        tuple(labels[place] for place in order) == before
+        for labels, before in zip(made.labels, hierarchy.labels, strict=True)
+    )
+    return made if same else None

@@ -12,15 +12,20 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind
-from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.hierarchies.dates import Dates, DateUnit, dates_of
-from sfumato.engine.generalization.hierarchies.intervals import Intervals, numbers_of
-from sfumato.engine.generalization.hierarchies.leaves import ground_values, value_text
-from sfumato.engine.generalization.hierarchies.masking import Masking
-from sfumato.engine.generalization.hierarchies.orders import Orders
+from sfumato.engine.core.values import Value, is_number
 from sfumato.engine.generalization.hierarchies.recipe import Recipe
-from sfumato.engine.generalization.hierarchies.taxonomy import Suppression
-from sfumato.engine.table.role_proposals import words_of
+from sfumato.engine.generalization.hierarchies.recipes import (
+    Dates,
+    DateUnit,
+    Intervals,
+    Masking,
+    Orders,
+    Suppression,
+    dates_of,
+    numbers_of,
+)
+from sfumato.engine.generalization.hierarchies.tree import ground_values, value_text
+from sfumato.engine.table.profile import words_of
 
 _FINEST: Final = 16
 """About how many intervals level 1 has."""
@@ -75,7 +80,7 @@ def propose_hierarchy(spec: ColumnSpec, series: pd.Series) -> HierarchyProposal:
         )
     if spec.binning is not None:
         return HierarchyProposal(Orders(_halving(len(values))), "Neighbouring bins are merged.")
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if all(is_number(value) for value in values):
         return _of_numbers(spec, values)
     if spec.kind is Kind.DATE or bool(dates_of(values).notna().all()):
         return _of_dates(values)

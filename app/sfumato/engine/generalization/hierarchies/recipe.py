@@ -1,17 +1,101 @@
-"""What a custodian decides about a hierarchy, before it meets the column's values."""
+"""What a custodian decides about a hierarchy, before it meets the column's values.
+
+A recipe's settings are the fields of its class. In files they are plain values, which are read with
+errors that name the setting.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum, EnumType
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Self, get_args, get_origin, get_type_hints
 
 from sfumato.engine.core.errors import HierarchyError
 from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.hierarchies.leaves import value_text
-from sfumato.engine.generalization.hierarchies.settings import Settings
-from sfumato.engine.generalization.hierarchies.tree import Hierarchy, Label
+from sfumato.engine.generalization.hierarchies.tree import Hierarchy, Label, value_text
+
+_EXPECTED: Final[Mapping[Any, str]] = MappingProxyType(
+    {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a text",
+        tuple[int, ...]: "a list of whole numbers",
+        tuple[float, ...]: "a list of numbers",
+        tuple[str, ...]: "a list of texts",
+        tuple[tuple[str, ...], ...]: "a list of lists of texts",
+        tuple[Mapping[str, Any], ...]: "a list of tables",
+    }
+)
+"""What a setting of each type should be, in plain words."""
+
+
+class Settings:
+    """A recipe's plain values; each is taken once, and none may be left over.
+
+    Parameters
+    ----------
+    values
+        As they stand in a file.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._left = dict(values)
+
+    def take(self, name: str, kind: Any, default: Any) -> Any:
+        """Return a setting of a type: one of those above, or an enumeration of words.
+
+        Raises
+        ------
+        HierarchyError
+            If the value is of another type.
+        """
+        value = self._left.pop(name, default)
+        if not _fits(value, kind):
+            words = isinstance(kind, EnumType)
+            raise HierarchyError(
+                "The hierarchy's setting {setting} should be {expected}.",
+                "Mend the setting.",
+                setting=name,
+                expected=f"one of {', '.join(kind)}" if words else _EXPECTED[kind],
+            )
+        return _made(value, kind)
+
+    def finish(self) -> None:
+        """Refuse a setting that nobody asked for."""
+        for name in self._left:
+            raise HierarchyError(
+                "A hierarchy of this kind has no setting {setting}.",
+                "Remove the setting, or choose the kind of hierarchy that has it.",
+                setting=name,
+            )
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)[0]
+        return isinstance(value, list | tuple) and all(_fits(each, inner) for each in value)
+    if isinstance(kind, EnumType):
+        return value in list(kind)
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    return isinstance(value, int | float if kind is float else get_origin(kind) or kind)
+
+
+def _made(value: Any, kind: Any) -> Any:
+    if get_origin(kind) is tuple:
+        return tuple(_made(each, get_args(kind)[0]) for each in value)
+    return kind(value) if kind is float or isinstance(kind, EnumType) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Enum) else value
+
 
 TOP: Final = "*"
 """The label of the one class that holds every value."""
@@ -70,14 +154,26 @@ class Recipe(ABC):
             If the recipe does not fit the values.
         """
 
-    @abstractmethod
+    @classmethod
+    def own_fields(cls) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name, the type and the default of each of the recipe's own settings."""
+        types = get_type_hints(cls)
+        for each in fields(cls):
+            if each.name != "renames":
+                yield each.name, types[each.name], each.default
+
     def settings(self) -> dict[str, Any]:
-        """Return what the recipe is made of as plain values, without its kind and renames."""
+        """Return what the recipe is made of as plain values, without its kind and renames.
+
+        Empty lists are left out.
+        """
+        values = {name: getattr(self, name) for name, _, _ in self.own_fields()}
+        return {name: _plain(value) for name, value in values.items() if value != ()}
 
     @classmethod
-    @abstractmethod
     def from_settings(cls, given: Settings) -> Self:
         """Return a recipe from the plain values that `settings` returned."""
+        return cls(*(given.take(name, kind, value) for name, kind, value in cls.own_fields()))
 
     def missing_path(self, height: int) -> list[Label]:
         """Return the labels of a missing value at the levels 1 … `height`.
@@ -137,8 +233,10 @@ def read_renames(given: Settings) -> tuple[Rename, ...]:
         If one is not complete, or would leave a class without a name.
     """
     renames = []
-    for inner in given.inner("renames"):
-        level, made, shown = inner.whole("level", 1), inner.text("made"), inner.text("shown")
+    for values in given.take("renames", tuple[Mapping[str, Any], ...], ()):
+        inner = Settings(values)
+        level = inner.take("level", int, 1)
+        made, shown = inner.take("made", str, ""), inner.take("shown", str, "")
         inner.finish()
         if level < 1 or not shown:
             raise HierarchyError(

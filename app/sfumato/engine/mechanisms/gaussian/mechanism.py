@@ -7,7 +7,6 @@ trust.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -20,11 +19,12 @@ from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.mechanisms.adopted_coverage import release_by_coverage
-from sfumato.engine.mechanisms.adopted_settings import (
+from sfumato.engine.ladders.brownian import HIGHEST, LOWEST, check_noise_level, on_grid
+from sfumato.engine.mechanisms.adoption import (
     adopted_identity,
     check_adopted_rows,
     check_adopted_settings,
+    release_by_coverage,
     rungs_in,
 )
 from sfumato.engine.mechanisms.base import (
@@ -39,26 +39,26 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import numbers_of, unknown_statement
 from sfumato.engine.mechanisms.gaussian.adoption import GaussianAdopting
 from sfumato.engine.mechanisms.gaussian.checks import check_noise, check_noise_between
-from sfumato.engine.mechanisms.gaussian.columns import noisy_of, series_of, values_of
-from sfumato.engine.mechanisms.gaussian.levels import Uncertainty
-from sfumato.engine.mechanisms.gaussian.noise_level import (
-    HIGHEST,
-    LOWEST,
-    check_noise_level,
-    on_grid,
-)
-from sfumato.engine.mechanisms.gaussian.postprocessing import GaussianForming
 from sfumato.engine.mechanisms.gaussian.promise import (
+    Uncertainty,
     in_table,
     measured_sentence,
     promise_of,
     told_apart_over_editions,
 )
-from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
+from sfumato.engine.mechanisms.gaussian.release import (
+    Recipe,
+    noisy_of,
+    release_numbers,
+    series_of,
+    values_of,
+)
+from sfumato.engine.mechanisms.gaussian.rounding_leakage import GaussianForming
 from sfumato.engine.mechanisms.gaussian.settings import (
     FORM_SETTINGS,
     GaussianSettings,
@@ -70,7 +70,7 @@ from sfumato.engine.mechanisms.gaussian.settings import (
     settings_of,
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,8 +94,8 @@ _TERMS = (
     LevelTerm(
         "normalized_error",
         "Normalized error",
-        "The share of the numbers' variance that the best linear estimate leaves open: 0 is the"
-        " original, 1 tells nothing.",
+        "The share of the numbers' variance that the best linear estimate leaves unexplained: 0 is"
+        " the original, 1 tells nothing.",
         (LevelField("normalized_error", "σ²/(1+σ²)", 1e-6, 0.999999, decimals=4),),
     ),
     LevelTerm(
@@ -114,15 +114,15 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
     name = "gaussian"
     title = "Gaussian noise"
     summary = (
-        "Noise is added to each number: normally distributed, as large as you choose beside the"
-        " numbers' own spread, and varying together as the columns do."
+        "Normally distributed noise is added to each number. Its size is stated relative to the"
+        " numbers' own spread, and it is correlated as the columns are."
     )
     order = 30
     kinds = frozenset({Kind.NUMERIC})
     terms = _TERMS
     completes_settings = True
 
-    def check_attributes(self, attributes: Sequence[Attribute]) -> None:
+    def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there are numeric attributes without bins."""
         if not attributes:
             raise PolicyError("Gaussian noise covers no attribute.", "Choose one or several.")
@@ -135,13 +135,13 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
                     column=attribute.name,
                 )
 
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return proportional noise, nothing rounded."""
         self.check_attributes(attributes)
         return chosen({})
 
     def complete_settings(
-        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
         """Return the settings with the covariance that noise is made from.
 
@@ -160,9 +160,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         """Return ε0 of the covariance, which recipients are told."""
         return origin_of(settings)[1]
 
-    def byproducts(
-        self, attributes: Sequence[Attribute], settings: Settings
-    ) -> tuple[Byproduct, ...]:
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return the covariance, unless it is stated."""
         read = self.read(attributes, settings)
         names = [attribute.name for attribute in attributes]
@@ -172,7 +170,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         origin = Origin.EXACT if read.measured is Measured.EXACT else Origin.NOISY
         return (Byproduct(what, origin, measured_sentence(names, read)),)
 
-    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
         """Return the settings of an entry that covers other attributes from now on."""
         names = {attribute.name for attribute in attributes}
         kept = {name: settings[name] for name in _FOR_ALL if name in settings}
@@ -182,11 +180,11 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
                 kept[part] = fitting
         return kept
 
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not valid for these attributes."""
         self.read(attributes, settings)
 
-    def read(self, attributes: Sequence[Attribute], settings: Settings) -> GaussianSettings:
+    def read(self, attributes: Attributes, settings: Settings) -> GaussianSettings:
         """Return the settings, checked.
 
         Raises
@@ -206,9 +204,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         levels = (float(f"{_FIRST * factor**place:.3g}") for place in range(count))
         return tuple({"sigma_squared": level} for level in levels)
 
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the noise level σ² that a statement means, rounded up.
 
         Raises
@@ -227,7 +223,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         raise unknown_statement(self, statement)
 
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level as σ², as the normalized error, and as a width."""
         check_noise_level(level)
@@ -255,7 +251,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             return level
         return on_grid(min(level / (1.0 - share), HIGHEST), _FINE_BITS)
 
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attributes' names, the noise's covariance and adopted rungs.
 
         Rounding and clipping come after the ladder and do not count.
@@ -266,7 +262,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         parts: list[object] = ["gaussian ladder", 1, names, factor]
         if adopted := adopted_identity(settings):
             parts.append(adopted)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return ladder_digest(*parts)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released columns: a pure function of the request.
@@ -299,32 +295,30 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         )[0]
         return released
 
-    def matrix(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
         """Return None: numbers have no perturbation matrix."""
         del level, attributes, settings
 
-    def noise_covariance(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> Floats:
+    def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return σ² times the covariance that the noise is made from, shape (N, N)."""
         covariance: Floats = (
             check_noise_level(level) * self.read(attributes, settings).noise_covariance
         )
         return covariance
 
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from the covariance."""
         names = [attribute.name for attribute in attributes]
         return promise_of(names, self.read(attributes, settings), check_noise_level(level))
 
     def lost_by_changing(
-        self, levels: Sequence[float], attributes: Sequence[Attribute], settings: Settings
+        self, levels: Sequence[float], attributes: Attributes, settings: Settings
     ) -> str:
         """Say how well two histories of values can be told apart, from noise in each edition."""
         read = self.read(attributes, settings)
         return told_apart_over_editions(read, [check_noise_level(level) for level in levels])
 
-    def in_table(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def in_table(self, level: float, attributes: Attributes, settings: Settings) -> str:
         """Return how closely the best attacker tells 90 of 100 of the table's numbers."""
         read = self.read(attributes, settings)
         known = [attribute.numbers for attribute in attributes if attribute.numbers is not None]
@@ -333,9 +327,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         names = [attribute.name for attribute in attributes]
         return in_table(names, np.stack(known), read, check_noise_level(level))
 
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return σ² and K, without which nobody could use the numbers, and a guide to estimate."""
         read = self.read(attributes, settings)
         return PublishedFacts(
@@ -370,7 +362,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         self,
         upper: Released,
         lower: Released,
-        attributes: Sequence[Attribute],
+        attributes: Attributes,
         settings: Settings,
     ) -> tuple[Check, ...]:
         """Examine whether the release with more noise is the other one with noise added."""
@@ -398,7 +390,7 @@ def _noise_words(noise: Noise) -> str:
     return "It varies together as the columns themselves do."
 
 
-def _form_words(attributes: Sequence[Attribute], settings: GaussianSettings) -> str:
+def _form_words(attributes: Attributes, settings: GaussianSettings) -> str:
     """Return which columns were rounded or clipped, as a sentence; empty if none were."""
     changed = [
         attribute.name

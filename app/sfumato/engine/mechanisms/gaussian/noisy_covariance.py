@@ -42,13 +42,13 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.randomness.noisy_statistics import LARGEST_EPSILON, KeyedNoise, check_epsilon
 from sfumato.engine.randomness.simulation_rng import words
 from sfumato.engine.table.covariance import checked_numbers, nearest_correlation, refuse_constant
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def usual_epsilon(records: int, attributes: int) -> float:
 
 
 def measure_covariance(
-    attributes: Sequence[Attribute], epsilon: float, noise: KeyedNoise
+    attributes: Attributes, epsilon: float, noise: KeyedNoise
 ) -> NoisyCovariance:
     """Measure how attributes vary with noise; see the head of this file.
 
@@ -225,7 +225,7 @@ def _spreads(
     what: str,
 ) -> Floats:
     """Ask for the mean of squares, and return standard deviations."""
-    normal = [float(special.ndtri(0.5 + asked / 200.0)) for asked in percents]
+    normal = [float(scipy.special.ndtri(0.5 + asked / 200.0)) for asked in percents]
     bounds = [
         size * max(2.0, _REACH / score) for size, score in zip(sizes.tolist(), normal, strict=True)
     ]

@@ -7,7 +7,7 @@ once, each step an integral over one interval. The attacker knows the distributi
 posterior mean, from all copies or from the best one as they were rounded; beside it stands the
 best one without rounding, which nobody can beat.
 
-`sfumato.engine.mechanisms.postprocessing_leakage` measures linear estimates, of several attributes
+`sfumato.engine.mechanisms.postprocessing` measures linear estimates, of several attributes
 and from what a mechanism releases; on one attribute's own numbers, this attacker is the strongest
 there can be.
 """
@@ -17,21 +17,27 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.gaussian_bayes import Prior, empirical_prior, posterior_means
-from sfumato.engine.ladders.brownian import brownian_motion
-from sfumato.engine.mechanisms.gaussian.law import integral_of_normal, reach
-from sfumato.engine.mechanisms.gaussian.noise_level import check_noise_level
-from sfumato.engine.mechanisms.gaussian.settings import NumberForm
+from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior, posterior_means
+from sfumato.engine.ladders.brownian import brownian_motion, check_noise_level
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.gaussian.checks import integral_of_normal, reach
+from sfumato.engine.mechanisms.gaussian.settings import FORM_SETTINGS, NumberForm, settings_of
+from sfumato.engine.mechanisms.postprocessing import (
+    Forming,
+    FormLeaks,
+    RoundingLeak,
+    measure_form_leak,
+)
 from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,36 +53,6 @@ _FAR: Final = 8.0
 _MOST_RECORDS: Final = 2_000
 _MOST_ATOMS: Final = 300
 _BLOCK: Final = 100
-
-
-@dataclass(frozen=True)
-class RoundingLeak:
-    """What Bayes estimates leave open of one attribute's variance.
-
-    Parameters
-    ----------
-    plain
-        Given the best copy without rounding and clipping: nothing can leave less.
-    best
-        Given the best copy as it is rounded and clipped.
-    together
-        Given all copies as they are rounded and clipped.
-    error
-        The standard error of `best` - `together`.
-    records
-        How many records it was measured on.
-    """
-
-    plain: float
-    best: float
-    together: float
-    error: float
-    records: int
-
-    @property
-    def leak(self) -> float:
-        """By how much a coalition knows more than its best member."""
-        return self.best - self.together
 
 
 def rounding_leak(
@@ -234,7 +210,7 @@ def _expected(start: Floats, nodes: Floats, scale: float, values: Floats) -> Flo
         Shape (n, S).
     """
     score = (nodes[:, np.newaxis, :] - start[:, :, np.newaxis]) / scale
-    below = special.ndtr(score)
+    below = scipy.special.ndtr(score)
     # Twice integrated density, its slope between the nodes, and how the slope changes.
     risen = scale * integral_of_normal(score)
     slope = np.diff(risen, axis=2) / np.diff(nodes, axis=1)[:, np.newaxis, :]
@@ -282,3 +258,50 @@ def _places(low: Floats, high: Floats, scale: float) -> Floats:
     half = (high - low)[:, np.newaxis] / 2.0
     inwards = scale * np.sinh(np.arcsinh(half / scale) * _HALF)
     return np.hstack([low[:, np.newaxis] + inwards, high[:, np.newaxis] - inwards[:, -2::-1]])
+
+
+_LINEAR = 0.2
+"""The part of the work that linear estimates are."""
+
+
+class GaussianForming(Forming):
+    """Rounds and clips numbers after the noise."""
+
+    def forms(self, attributes: Attributes, settings: Settings) -> bool:
+        """Return whether any attribute has a step or a bound."""
+        return any(form.changes for form in settings_of(attributes, settings).forms)
+
+    def rounding_variances(self, attributes: Attributes, settings: Settings) -> Floats:
+        """Return a twelfth of each squared step (Sheppard 1898): noise spreads numbers evenly."""
+        forms = settings_of(attributes, settings).forms
+        return np.array([(form.step or 0.0) ** 2 / 12.0 for form in forms])
+
+    def form_leaks(
+        self,
+        levels: Sequence[float],
+        attributes: Attributes,
+        settings: Settings,
+        context: Context,
+    ) -> FormLeaks | None:
+        """Measure the leak by linear estimates of all attributes, and by Bayes' rule of each."""
+        read = settings_of(attributes, settings)
+        changed = [place for place, form in enumerate(read.forms) if form.changes]
+        if not changed:
+            return None
+        plain = {name: value for name, value in settings.items() if name not in FORM_SETTINGS}
+        both = {"formed": settings, "plain": plain}
+        linear = measure_form_leak(self, attributes, both, levels, Part(context, 0.0, _LINEAR))
+        spreads, bayes = read.spreads.tolist(), {}
+        share = (1.0 - _LINEAR) / len(changed)
+        for done, place in enumerate(changed):
+            numbers = attributes[place].numbers
+            start = _LINEAR + share * done
+            if numbers is not None:
+                bayes[attributes[place].name] = rounding_leak(
+                    numbers,
+                    spreads[place],
+                    levels,
+                    read.forms[place],
+                    Part(context, start, start + share),
+                )
+        return FormLeaks(linear, bayes)

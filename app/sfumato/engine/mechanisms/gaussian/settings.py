@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.mechanisms.adopted_settings import ADOPTED
+from sfumato.engine.core.values import is_number
+from sfumato.engine.mechanisms.adoption import ADOPTED
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.gaussian.noisy_covariance import measure_covariance, usual_epsilon
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise, check_epsilon
 from sfumato.engine.table.covariance import factor_of
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -154,9 +155,7 @@ def chosen(settings: Settings) -> dict[str, Any]:
     return {"noise": Noise.PROPORTIONAL.value, **kept}
 
 
-def completed(
-    attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
-) -> dict[str, Any]:
+def completed(attributes: Attributes, settings: Settings, noise: KeyedNoise) -> dict[str, Any]:
     """Return settings with all choices made and a covariance; one that is there already stays.
 
     Stated spreads become a covariance of attributes that do not depend on one another.
@@ -187,7 +186,7 @@ def completed(
     return made
 
 
-def _stated_spreads(attributes: Sequence[Attribute], settings: Settings) -> list[float]:
+def _stated_spreads(attributes: Attributes, settings: Settings) -> list[float]:
     names = [attribute.name for attribute in attributes]
     given = _numbers_in(settings, "spreads", names)
     lacking = [name for name in names if not given.get(name, 0.0) > 0.0]
@@ -215,7 +214,7 @@ def origin_of(settings: Settings) -> tuple[Measured, float]:
     return measured, check_epsilon(settings.get("measured_epsilon", math.nan))
 
 
-def settings_of(attributes: Sequence[Attribute], settings: Settings) -> GaussianSettings:
+def settings_of(attributes: Attributes, settings: Settings) -> GaussianSettings:
     """Read settings, which may come from a file.
 
     Raises
@@ -243,7 +242,7 @@ def settings_of(attributes: Sequence[Attribute], settings: Settings) -> Gaussian
     return GaussianSettings(covariance, *origin_of(settings), noise, forms)
 
 
-def _covariance(attributes: Sequence[Attribute], settings: Settings) -> Floats:
+def _covariance(attributes: Attributes, settings: Settings) -> Floats:
     names = ", ".join(attribute.name for attribute in attributes)
     size = len(attributes)
     try:
@@ -269,9 +268,7 @@ def _covariance(attributes: Sequence[Attribute], settings: Settings) -> Floats:
     return covariance
 
 
-def _forms(
-    attributes: Sequence[Attribute], settings: Settings, spreads: Floats
-) -> tuple[NumberForm, ...]:
+def _forms(attributes: Attributes, settings: Settings, spreads: Floats) -> tuple[NumberForm, ...]:
     known = [attribute.name for attribute in attributes]
     given = {name: _numbers_in(settings, name, known) for name in FORM_SETTINGS}
     forms = []
@@ -312,8 +309,7 @@ def _numbers_in(settings: Settings, part: str, known: Sequence[str]) -> Mapping[
                 column=name,
                 known=", ".join(known),
             )
-        real = isinstance(number, int | float) and not isinstance(number, bool)
-        if not real or not math.isfinite(number):
+        if not is_number(number) or not math.isfinite(number):
             raise PolicyError(
                 "The setting {part} of column {column} is not a number.",
                 "Give a number, or leave it out.",

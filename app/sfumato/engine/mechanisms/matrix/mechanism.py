@@ -8,9 +8,7 @@ to 1 (the matrix itself).
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -20,9 +18,8 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
-from sfumato.engine.matrices.dense_matrix import DenseMatrix
+from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
-from sfumato.engine.matrices.transition_matrix import TransitionMatrix
 from sfumato.engine.mechanisms.base import (
     Check,
     LevelField,
@@ -33,6 +30,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
@@ -41,13 +39,16 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     CategoricalMechanism,
     at_most,
+    check_against_matrix,
     codes_of,
+    domain_parameters,
+    nothing_told,
     numbers_of,
     stated_gamma,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.retention_checks import check_against_matrix
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix
+from sfumato.engine.table.table import Attributes
 
 _TERMS = (
     LevelTerm(
@@ -75,13 +76,13 @@ class AnyMatrix(CategoricalMechanism):
     name = "matrix"
     title = "Any matrix (PRAM)"
     summary = (
-        "You give the chance with which each value is released as each other one, by hand or"
-        " from a file."
+        "A transition matrix states the probability with which each value is released as each"
+        " other one."
     )
     order = 30
     terms = _TERMS
 
-    def domain_of(self, attributes: Sequence[Attribute]) -> Domain:
+    def domain_of(self, attributes: Attributes) -> Domain:
         """Return the attribute's domain; raise `PolicyError` where it is too large for a matrix."""
         domain = super().domain_of(attributes)
         if domain.size > LARGEST_DOMAIN:
@@ -95,18 +96,18 @@ class AnyMatrix(CategoricalMechanism):
             )
         return domain
 
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return the matrix that keeps half of the values and replaces the others evenly."""
         size = self.domain_of(attributes).size
         entries = np.full((size, size), (1 - _FIRST_RETENTION) / size)
         entries[np.diag_indices(size)] += _FIRST_RETENTION
         return {"entries": entries.tolist()}
 
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings hold no matrix for the domain."""
         self.top(attributes, settings)
 
-    def top(self, attributes: Sequence[Attribute], settings: Settings) -> DenseMatrix:
+    def top(self, attributes: Attributes, settings: Settings) -> DenseMatrix:
         """Return the matrix itself.
 
         Raises
@@ -125,9 +126,7 @@ class AnyMatrix(CategoricalMechanism):
         """Propose trust factors that fall by halves from 1."""
         return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
 
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the trust factor that a statement means, rounded down.
 
         Raises
@@ -143,9 +142,7 @@ class AnyMatrix(CategoricalMechanism):
             raise unknown_statement(self, statement)
         return self._largest_level(gamma, attributes, settings)
 
-    def _largest_level(
-        self, gamma: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def _largest_level(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
         """Return the largest level that moves no odds by more than γ.
 
         Two entries a ≥ b of a row become s·a + (1 − s)/m and s·b + (1 − s)/m; their ratio
@@ -162,19 +159,18 @@ class AnyMatrix(CategoricalMechanism):
         return level
 
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level in each term, ρ2 for a ρ1 of 0.1."""
         terms = self.matrix_terms(self.matrix(level, attributes, settings))
         return {"trust_factor": {"trust_factor": level}, **terms}
 
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name, its domain and the matrix."""
         domain = self.domain_of(attributes)
         entries = self.top(attributes, settings).dense()
         shape = hashlib.sha256(np.ascontiguousarray(entries, dtype="<f8").tobytes()).hexdigest()
-        parts = ["matrix ladder", 1, attributes[0].name, domain.fingerprint, shape]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return ladder_digest("matrix ladder", 1, attributes[0].name, domain.fingerprint, shape)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released column: a pure function of the request."""
@@ -187,14 +183,12 @@ class AnyMatrix(CategoricalMechanism):
         )
         return {name: domain.decode(codes, name)}
 
-    def matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> DenseMatrix:
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> DenseMatrix:
         """Return the matrix of a level: s·P + (1 − s)/m."""
         entries = self.top(attributes, settings).dense()
         return DenseMatrix(check_retention(level) * entries + (1 - level) / len(entries))
 
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
         matrix = self.matrix(level, attributes, settings)
         name = attributes[0].name
@@ -203,9 +197,7 @@ class AnyMatrix(CategoricalMechanism):
             self.domain_of(attributes).names[place] for place in np.flatnonzero(np.isinf(odds.up))
         ]
         if level == 0.0:
-            sentence = Sentence(
-                "This release says nothing about anyone's {name}: all of it is random.", name=name
-            )
+            sentence = nothing_told(name)
         elif exposed:
             shown = listed(exposed[:3] + [Sentence("others")] * (len(exposed) > 3))
             sentence = Sentence(
@@ -224,18 +216,14 @@ class AnyMatrix(CategoricalMechanism):
             )
         return Promise(sentence, self.matrix_facts(matrix), LIMITS)
 
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the matrix and the domain, with the guide that estimates from them."""
         domain = self.domain_of(attributes)
         matrix = self.matrix(level, attributes, settings)
         return PublishedFacts(
             parameters={
                 "matrix": matrix.dense().tolist(),
-                "domain_size": domain.size,
-                "domain": list(domain.values),
-                "odds_factor": matrix.gamma if math.isfinite(matrix.gamma) else None,
+                **domain_parameters(domain, matrix.gamma),
             },
             guide="matrix-singular" if matrix.is_singular else "matrix",
             values={"domain_size": f"{domain.size:,}"},

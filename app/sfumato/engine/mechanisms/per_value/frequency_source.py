@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import is_number
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
     KeyedNoise,
@@ -186,7 +187,7 @@ def _are_whole(counts: object) -> bool:
 def _are_shares(shares: object) -> bool:
     return (
         isinstance(shares, list | tuple)
-        and all(isinstance(s, int | float) and not isinstance(s, bool) for s in shares)
+        and all(is_number(s) for s in shares)
         and all(0 <= s < math.inf for s in shares)
         and any(s > 0 for s in shares)
     )

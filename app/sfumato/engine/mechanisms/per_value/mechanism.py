@@ -8,10 +8,8 @@ most, from 0 (noise) to 1.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +35,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
@@ -45,17 +44,18 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     CategoricalMechanism,
     at_most,
+    check_against_table,
     codes_of,
+    domain_parameters,
+    nothing_told,
     numbers_of,
     stated_gamma,
     unknown_statement,
 )
 from sfumato.engine.mechanisms.per_value.frequency_source import frequencies_in, usual_frequencies
-from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits
-from sfumato.engine.mechanisms.per_value.solver import Profile, solve, violations
-from sfumato.engine.mechanisms.retention_checks import check_against_table
+from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits, Profile, solve, violations
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,27 +85,27 @@ _TERMS = (
 )
 
 
-class FineGrain(CategoricalMechanism):
+class PerValueLimits(CategoricalMechanism):
     """A retention probability for each value, the best within the limits of all values."""
 
     name = "finegrain"
     title = "Per-value limits"
     summary = (
-        "You say how sensitive each value is. Each is kept as often as its own limit allows, and"
-        " otherwise replaced by one drawn evenly from the whole domain."
+        "Each value has a limit of its own and is kept as often as that allows; otherwise it is"
+        " replaced by one drawn evenly from the whole domain."
     )
     order = 20
     terms = _TERMS
     completes_settings = True
 
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return strict limits by the tolerance rule, for noisy counts of the table."""
         self.check_attributes(attributes)
         chosen = usual_frequencies(_records(attributes[0]))
         return {**PrivacyLimits(theta=USUAL_THETA).to_dict(), **chosen.to_dict()}
 
     def complete_settings(
-        self, attributes: Sequence[Attribute], settings: Settings, noise: KeyedNoise
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
         """Return the settings with the optimal profile for the frequencies that were chosen.
 
@@ -138,9 +138,7 @@ class FineGrain(CategoricalMechanism):
         """Return ε0 of the frequencies that the profile was solved for."""
         return frequencies_in(settings).cost
 
-    def byproducts(
-        self, attributes: Sequence[Attribute], settings: Settings
-    ) -> tuple[Byproduct, ...]:
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return the retention probabilities, unless the table was not asked for them."""
         cost, name = self.byproduct_epsilon(settings), attributes[0].name
         if cost == 0.0:
@@ -156,12 +154,12 @@ class FineGrain(CategoricalMechanism):
         )
         return (Byproduct(what, Origin.NOISY, sentence),)
 
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
         self.profile(attributes, settings)
         frequencies_in(settings).of(attributes[0])
 
-    def profile(self, attributes: Sequence[Attribute], settings: Settings) -> Floats:
+    def profile(self, attributes: Attributes, settings: Settings) -> Floats:
         """Return the profile p, shape (m,), that meets the limits at trust factor 1.
 
         Raises
@@ -190,7 +188,7 @@ class FineGrain(CategoricalMechanism):
             )
         return kept
 
-    def solved(self, attributes: Sequence[Attribute], settings: Settings) -> Profile:
+    def solved(self, attributes: Attributes, settings: Settings) -> Profile:
         """Return the stored profile beside the limits that it was solved for, γ·e^(−ε0)."""
         domain = self.domain_of(attributes)
         limits = PrivacyLimits.from_dict(settings)
@@ -204,9 +202,7 @@ class FineGrain(CategoricalMechanism):
         """Propose trust factors that fall by halves from 1."""
         return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
 
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the highest retention probability that a statement means, rounded down.
 
         Raises
@@ -256,7 +252,7 @@ class FineGrain(CategoricalMechanism):
         return min(factor * top, 1.0)
 
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level in each term, ρ2 for a ρ1 of 0.1."""
         kept = self.profile(attributes, settings)
@@ -268,13 +264,12 @@ class FineGrain(CategoricalMechanism):
             **terms,
         }
 
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name, its domain and the profile's proportions."""
         domain = self.domain_of(attributes)
         kept = self.profile(attributes, settings)
         shape = [float(share).hex() for share in kept / kept.max()]
-        parts = ["fine-grain ladder", 1, attributes[0].name, domain.fingerprint, shape]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return ladder_digest("fine-grain ladder", 1, attributes[0].name, domain.fingerprint, shape)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released column: a pure function of the request."""
@@ -288,9 +283,7 @@ class FineGrain(CategoricalMechanism):
         )
         return {name: domain.decode(codes, name)}
 
-    def matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> RetentionMatrix:
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
         """Return the fine-grain matrix of a level: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
         kept = self.profile(attributes, settings)
         return RetentionMatrix(kept / kept.max() * check_retention(level))
@@ -299,7 +292,7 @@ class FineGrain(CategoricalMechanism):
         """Return ε0 of what a release at this level tells beside its values; at 0 it has none."""
         return 0.0 if level == 0.0 else self.byproduct_epsilon(settings)
 
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
         matrix = self.matrix(level, attributes, settings)
         attribute = attributes[0]
@@ -309,9 +302,7 @@ class FineGrain(CategoricalMechanism):
         odds = np.array([whole_odds(float(up), spent) for up in matrix.worst_odds_ratios().up])
         most, least = int(odds.argmin()), int(odds.argmax())
         if level == 0.0:
-            sentence = Sentence(
-                "This release says nothing about anyone's {name}: all of it is random.", name=name
-            )
+            sentence = nothing_told(name)
         elif math.isinf(spent):
             sentence = _exact_sentence(name)
         elif math.isinf(float(odds.max())):
@@ -341,7 +332,7 @@ class FineGrain(CategoricalMechanism):
         return Promise(sentence, facts, LIMITS if level == 0.0 else (*told, *LIMITS))
 
     def _limit_facts(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> tuple[Fact, ...]:
         solved = self.solved(attributes, settings)
         scaled = solved.retention / solved.retention.max() * level
@@ -361,9 +352,7 @@ class FineGrain(CategoricalMechanism):
             ),
         )
 
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the retention probabilities and the domain, with the guide to estimate."""
         domain = self.domain_of(attributes)
         matrix = self.matrix(level, attributes, settings)
@@ -372,9 +361,7 @@ class FineGrain(CategoricalMechanism):
         return PublishedFacts(
             parameters={
                 "retention_probabilities": [float(p) for p in matrix.retention],
-                "domain_size": domain.size,
-                "domain": list(domain.values),
-                "odds_factor": gamma if math.isfinite(gamma) else None,
+                **domain_parameters(domain, gamma),
                 "frequencies": str(chosen.source),
                 "frequencies_epsilon": chosen.cost if math.isfinite(chosen.cost) else None,
             },
@@ -394,7 +381,7 @@ class FineGrain(CategoricalMechanism):
         return check_against_table(domain, codes_of(request), column, matrix.retention)
 
 
-MECHANISM = FineGrain()
+MECHANISM = PerValueLimits()
 
 
 def _records(attribute: Attribute) -> int:

@@ -9,8 +9,6 @@ top.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,12 +18,16 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+from sfumato.engine.disclosure.group_tails import Whole
+from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.intervals import VarianceLaw
+from sfumato.engine.matrices.estimate import VarianceLaw
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.base import (
     Check,
+    GroupProtection,
     LevelField,
     LevelTerm,
     Promise,
@@ -34,30 +36,32 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     PROBABILITY,
     CategoricalMechanism,
     codes_of,
+    falling_retentions,
     numbers_of,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.reconstruction.checks import check_groups
-from sfumato.engine.mechanisms.reconstruction.law import Resampling, row_variance
-from sfumato.engine.mechanisms.reconstruction.promise import promise_of
-from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.mechanisms.reconstruction.settings import (
+from sfumato.engine.mechanisms.reconstruction.figures import query_curves
+from sfumato.engine.mechanisms.reconstruction.limits import (
     KNOWN_SETTINGS,
     USUAL_RETENTION,
+    Limits,
+    Sampling,
     default_limits,
     limits_of,
     public_of,
+    sample_sizes,
 )
-from sfumato.engine.mechanisms.reconstruction.sizes import Limits, Sampling, sample_sizes
-from sfumato.engine.mechanisms.reconstruction.tails import Whole
+from sfumato.engine.mechanisms.reconstruction.promise import check_groups, promise_of
+from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.micro_groups import MicroGroups
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attributes
 
 _LOWEST = 0.01
 """The last level that is proposed."""
@@ -72,7 +76,7 @@ _TERMS = (
 )
 
 
-class ReconstructionPrivacy(CategoricalMechanism):
+class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
     """Sample, perturb and scale every group, then go down the uniform ladder."""
 
     name = "reconstruction"
@@ -84,14 +88,13 @@ class ReconstructionPrivacy(CategoricalMechanism):
     )
     order = 40
     terms = _TERMS
-    needs_groups = True
 
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return "off by more than 30 % at least one time in three", by the exact test."""
         self.check_attributes(attributes)
         return default_limits()
 
-    def resettled(self, attributes: Sequence[Attribute], settings: Settings) -> Settings:
+    def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
         """Return the settings as they are where they hold for the attributes, else new ones."""
         try:
             self.check_settings(attributes, settings)
@@ -99,11 +102,16 @@ class ReconstructionPrivacy(CategoricalMechanism):
             return self.default_settings(attributes)
         return settings
 
+    def group_limits(self, settings: Settings) -> tuple[float, float, str]:
+        """Return the ε, the δ and the test that every group is held to."""
+        stated = {**default_limits(), **settings}
+        return stated["epsilon"], stated["delta"], stated["rule"]
+
     def public_columns(self, settings: Settings) -> Sequence[str] | None:
         """Return the columns by which records are grouped; None for all that are released."""
         return public_of(settings)
 
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` or `LevelError` where the promise can't be kept."""
         limits = self.limits(attributes, settings)
         groups = attributes[0].groups
@@ -119,7 +127,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
         known = groups is not None and limits.sampling is Sampling.PUBLISHED
         limits.check(float(groups.largest_shares.max()) if known and groups else 1.0)
 
-    def limits(self, attributes: Sequence[Attribute], settings: Settings) -> Limits:
+    def limits(self, attributes: Attributes, settings: Settings) -> Limits:
         """Return what is asked of every group.
 
         Raises
@@ -139,7 +147,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
         return limits_of(settings, domain.size)
 
     def sample_sizes(
-        self, attributes: Sequence[Attribute], settings: Settings, context: Context
+        self, attributes: Attributes, settings: Settings, context: Context
     ) -> Whole | None:
         """Return how many records of each group are drawn, shape (G,).
 
@@ -163,17 +171,9 @@ class ReconstructionPrivacy(CategoricalMechanism):
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose levels that fall by halves, or more slowly where there are many."""
-        if count < 1:
-            return ()
-        factor = max(0.5, (_LOWEST / USUAL_RETENTION) ** (1.0 / max(count - 1, 1)))
-        return tuple(
-            {"retention_probability": float(f"{USUAL_RETENTION * factor**place:.3g}")}
-            for place in range(count)
-        )
+        return falling_retentions(USUAL_RETENTION, _LOWEST, count)
 
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the retention probability that a statement means.
 
         Raises
@@ -199,13 +199,13 @@ class ReconstructionPrivacy(CategoricalMechanism):
         return level
 
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level in the mechanism's one term."""
         self.limits(attributes, settings)
         return {"retention": {"retention_probability": check_retention(level)}}
 
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the domain, the promise and the groups: all decide who is drawn."""
         domain = self.domain_of(attributes)
         limits = self.limits(attributes, settings)
@@ -218,7 +218,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
             [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention],
             groups.digest if groups is not None else None,
         ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return ladder_digest(*parts)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released column: a pure function of the request, whose rows are whole groups.
@@ -274,15 +274,13 @@ class ReconstructionPrivacy(CategoricalMechanism):
             raise ValueError("the request does not hold whole groups")
         return groups, samples
 
-    def matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> RetentionMatrix:
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
         """Return the matrix of a level: what is released is expected to be P·f all the same."""
         self.limits(attributes, settings)
         return uniform_matrix(check_retention(level), self.domain_of(attributes).size)
 
     def resampling(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Resampling | None:
         """Return how groups are drawn from; None without groups, or where nothing is told."""
         samples = self.sample_sizes(attributes, settings, Silent())
@@ -294,7 +292,7 @@ class ReconstructionPrivacy(CategoricalMechanism):
         )
 
     def estimate_law(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> VarianceLaw | None:
         """Return the variances of the whole table's estimated shares, by the true shares.
 
@@ -323,15 +321,13 @@ class ReconstructionPrivacy(CategoricalMechanism):
 
         return variances
 
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises about groups and about records."""
         self.check_settings(attributes, settings)
         limits = self.limits(attributes, settings)
         return promise_of(check_retention(level), attributes[0], limits)
 
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, m, the domain and how groups were resampled, with the guide for it.
 
         How many records were drawn is told where it follows from a group's size alone.
@@ -383,6 +379,12 @@ class ReconstructionPrivacy(CategoricalMechanism):
             released.level,
             limits,
         )
+
+    def count_errors(
+        self, groups: MicroGroups, codes: Codes, size: int, start: Setting, context: Context
+    ) -> tuple[QueryPoint, ...]:
+        """Return how far off counts from plain and from protected releases are."""
+        return query_curves(groups, codes, size, start, context)
 
 
 def _guide(level: float, sampling: Sampling) -> str:

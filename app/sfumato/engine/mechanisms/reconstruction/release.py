@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.group_tails import Draw, Whole
 from sfumato.engine.ladders.base_mechanism import ProfileTop
-from sfumato.engine.ladders.uniform_blocks import Blocks
-from sfumato.engine.mechanisms.reconstruction.sizes import Limits
-from sfumato.engine.mechanisms.reconstruction.tails import Draw, Whole
+from sfumato.engine.ladders.uniform_cells import Blocks
+from sfumato.engine.mechanisms.reconstruction.limits import Limits
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.micro_groups import MicroGroups
 

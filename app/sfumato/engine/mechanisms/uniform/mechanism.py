@@ -6,10 +6,8 @@ level is the retention probability p: 1 is the original, 0 is noise.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -28,11 +26,11 @@ from sfumato.engine.matrices.privacy import (
     retention_for_rho,
 )
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
-from sfumato.engine.mechanisms.adopted_coverage import release_by_coverage
-from sfumato.engine.mechanisms.adopted_settings import (
+from sfumato.engine.mechanisms.adoption import (
     adopted_identity,
     check_adopted_rows,
     check_adopted_settings,
+    release_by_coverage,
     rungs_in,
     without_adopted,
 )
@@ -47,6 +45,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
@@ -56,14 +55,17 @@ from sfumato.engine.mechanisms.categorical import (
     PROBABILITY,
     CategoricalMechanism,
     at_most,
+    check_against_table,
     codes_of,
+    domain_parameters,
+    falling_retentions,
+    nothing_told,
     numbers_of,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.retention_checks import check_against_table
 from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting
 from sfumato.engine.randomness.keys import AttributeKey
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attributes
 
 _HIGHEST, _LOWEST = 0.6, 0.01
 """The first and the last level that are proposed."""
@@ -93,12 +95,12 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
     order = 10
     terms = _TERMS
 
-    def default_settings(self, attributes: Sequence[Attribute]) -> Settings:
+    def default_settings(self, attributes: Attributes) -> Settings:
         """Return no settings: the level says everything."""
         self.check_attributes(attributes)
         return {}
 
-    def check_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` or `LevelError` where a setting is unknown or not valid.
 
         The only setting there is tells of adopted releases.
@@ -114,16 +116,9 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose levels that fall by halves, or more slowly where there are many."""
-        if count < 1:
-            return ()
-        steps = max(count - 1, 1)
-        factor = max(0.5, (_LOWEST / _HIGHEST) ** (1.0 / steps))
-        levels = (_HIGHEST * factor**place for place in range(count))
-        return tuple({"retention_probability": _rounded(level)} for level in levels)
+        return falling_retentions(_HIGHEST, _LOWEST, count)
 
-    def level(
-        self, statement: Statement, attributes: Sequence[Attribute], settings: Settings
-    ) -> float:
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the retention probability that a statement means, rounded down.
 
         Raises
@@ -144,7 +139,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         raise unknown_statement(self, statement)
 
     def restate(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
         """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`.
 
@@ -153,7 +148,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         matrix = self._uniform_matrix(level, attributes, settings)
         return {"retention": {"retention_probability": level}, **self.matrix_terms(matrix)}
 
-    def ladder_identity(self, attributes: Sequence[Attribute], settings: Settings) -> str:
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name and domain, and of adopted rungs.
 
         All levels share the ladder.
@@ -162,7 +157,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         parts: list[object] = ["uniform ladder", 1, attributes[0].name, domain.fingerprint]
         if adopted := adopted_identity(settings):
             parts.append(adopted)
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return ladder_digest(*parts)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released column: a pure function of the request.
@@ -201,13 +196,11 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             codes, domain.size, request.level, request.record_ids, key_of, known, context
         )
 
-    def matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> RetentionMatrix:
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
         """Return the perturbation matrix of a level."""
         return self._uniform_matrix(level, attributes, settings)
 
-    def promise(self, level: float, attributes: Sequence[Attribute], settings: Settings) -> Promise:
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
         matrix = self._uniform_matrix(level, attributes, settings)
         name = attributes[0].name
@@ -216,9 +209,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
                 "This release shows everyone's true {name}: it promises nothing.", name=name
             )
         elif level == 0.0:
-            sentence = Sentence(
-                "This release says nothing about anyone's {name}: all of it is random.", name=name
-            )
+            sentence = nothing_told(name)
         else:
             sentence = Sentence(
                 "Whatever anyone believed about a person's {name}, this release multiplies "
@@ -228,18 +219,14 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             )
         return Promise(sentence, _facts(level, matrix), LIMITS)
 
-    def published(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
-    ) -> PublishedFacts:
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, m and the domain, with the guide that estimates from them."""
         domain = self._domain(attributes, settings)
         gamma = self._uniform_matrix(level, attributes, settings).gamma
         return PublishedFacts(
             parameters={
                 "retention_probability": level,
-                "domain_size": domain.size,
-                "domain": list(domain.values),
-                "odds_factor": gamma if math.isfinite(gamma) else None,
+                **domain_parameters(domain, gamma),
             },
             guide="uniform" if level > 0.0 else "uniform-noise",
             values={
@@ -257,22 +244,17 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         retention = np.full(domain.size, check_retention(released.level))
         return check_against_table(domain, codes_of(request), column, retention)
 
-    def _domain(self, attributes: Sequence[Attribute], settings: Settings) -> Domain:
+    def _domain(self, attributes: Attributes, settings: Settings) -> Domain:
         self.check_settings(attributes, settings)
         return self.domain_of(attributes)
 
     def _uniform_matrix(
-        self, level: float, attributes: Sequence[Attribute], settings: Settings
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> RetentionMatrix:
         return uniform_matrix(check_retention(level), self._domain(attributes, settings).size)
 
 
 MECHANISM = UniformLadder()
-
-
-def _rounded(level: float) -> float:
-    """Return a level to three significant digits."""
-    return float(f"{level:.3g}")
 
 
 def _facts(level: float, matrix: RetentionMatrix) -> tuple[Fact, ...]:

@@ -11,20 +11,21 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, R
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.profile import ColumnProfile, Proposal
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.attributes.binning_editor import BinningEditor
-from sfumato.ui.panels.attributes.domain_editor import DomainEditor
-from sfumato.ui.panels.attributes.hierarchy.section import HierarchySection
-from sfumato.ui.panels.attributes.wording import (
+from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.panels.attributes.bins import BinningEditor
+from sfumato.ui.panels.attributes.columns import (
     kind_name,
     missing_name,
     protection_of_numbers,
     role_choices,
     role_meaning,
 )
-from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.panels.attributes.domain import DomainEditor
+from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
+from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, column, label, row
+from sfumato.ui.widgets.messages import error_texts
 
 
 class Section(QWidget):
@@ -39,13 +40,19 @@ class Section(QWidget):
 
 
 class Detail(Card):
-    """Shows what is decided about the chosen columns, and tells what should change."""
+    """Shows what is decided about the chosen columns, and tells what should change.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
 
     role_chosen = Signal(object)
     kind_chosen = Signal(object)
     missing_chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.title = ElidedLabel("", "heading")
         self.about = label("", "muted", wrap=True)
@@ -62,7 +69,7 @@ class Detail(Card):
         self.missing.chosen.connect(self.missing_chosen)
         self.bins = BinningEditor()
         self.domain = DomainEditor()
-        self.hierarchy = HierarchySection()
+        self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
         self._lay_out()
 
@@ -170,11 +177,10 @@ class Detail(Card):
         wanted = spec.role is not Role.IDENTIFYING and spec.kind is not Kind.TEXT
         self._domain.setVisible(domain is not None and wanted)
         if domain is not None:
-            size = f"{domain.size:,}".replace(",", "\u202f")
             text = self.tr("{count} values") if spec.binning is None else self.tr("{count} bins")
             if domain.allows_missing and spec.binning is not None:
                 text = self.tr("{count} values: bins, and missing")
-            self.domain.caption.setText(text.format(count=size))
+            self.domain.caption.setText(text.format(count=grouped(domain.size)))
         fixed = spec.binning is not None
         self.domain.show_domain(domain, counts, fixed=fixed)
         self.domain.show_origin(from_rows=spec.tells_rows)
@@ -187,10 +193,6 @@ def _about(profile: ColumnProfile | None) -> str:
     if profile is None:
         return ""
     tr = QCoreApplication.translate
-
-    def grouped(number: int) -> str:
-        return f"{number:,}".replace(",", "\u202f")
-
     parts = [
         spoken(profile.type_name),
         tr("Profiles", "{count} different values").format(count=grouped(profile.distinct)),

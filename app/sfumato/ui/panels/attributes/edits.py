@@ -12,8 +12,7 @@ from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table, with_proposed_domain
-from sfumato.project.document.model import Document
-from sfumato.project.document.regrouping import without_stray_attributes
+from sfumato.project.document.model import Document, without_stray_attributes
 
 
 def with_roles(

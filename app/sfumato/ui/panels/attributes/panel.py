@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelectionModel, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QMenu,
+    QSizePolicy,
     QStackedWidget,
     QWidget,
 )
@@ -19,29 +18,116 @@ from PySide6.QtWidgets import (
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.table.profile import BinWidths, suggest_binning
-from sfumato.engine.table.table import proposed_domain
+from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.attributes import edits
-from sfumato.ui.panels.attributes.columns_model import (
+from sfumato.ui.panels.attributes import PANEL, edits
+from sfumato.ui.panels.attributes.columns import (
     KIND,
     NAME,
     ROLE,
     ROW_HEIGHT,
     ColumnsDelegate,
     ColumnsModel,
+    kind_name,
+    kinds_for,
+    role_choices,
+    role_name,
+    tr,
 )
 from sfumato.ui.panels.attributes.detail import Detail
-from sfumato.ui.panels.attributes.hierarchy.keeping import Hierarchies
-from sfumato.ui.panels.attributes.merge import known_attributes, who_stays
-from sfumato.ui.panels.attributes.record_key import RecordKeyField
-from sfumato.ui.panels.attributes.wording import kind_name, kinds_for, role_choices, role_name, tr
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.shell.messages import MessageKind, error_texts
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column
+from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, column, label, row
+from sfumato.ui.widgets.messages import MessageKind, error_texts
 from sfumato.ui.widgets.tables import TableView
+
+
+def known_attributes(session: Session) -> dict[str, Attribute]:
+    """Return the policy's attributes by name, as far as they are known."""
+    names = [name for entry in session.document.policy for name in entry.attributes]
+    encoded = {name: session.attribute(name) for name in names}
+    return {name: found.attribute for name, found in encoded.items() if found is not None}
+
+
+def who_stays(before: Document, after: Document) -> tuple[str, ...]:
+    """Say what stays protected of the entries that covered several attributes."""
+    found = []
+    for entry in before.policy:
+        left = [name for name in entry.attributes if after.entry_for(name) is not None]
+        gone = [name for name in entry.attributes if name not in left]
+        if left and gone:
+            words = tr("{left} stays protected without {gone}, at the levels stated before.")
+            found.append(words.format(left=" + ".join(left), gone=" + ".join(gone)))
+    return tuple(found)
+
+
+class RecordKeyField(Card):
+    """Chooses the record key among the columns that can be one.
+
+    Parameters
+    ----------
+    session
+        Whose document is edited.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.body.setContentsMargins(
+            Space.BETWEEN, Space.INSIDE + 4, Space.BETWEEN, Space.INSIDE + 4
+        )
+        self.field = ChoiceField()
+        self.field.setAccessibleName(self.tr("Records are known by"))
+        self.field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.field.setMinimumWidth(120)
+        self.field.chosen.connect(self._choose)
+        caption = label(self.tr("Records are known by"), "strong")
+        caption.setBuddy(self.field)
+        line = row(caption, self.field, spacing=Space.BETWEEN)
+        line.setStretch(1, 1)
+        self.note = label("", "small", wrap=True)
+        self.body.addLayout(line)
+        self.body.addWidget(self.note)
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return the columns whose values are all there and all different."""
+        insight, table = self._session.insight(), self._session.table
+        if insight is None or table is None:
+            return ()
+        return tuple(
+            profile.name
+            for profile in insight.profiles
+            if profile.is_unique and not profile.missing
+        )
+
+    def refresh(self) -> None:
+        """Show the document's record key."""
+        document = self._session.document
+        names = list(self.candidates())
+        if document.record_key is not None and document.record_key not in names:
+            names.append(document.record_key)
+        self.field.set_choices(
+            [("", self.tr("their position in the table")), *((name, name) for name in names)]
+        )
+        self.field.set_value(document.record_key or "")
+        if document.record_key is not None:
+            words = self.tr("Rows can be sorted, added and removed between releases.")
+        elif names:
+            words = self.tr("The table must not change between releases; with a key it may.")
+        else:
+            words = self.tr(
+                "The table must stay as it is between releases: no column numbers its records."
+            )
+        self.note.setText(words)
+
+    def _choose(self, name: object) -> None:
+        key = str(name) or None
+        text = QCoreApplication.translate("Attributes", "Record key")
+        self._session.edit(text, replace(self._session.document, record_key=key))
+
 
 EDIT_KEY = "attributes-edit"
 
@@ -49,25 +135,15 @@ EDIT_KEY = "attributes-edit"
 class AttributesPanel(Panel):
     """Says what each column is for; every change is one undoable edit."""
 
-    name: ClassVar[str] = "attributes"
-    order: ClassVar[int] = 2
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Attributes"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP(
-            "Panel", "Say what each column is for: what names a person, and what nobody may learn."
-        )
-    )
-    icon: ClassVar[str] = "attributes"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._provisional = ""
-        self.model = ColumnsModel(session)
-        self.model.setParent(self)
+        self.model = ColumnsModel(session, self)
         self.table = self._build_table()
         self.record_key = RecordKeyField(session)
-        self.detail = Detail(self)
-        self.hierarchies = Hierarchies(session, self)
+        self.detail = Detail(session, self)
         self.empty = self._build_empty()
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.empty)
@@ -100,11 +176,7 @@ class AttributesPanel(Panel):
         table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
-        header = table.horizontalHeader()
-        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for section, width in ((ROLE, 154), (KIND, 100)):
-            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
+        table.set_widths({ROLE: 154, KIND: 100})
         table.setMinimumWidth(354)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._offer_roles)
@@ -140,9 +212,8 @@ class AttributesPanel(Panel):
         detail.bins.switched.connect(self._switch_bins)
         detail.bins.suggestion_wanted.connect(self._suggest_bins)
         detail.bins.edges_given.connect(self._set_bins)
-        self.hierarchies.attach(detail.hierarchy)
-        self.hierarchies.changed.connect(self._show_detail)
-        self.hierarchies.refused.connect(self.show_error)
+        detail.hierarchy.changed.connect(self._show_detail)
+        detail.hierarchy.refused.connect(self.show_error)
         domain = detail.domain
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
@@ -166,8 +237,7 @@ class AttributesPanel(Panel):
     @property
     def chosen(self) -> list[str]:
         """The names of the chosen columns."""
-        rows = {index.row() for index in self.table.selectionModel().selectedIndexes()}
-        return [self.model.spec(row).name for row in sorted(rows)]
+        return [self.model.spec(row).name for row in self.table.chosen_rows()]
 
     def choose(self, name: str) -> None:
         """Choose a column."""
@@ -231,7 +301,7 @@ class AttributesPanel(Panel):
             counts = tuple(found.tolist()) if found is not None else None
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
         self.detail.show_values(spec, domain, counts, error)
-        self.hierarchies.show(spec)
+        self.detail.hierarchy.show_column(spec)
 
     def _has_values(self, spec: ColumnSpec) -> bool:
         """Return whether a column's values are worth listing: free text and names are not."""

@@ -15,10 +15,11 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from sfumato.analysis.holdings import Holding
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.ui.look.theme import Space, font
 from sfumato.ui.look.wording import local_time, number
-from sfumato.ui.panels.audit.holdings import Holding
+from sfumato.ui.panels.audit.wording import level_text
 from sfumato.ui.widgets.tables import TableView
 
 Index = QModelIndex | QPersistentModelIndex
@@ -132,7 +133,7 @@ class HoldersModel(QAbstractTableModel):
             since = self.tr("since {day}").format(day=local_time(holding.recorded_at)[:10])
         return (
             holding.recipient,
-            holding.text,
+            level_text(holding),
             number(odds) if odds is not None else "–",
             number(epsilon_of_gamma(odds)) if odds is not None else "–",
             since,

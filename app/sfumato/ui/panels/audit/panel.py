@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.audit.pages import all_pages
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.questions import Questions
@@ -18,15 +16,7 @@ from sfumato.ui.widgets.layout import Rule, column
 class AuditPanel(Panel):
     """Weighs what recipients could learn, alone and together."""
 
-    name: ClassVar[str] = "audit"
-    order: ClassVar[int] = 6
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Audit"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP(
-            "Panel", "See what recipients learn, alone and together; trace leaks; file a report."
-        )
-    )
-    icon: ClassVar[str] = "audit"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)

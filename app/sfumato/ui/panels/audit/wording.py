@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
+from sfumato.analysis.holdings import Holding
+from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import joined
-from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
-from sfumato.plots.collusion_bars import CollusionData
-from sfumato.plots.figure import percent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.plots.axes import percent
+from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.holders import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.holdings import Holding
+from sfumato.ui.look.wording import spoken, statement_text, typeset
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""
@@ -48,7 +52,7 @@ def adopted_beside(entry: PolicyEntry) -> str:
 
 
 def coalition_sentence(
-    attribute: str, coalition: Sequence[Holding], data: CollusionData | None = None
+    attribute: str, coalition: Sequence[Holding], answer: CoalitionAnswer | None = None
 ) -> str:
     """Return what a coalition learns.
 
@@ -58,7 +62,7 @@ def coalition_sentence(
         The policy entry's attributes.
     coalition
         What its members hold, the most trusted first.
-    data
+    answer
         What they restore, once that is computed.
     """
     if not coalition:
@@ -71,7 +75,7 @@ def coalition_sentence(
         sentence = tr(
             "{best} alone knows {attribute} at {level}.",
             best=names[0],
-            level=best.text,
+            level=level_text(best),
             attribute=attribute,
         )
     elif coalition[-1].trust >= best.trust - TIED:
@@ -88,7 +92,7 @@ def coalition_sentence(
             attribute=attribute,
             best=best.recipient,
         )
-    if data is None:
+    if answer is None:
         return sentence
     return (
         sentence
@@ -96,22 +100,20 @@ def coalition_sentence(
         + tr(
             "The best guess is right for {share} of the records; without any release, for"
             " {without}.",
-            share=percent(data.on_ladder),
-            without=percent(data.without),
+            share=percent(answer.alone[0]),
+            without=percent(answer.without),
         )
     )
 
 
-def agreement_sentence(names: Sequence[str], risk: CoalitionRisk) -> str:
-    """Return that the ladder gives a coalition what its most trusted member has, and how surely.
+def level_text(holding: Holding) -> str:
+    """Return a holding's level as it is stated."""
+    return statement_text(mechanism_called(holding.plan.mechanism), holding.statement)
 
-    Parameters
-    ----------
-    names
-        The members, the most trusted first.
-    risk
-        What they restore.
-    """
+
+def agreement_sentence(answer: CoalitionAnswer) -> str:
+    """Return that the ladder gives a coalition what its most trusted member has, and how surely."""
+    names, risk = answer.names, answer.risk
     if len(names) == 1:
         return tr(
             "{best} alone gives a record's true value a probability of {share} on average; the"
@@ -135,11 +137,12 @@ def agreement_sentence(names: Sequence[str], risk: CoalitionRisk) -> str:
     independent = percent(risk.independent.average, 1)
     if not risk.independent.exact:
         independent += f" ± {percent(risk.independent.average_error, 1)}"
-    return tr(
+    sentence = tr(
         "{sentence}. With noise of its own in each release it would be {independent}.",
         sentence=sentence,
         independent=independent,
     )
+    return f"{sentence} {tr(ROWS_CHANGE_PLACES)}" if answer.rows_change_places else sentence
 
 
 def tiny(difference: float) -> str:
@@ -149,3 +152,73 @@ def tiny(difference: float) -> str:
     mantissa, exponent = f"{difference:.0e}".split("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{mantissa}·10{raised}"
+
+
+def knowledge_words(samples: int, size: int) -> str:
+    """Return what somebody knows of the distribution, in words."""
+    if samples == 0:
+        return tr("the means and the covariance exactly")
+    return tr("what {count} released records tell", count=samples * size**2)
+
+
+def numbers_sentence(coalition: NumbersCoalition) -> str:
+    """Return what a coalition learns; where numbers are rounded, that it may be more."""
+    if len(coalition.members) < 2 or not coalition.formed:
+        return coalition_sentence(coalition.entry.key, coalition.members)
+    return tr(
+        "{names} together can learn a little more about {attribute} than {best} alone, because"
+        " released numbers are rounded or bounded. How much is measured under “Numbers”.",
+        names=listed(coalition.names),
+        attribute=coalition.entry.key,
+        best=coalition.names[0],
+    )
+
+
+def forms_text(leaks: FormLeaks | None) -> str:
+    """Return what rounding and bounds give away; empty where there are none."""
+    if leaks is None:
+        return ""
+    return "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
+
+
+def bayes_sentence(data: BayesData, *, formed: bool = False) -> str:
+    """Return that pooling changes no guess on the ladder, and by how much it was checked.
+
+    Parameters
+    ----------
+    data
+        What was measured.
+    formed
+        Whether numbers are rounded or bounded, which these guesses do not exploit.
+    """
+    if formed:
+        return tr(
+            "This attacker knows which numbers occur and how often, and takes the released numbers"
+            " as if they were not rounded or bounded. What can be made of that as well is told"
+            " below."
+        )
+    known = tr(
+        "This attacker knows which numbers occur and how often, and guesses the mean of what is"
+        " possible: no estimate has a smaller mean square error."
+    )
+    if len(data.names) == 1:
+        return known
+    details = {"known": known, "names": listed(data.names), "best": data.names[0]}
+    if data.apart == 0.0:
+        return tr(
+            "{known} On the ladder, {names} together guess exactly what {best} guesses alone.",
+            **details,
+        )
+    told = tr(
+        "{known} On the ladder, the largest difference between a guess of {names} together and"
+        " {best}'s own is {apart} of the spread",
+        apart=tiny(data.apart),
+        **details,
+    )
+    if data.apart <= ROUNDING_OF_GUESSES:
+        told += " " + tr("(rounding): they are the same")
+    return told + "."
+
+
+ROUNDING_OF_GUESSES: Final = 1e6 * ROUNDING
+"""A guess is a sum over thousands of records, of exponentials of large numbers."""

@@ -4,28 +4,137 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import FileError
 from sfumato.formats.options import ReadOptions
 from sfumato.jobs.job import Ending, Job
 from sfumato.resources import resource_path
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.data.loading import Found, Loaded, load, look
-from sfumato.ui.panels.data.profiles import grouped
-from sfumato.ui.panels.data.waiting_page import WaitingPage
-from sfumato.ui.panels.data.welcome_page import WelcomePage
-from sfumato.ui.reading.import_page import ImportPage
-from sfumato.ui.shell.choosers import table_filters
-from sfumato.ui.shell.messages import Action, MessageKind
+from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import EmptyState, button
+from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import EmptyState, button, column, label
+from sfumato.ui.widgets.messages import Action, MessageKind
+
+SHOWN = 4
+
+
+class WelcomePage(QWidget):
+    """Offers the ways to begin.
+
+    Parameters
+    ----------
+    session
+        Knows the recent projects.
+    """
+
+    table_wanted = Signal()
+    sample_wanted = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.empty = EmptyState(
+            "table",
+            self.tr("Open a table, or drop one here"),
+            self.tr(
+                "One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays"
+                " where it is: Sfumato only reads it."
+            ),
+        )
+        self.open_button = self.empty.add_button(
+            button(self.tr("Open a table…"), self.table_wanted.emit, "primary", "open")
+        )
+        self.sample_button = self.empty.add_button(
+            button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
+        )
+        self.empty.add_note(self.tr("The sample is a made-up clinic with 10 000 patients."))
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(Space.TIGHT)
+        self._recent_box = QWidget()
+        self._recent_box.setLayout(self._recent)
+        layout = column(spacing=0)
+        layout.addWidget(self.empty, 1)
+        layout.addWidget(self._recent_box, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.setLayout(layout)
+        session.project_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """List the recent projects."""
+        while (item := self._recent.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        paths = self._session.recent.paths[:SHOWN]
+        self._recent_box.setVisible(bool(paths))
+        if not paths:
+            return
+        heading = label(self.tr("Recent projects"), "caption")
+        self._recent.addWidget(heading, 0, Qt.AlignmentFlag.AlignHCenter)
+        wanted = self._session.project_requested.emit
+        for path in paths:
+            made = button(path.stem, partial(wanted, path), "quiet", "file", str(path))
+            self._recent.addWidget(made, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._recent.addSpacing(Space.AROUND)
+
+
+WIDTH = 320
+
+
+class WaitingPage(QWidget):
+    """Shows one job in the middle of the page."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._job: Job | None = None
+        self.title = label("", "heading")
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(WIDTH)
+        self.step = label(" ", "muted")
+        self.cancel = button(self.tr("Stop"), self._stop)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(Space.BETWEEN)
+        centre = Qt.AlignmentFlag.AlignHCenter
+        layout.addStretch(2)
+        layout.addWidget(IconLabel("table", "muted", 40), 0, centre)
+        for widget in (self.title, self.bar, self.step, self.cancel):
+            layout.addWidget(widget, 0, centre)
+        layout.addStretch(3)
+
+    def watch(self, job: Job) -> None:
+        """Show another job."""
+        self._job = job
+        self.title.setText(job.title)
+        self.cancel.setEnabled(True)
+        job.progressed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        job = self._job
+        if job is not None and not job.stop_requested():
+            self.bar.setValue(round(1000 * job.fraction))
+            text = spoken(job.text)
+            self.step.setText(text or " ")
+
+    def _stop(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+        self.cancel.setEnabled(False)
+        self.step.setText(self.tr("Stopping…"))
+
 
 LOAD_KEY = "data-load"
 TOPIC = "data"
@@ -34,13 +143,7 @@ TOPIC = "data"
 class DataPanel(Panel):
     """Opens a table: choose a file, see how it is read, load it, look at it."""
 
-    name: ClassVar[str] = "data"
-    order: ClassVar[int] = 1
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Data"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP("Panel", "Open the table about individuals that you want to release.")
-    )
-    icon: ClassVar[str] = "data"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)

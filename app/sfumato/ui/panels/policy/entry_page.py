@@ -1,44 +1,213 @@
-"""One policy entry: its mechanism, its ladder, its recipients and the chosen one's level."""
+"""One policy entry: its mechanism, what it covers, its ladder, and the chosen recipient's level."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
+    QCheckBox,
     QLineEdit,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Statement
+from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.trust_ladder import Rung
+from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
-from sfumato.ui.panels.policy.adoption.card import AdoptedCard
-from sfumato.ui.panels.policy.adoption.desk import AdoptionDesk
-from sfumato.ui.panels.policy.adoption.wording import fixed_rungs
+from sfumato.ui.panels.policy.adoption.card import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms import all_editors
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
-from sfumato.ui.panels.policy.mechanisms.cards import Preset
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
-from sfumato.ui.panels.policy.recipients import Row
-from sfumato.ui.panels.policy.recipients_card import RecipientsCard
-from sfumato.ui.panels.policy.together import Candidate, Together
+from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, label
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedLabel,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    label,
+    row,
+    tool,
+)
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import ResponsiveRow
+
+TELLING: Final = 0.1
+"""A correlation from which on one attribute noticeably tells about another."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An attribute that an entry covers, or could cover.
+
+    Parameters
+    ----------
+    name
+        The attribute.
+    inside
+        Whether the entry covers it.
+    partner, correlation
+        The other member that it depends on most, and how much (−1 to 1); an empty name where
+        there is none.
+    obstacle
+        Why it can't join; empty where it can.
+    """
+
+    name: str
+    inside: bool
+    partner: str = ""
+    correlation: float = 0.0
+    obstacle: str = ""
+
+
+def candidates_for(
+    entry: PolicyEntry, attributes: Mapping[str, Attribute]
+) -> tuple[Candidate, ...]:
+    """Return the attributes that an entry covers or could cover, in the given order.
+
+    Parameters
+    ----------
+    entry
+        The policy entry.
+    attributes
+        Every sensitive attribute that is known, by name.
+
+    Returns
+    -------
+    tuple of Candidate
+        Empty where the entry can only ever cover one attribute.
+    """
+    mechanism = mechanism_called(entry.mechanism)
+    members = [attributes[name] for name in entry.attributes]
+    found = []
+    for name, attribute in attributes.items():
+        if attribute.numbers is None or attribute.kind not in mechanism.kinds:
+            continue
+        inside = name in entry.attributes
+        obstacle = ""
+        if not inside:
+            try:
+                mechanism.check_attributes((*members, attribute))
+            except SfumatoError as error:
+                obstacle = error_texts(error)[0]
+        others = [member for member in members if member.name != name]
+        partner, value = _strongest(attribute, others)
+        found.append(Candidate(name, inside, partner, value, obstacle))
+    several = len(entry.attributes) > 1 or any(not c.inside and not c.obstacle for c in found)
+    return tuple(found) if several else ()
+
+
+def _strongest(attribute: Attribute, others: Sequence[Attribute]) -> tuple[str, float]:
+    found = [(other.name, correlation(attribute, other)) for other in others]
+    return max(found, key=lambda pair: abs(pair[1]), default=("", 0.0))
+
+
+class Together(Card):
+    """Shows which attributes are perturbed together, and lets others join or leave."""
+
+    members_chosen = Signal(object)
+    """The person wants the entry to cover these attributes: a tuple of names."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(
+            tr("Protect together"),
+            tr(
+                "Correlated attributes must be perturbed together: perturbed separately, each helps"
+                " to remove the noise from the other. Each recipient then has one level of trust"
+                " for all of them."
+            ),
+            parent=parent,
+        )
+        self.boxes: dict[str, QCheckBox] = {}
+        self._shown: tuple[Candidate, ...] = ()
+        self._list = QVBoxLayout()
+        self._list.setSpacing(Space.TIGHT)
+        self.body.addLayout(self._list)
+        self.advice = label("", wrap=True)
+        icon = IconLabel("caution", "caution", 16)
+        self._advice = boxed(row(icon, (self.advice, 1)), self)
+        self.body.addWidget(self._advice)
+
+    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+        """Show who is in and who could join; nothing where nobody could."""
+        self.setVisible(bool(candidates))
+        if tuple(candidates) != self._shown:
+            self._shown = tuple(candidates)
+            self._rebuild()
+        for candidate in self._shown:
+            self.boxes[candidate.name].setChecked(candidate.inside)
+        advice = self._advised()
+        self.advice.setText(advice)
+        self._advice.setVisible(bool(advice))
+
+    def _rebuild(self) -> None:
+        focused = next((name for name, box in self.boxes.items() if box.hasFocus()), "")
+        clear_layout(self._list)
+        inside = sum(candidate.inside for candidate in self._shown)
+        self.boxes = {}
+        for candidate in self._shown:
+            box = QCheckBox(candidate.name.replace("&", "&&"))
+            only_one = candidate.inside and inside == 1
+            box.setEnabled(not candidate.obstacle and not only_one)
+            words = candidate.obstacle or _bond(candidate)
+            box.setToolTip(words)
+            box.setAccessibleDescription(words)
+            box.clicked.connect(self._tell)
+            self.boxes[candidate.name] = box
+            line = row(box, label(words, "small"), None, spacing=Space.BETWEEN)
+            self._list.addWidget(boxed(line, self))
+        if focused in self.boxes:
+            self.boxes[focused].setFocus()
+
+    def _advised(self) -> str:
+        """Return who had better join; empty where nobody outside tells much."""
+        outside = [
+            c
+            for c in self._shown
+            if not c.inside and not c.obstacle and abs(c.correlation) >= TELLING
+        ]
+        if not outside:
+            return ""
+        worst = max(outside, key=lambda c: abs(c.correlation))
+        return tr(
+            "{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds"
+            " both learns more about each than its own level says.",
+            name=worst.name,
+            partner=worst.partner,
+            value=_signed(worst.correlation),
+        )
+
+    def _tell(self, _checked: bool = False) -> None:
+        self.members_chosen.emit(tuple(name for name, box in self.boxes.items() if box.isChecked()))
+
+
+def _bond(candidate: Candidate) -> str:
+    if not candidate.partner:
+        return ""
+    return tr(
+        "correlation {value} with {partner}",
+        value=_signed(candidate.correlation),
+        partner=candidate.partner,
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\u2212")
+
 
 WIDE: Final = 600
 """From this width on, ladder and recipients stand side by side."""
@@ -120,8 +289,7 @@ class EntryPage(QWidget):
         self._settings_editors: dict[str, SettingsEditor] = {}
         self.settings: SettingsEditor | None = None
         """What the settings of the mechanism in sight are stated with."""
-        self.adopted = AdoptedCard(self)
-        self.adoption = AdoptionDesk(session, self.adopted)
+        self.adopted = AdoptedCard(session, self)
         self._fixed: tuple[Rung, ...] = ()
         self._build_ladder_card()
         self._middle = ResponsiveRow(WIDE, parent=self)
@@ -129,69 +297,44 @@ class EntryPage(QWidget):
         self._middle.add(self.recipients)
         self._level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
-        self._level_missing = button(self.tr("Set a level"), self.level_asked.emit)
+        self._level_missing = button(tr("Set a level"), self.level_asked.emit)
         self.note = QLineEdit(self)
-        self.note.setPlaceholderText(self.tr("Note: who this is, what the release is for"))
-        self.note.setAccessibleName(self.tr("Note on the recipient"))
+        self.note.setPlaceholderText(tr("Note: who this is, what the release is for"))
+        self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
         self._level_card.body.addWidget(self._level_title)
         self._level_card.body.addWidget(self._level_missing)
         self._level_card.body.addSpacing(Space.INSIDE)
         self._level_card.body.addWidget(self.note)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.BETWEEN)
-        column.addLayout(self._build_head())
         self.together = Together(self)
-        column.addWidget(self.together)
         self._settings_place = QVBoxLayout()
-        column.addLayout(self._settings_place)
-        column.addWidget(self._middle)
-        column.addWidget(self._level_card)
-        column.addWidget(self.adopted)
-        column.addStretch(1)
+        parts = (self._build_head(), self.together, self._settings_place, self._middle)
+        whole = column(*parts, self._level_card, self.adopted, None, spacing=Space.BETWEEN)
+        self.setLayout(whole)
 
     def _build_head(self) -> QVBoxLayout:
         self._name = ElidedLabel("", "heading")
         self._about = label("", "muted")
         self.mechanism = ChoiceField(parent=self)
         self.mechanism.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.mechanism.setAccessibleName(self.tr("Mechanism"))
+        self.mechanism.setAccessibleName(tr("Mechanism"))
         self.mechanism.chosen.connect(lambda name: self.mechanism_chosen.emit(str(name)))
-        self.remove = QToolButton(self)
-        self.remove.setIcon(themed_icon("remove"))
-        self.remove.setToolTip(self.tr("Take the protection away"))
-        self.remove.setAccessibleName(self.tr("Take the protection away"))
-        self.remove.clicked.connect(self.removal_asked)
+        remove = tr("Remove the protection")
+        self.remove = tool("remove", remove, self.removal_asked.emit)
         self._summary = label("", "muted", wrap=True)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        for widget, stretch in (
-            (self._name, 1),
-            (self._about, 0),
-            (self.mechanism, 0),
-            (self.remove, 0),
-        ):
-            line.addWidget(widget, stretch)
-        head = QVBoxLayout()
-        head.setSpacing(Space.TIGHT)
-        head.addLayout(line)
-        head.addWidget(self._summary)
-        return head
+        line = row((self._name, 1), self._about, self.mechanism, self.remove)
+        return column(line, self._summary, spacing=Space.TIGHT)
 
     def _build_ladder_card(self) -> None:
         self._ladder_card = Card(parent=self)
-        scale = Segments([(False, self.tr("Linear")), (True, self.tr("Log"))], self)
-        scale.setAccessibleName(self.tr("Scale of the ladder"))
+        scale = Segments([(False, tr("Linear")), (True, tr("Log"))], self)
+        scale.setAccessibleName(tr("Scale of the ladder"))
         scale.chosen.connect(lambda logarithmic: self.ladder.set_logarithmic(bool(logarithmic)))
-        line = QHBoxLayout()
-        line.addWidget(label(self.tr("Trust ladder"), "heading"))
-        line.addStretch(1)
-        line.addWidget(scale)
-        self._ladder_card.body.addLayout(line)
+        heading = label(tr("Trust ladder"), "heading")
+        self._ladder_card.body.addLayout(row(heading, None, scale))
         self._ladder_card.body.addWidget(self.ladder, 1)
         self._ladder_card.body.addWidget(
-            label(self.tr("Drag a rung to change a level."), "small", wrap=True)
+            label(tr("Drag a rung to change a level."), "small", wrap=True)
         )
 
     def show_entry(
@@ -208,7 +351,7 @@ class EntryPage(QWidget):
         self.mechanism.set_choices(suitable(attributes))
         self.mechanism.set_value(entry.mechanism)
         self._summary.setText(spoken(mechanism.summary))
-        self._fixed = fixed_rungs(entry, self.adoption.show_entry(entry))
+        self._fixed = fixed_rungs(entry, self.adopted.show_entry(entry))
         self._use_settings_editor(entry.mechanism)
         if self.settings is not None:
             self.settings.show_settings(attributes, entry.settings)
@@ -216,7 +359,7 @@ class EntryPage(QWidget):
     def _use_settings_editor(self, mechanism: str) -> None:
         """Put a mechanism's settings in the place of another's; most have none."""
         editor = all_editors().get(mechanism)
-        made = editor.settings_editor() if editor is not None else None
+        made = editor.settings_editor if editor is not None else None
         if self.settings is not None and self._settings_editors.get(mechanism) is not self.settings:
             self.settings.leave()
             self.settings.hide()
@@ -230,11 +373,12 @@ class EntryPage(QWidget):
         if self.settings is not None:
             self.settings.show()
 
-    def show_recipients(self, rows: Sequence[Row], rungs: Sequence[Rung], selected: str) -> None:
+    def show_recipients(self, standings: Sequence[Standing], selected: str) -> None:
         """Show who is where."""
-        self.recipients.show_rows(rows, selected)
+        self.recipients.show_rows(standings, selected)
+        rungs = [standing.rung for standing in standings if standing.rung is not None]
         self.ladder.show_rungs(rungs, selected, self._fixed)
-        self._ladder_card.setVisible(bool(rows) or bool(self._fixed))
+        self._ladder_card.setVisible(bool(standings) or bool(self._fixed))
 
     def show_level(
         self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: Chosen | None
@@ -273,7 +417,6 @@ class EntryPage(QWidget):
             made = editor(self)
             made.stated.connect(self.stated)
             made.finished.connect(self.finished)
-            made.settings_stated.connect(self.settings_stated)
             self._editors[mechanism] = made
             place = self._level_card.body.indexOf(self._level_missing)
             self._level_card.body.insertWidget(place + 1, made)

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from sfumato.plots.trust_ladder import LOWEST, Rung, height_of, spread
+from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, themes
 
 TOP: Final = 20.0

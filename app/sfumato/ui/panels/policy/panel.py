@@ -4,50 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.document.regrouping import with_members
+from sfumato.project.document.model import Document, PolicyEntry, with_members
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import statement_text
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.panels.policy import edits
-from sfumato.ui.panels.policy.apply_settings import JOB, find_settings, take_settings
-from sfumato.ui.panels.policy.entry_list import EntryList, items_of
-from sfumato.ui.panels.policy.entry_page import Chosen, EntryPage, levels_of, suitable
-from sfumato.ui.panels.policy.generalized.switch import Ways
-from sfumato.ui.panels.policy.placeholders import Misfit, NothingSensitive, Unprotected
-from sfumato.ui.panels.policy.recipient_levels import standings_of
-from sfumato.ui.panels.policy.together import candidates_for
-from sfumato.ui.shell.messages import Action, MessageKind, error_texts
+from sfumato.ui.panels.policy import PANEL, edits
+from sfumato.ui.panels.policy.entries import (
+    EntryList,
+    Misfit,
+    Unprotected,
+    items_of,
+    nothing_sensitive,
+)
+from sfumato.ui.panels.policy.entry_page import (
+    Chosen,
+    EntryPage,
+    candidates_for,
+    levels_of,
+    suitable,
+)
+from sfumato.ui.panels.policy.generalized.page import Ways
+from sfumato.ui.panels.policy.recipients import standings_of
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import EmptyState, ScrollPage
+from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
+from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+
+LOWERED: Final = "lowered by settings"
+JOB: Final = "first settings"
+VALUES_AT_ONCE: Final = 2_000
+"""Up to this many values the settings that a mechanism begins with are found in milliseconds."""
+
+
+def _is_quick(attribute: Attribute) -> bool:
+    if attribute.numbers is not None:
+        return len(attribute.numbers) <= ROWS_AT_ONCE
+    return attribute.domain is None or len(attribute.domain.values) <= VALUES_AT_ONCE
+
+
+def _first_settings(
+    attributes: tuple[Attribute, ...], mechanism: str, noise: KeyedNoise, context: Context
+) -> Settings:
+    context.report(0.1, "Finding what the protection begins with")
+    return mechanism_called(mechanism).first_settings(attributes, noise)
 
 
 class PolicyPanel(Panel):
     """Chooses mechanisms, recipients and levels; every change is one undoable edit."""
 
-    name: ClassVar[str] = "policy"
-    order: ClassVar[int] = 3
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Policy"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP(
-            "Panel", "Say how each sensitive attribute is protected, and how far you trust whom."
-        )
-    )
-    icon: ClassVar[str] = "policy"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._key = ""
         self._covered: frozenset[str] = frozenset()
         self._recipient = ""
-        self.set_primary(self.tr("Add recipient"), "add").clicked.connect(self._add_recipient)
+        self.set_primary(tr("Add recipient"), "add").clicked.connect(self._add_recipient)
         self.pages = QStackedWidget(self)
         self.list = EntryList(self)
         self.page = EntryPage(session, self)
@@ -61,30 +85,24 @@ class PolicyPanel(Panel):
         self._refresh()
 
     def _build_pages(self) -> None:
-        self.nothing = NothingSensitive(self)
+        go = partial(self.session.panel_requested.emit, "attributes")
+        self.nothing = nothing_sensitive(go, self)
         self.unprotected = Unprotected(self)
-        self.waiting = EmptyState("clock", "", self.tr("The table is large; this takes a moment."))
+        self.waiting = EmptyState("clock", "", tr("The table is large; this takes a moment."))
         self.misfit = Misfit(self)
         self.content = QStackedWidget(self)
         for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
             self.content.addWidget(page)
-        work = QWidget(self)
-        line = QHBoxLayout(work)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.BETWEEN)
-        line.addWidget(self.list)
-        line.addWidget(self.content, 1)
-        self._work = work
+        self._work = boxed(row(self.list, (self.content, 1), spacing=Space.BETWEEN), self)
         self.pages.addWidget(self.nothing)
-        self.pages.addWidget(work)
+        self.pages.addWidget(self._work)
 
     def _connect(self) -> None:
         session = self.session
         session.document_changed.connect(self._refresh)
         session.table_changed.connect(self._refresh)
         session.attribute_changed.connect(self._refresh)
-        for place in (self.nothing, self.misfit):
-            place.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
+        self.misfit.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
         self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
         self.misfit.removal_asked.connect(self._remove_entry)
         self.list.entry_chosen.connect(self.choose)
@@ -105,7 +123,7 @@ class PolicyPanel(Panel):
         card = page.recipients
         card.table.chosen.connect(self._choose_recipient)
         # Queued: the table must have closed its editor before its rows change.
-        card.model.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
+        card.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
         card.add_asked.connect(self._add_recipient)
         card.typical_asked.connect(self._add_typical)
         card.remove_asked.connect(self._remove_recipient)
@@ -137,7 +155,7 @@ class PolicyPanel(Panel):
                 return True
             attributes = self._attributes_of(entry)
             if attributes is not None and any(
-                standing.stated and not standing.sound
+                standing.stated and standing.trust is None
                 for standing in standings_of(document.recipients, entry, attributes)
             ):
                 return True
@@ -181,7 +199,7 @@ class PolicyPanel(Panel):
             self.misfit.show_problem(name, *error_texts(error))
             self.content.setCurrentWidget(self.misfit)
         elif any(self.session.attribute(each) is None for each in names):
-            self.waiting.heading.setText(self.tr("Reading {name}").format(name=self._key))
+            self.waiting.heading.setText(tr("Reading {name}", name=self._key))
             self.content.setCurrentWidget(self.waiting)
         elif entry is None:
             self.unprotected.show_attribute(name, self._suitable(name))
@@ -206,11 +224,7 @@ class PolicyPanel(Panel):
             self._recipient = names[0] if names else ""
         standings = standings_of(document.recipients, entry, attributes)
         self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
-        self.page.show_recipients(
-            [standing.row for standing in standings],
-            [standing.rung for standing in standings if standing.rung is not None],
-            self._recipient,
-        )
+        self.page.show_recipients(standings, self._recipient)
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)
@@ -246,25 +260,28 @@ class PolicyPanel(Panel):
         self._refresh()
 
     def _choose_mechanism(self, mechanism: str) -> None:
-        entry, known = self._entry(), self._sensitive()
+        """Protect by what a mechanism begins with: at once, or by a job where that takes time."""
+        entry, known, session = self._entry(), self._sensitive(), self.session
         names = (self._key,) if entry is None else entry.attributes
         if not known.keys() >= set(names):
             return
         attributes = tuple(known[name] for name in names)
-        protect = partial(self._protect, self.session.document, attributes, mechanism)
-        job = find_settings(
-            self.session.runner,
-            attributes,
-            mechanism,
-            self.session.noise,
-            protect,
-            self._refuse,
-        )
-        if job is not None:
-            title = self.tr("Working out how {name} is protected").format(name=self._key)
+        protect = partial(self._protect, session.document, attributes, mechanism)
+        work = partial(_first_settings, attributes, mechanism, session.noise)
+        if not all(map(_is_quick, attributes)):
+            title = tr("Working out the protection of {name}", name=" + ".join(names))
+            job = session.runner.run(title, work, protect, self._refuse, key=JOB)
             self.waiting.heading.setText(title)
             self.content.setCurrentWidget(self.waiting)
             job.finished.connect(self._stop_waiting)
+            return
+        session.runner.cancel(JOB)
+        try:
+            settings = work(Silent())
+        except SfumatoError as error:
+            self._refuse(error)
+        else:
+            protect(settings)
 
     def _stop_waiting(self) -> None:
         """Show what is in force, once nothing is worked out that would replace it."""
@@ -278,7 +295,7 @@ class PolicyPanel(Panel):
         if self.session.document is not before:
             return
         document = edits.with_entry(before, attributes, mechanism, settings)
-        self.session.edit(self.tr("Protect {name}").format(name=self._key), document)
+        self.session.edit(tr("Protect {name}", name=self._key), document)
         self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
         self.scroll_to(self.page.mechanism)
 
@@ -302,13 +319,13 @@ class PolicyPanel(Panel):
         kept = set(members) & set(entry.attributes) or set(members)
         self._key = next(e.key for e in document.policy if kept <= set(e.attributes))
         joined = set(members) > set(entry.attributes)
-        words = self.tr("Protect {name} together") if joined else self.tr("Split {name}")
-        self.session.edit(words.format(name=self._key if joined else entry.key), document)
+        together = tr("Protect {name} together", name=self._key)
+        self.session.edit(together if joined else tr("Split {name}", name=entry.key), document)
 
     def _remove_entry(self) -> None:
         key = self._key
         document = edits.without_entry(self.session.document, key)
-        self.session.edit(self.tr("Take the protection of {name} away").format(name=key), document)
+        self.session.edit(tr("Remove the protection of {name}", name=key), document)
 
     def _state(self, statement: Statement) -> None:
         """Take a level of the chosen recipient over; a drag is one edit."""
@@ -317,7 +334,7 @@ class PolicyPanel(Panel):
     def state_level(self, recipient: str, key: str, statement: Statement) -> None:
         """State a recipient's level for an entry; statements in a row are one edit."""
         self.session.edit(
-            self.tr("Change the trust in {name}").format(name=recipient),
+            tr("Change the trust in {name}", name=recipient),
             edits.with_statement(self.session.document, recipient, key, statement),
             merge_key=("level", recipient, key),
         )
@@ -327,10 +344,49 @@ class PolicyPanel(Panel):
         self._scroll.bring(widget)
 
     def _set_settings(self, settings: Settings) -> None:
-        """Take the settings of the mechanism over; a drag is one edit."""
-        entry = self._entry()
-        if entry is not None:
-            take_settings(self, entry, self.page.settings, settings)
+        """Take settings over, and lower the recipients whose level they no longer allow.
+
+        Settings and levels are one edit, so that undo brings both back; so is a drag.
+        """
+        entry, editor, session = self._entry(), self.page.settings, self.session
+        if entry is None:
+            return
+        document = edits.with_settings(session.document, entry.key, settings)
+        lowered: dict[str, Statement] = {}
+        for recipient in document.recipients:
+            stated = recipient.statements.get(entry.key)
+            if stated is None or editor is None:
+                continue
+            fitted = editor.fitted(stated, settings)
+            if fitted != stated:
+                lowered[recipient.name] = fitted
+                document = edits.with_statement(document, recipient.name, entry.key, fitted)
+        title = tr("Change the protection of {name}", name=entry.key)
+        session.edit(title, document, merge_key=("settings", entry.key))
+        if lowered:
+            self._tell_lowered(entry, lowered)
+        else:
+            self.messages.clear(LOWERED)
+
+    def _tell_lowered(self, entry: PolicyEntry, lowered: dict[str, Statement]) -> None:
+        *others, last = lowered
+        mechanism = mechanism_called(entry.mechanism)
+        details = {
+            "names": f"{', '.join(others)} {tr('and')} {last}" if others else last,
+            "level": statement_text(mechanism, next(iter(lowered.values()))),
+            "entry": entry.key,
+        }
+        one = tr("{names} was lowered to {level}, the highest level {entry} now allows.", **details)
+        many = tr(
+            "{names} were lowered to {level}, the highest level {entry} now allows.", **details
+        )
+        self.tell(
+            MessageKind.INFO,
+            many if others else one,
+            tr("No recipient can learn more than the most trusted release reveals."),
+            Action(tr("Undo"), self.session.undo),
+            topic=LOWERED,
+        )
 
     def _drag(self, name: str, trust: float) -> None:
         editor, document = self.page.editor, self.session.document
@@ -349,9 +405,9 @@ class PolicyPanel(Panel):
 
     def _add_recipient(self) -> None:
         document = self.session.document
-        self._recipient = name = edits.free_name(document, self.tr("New recipient"))
+        self._recipient = name = edits.free_name(document, tr("New recipient"))
         levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
-        self.session.edit(self.tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        self.session.edit(tr("Add a recipient"), edits.with_recipient(document, name, levels))
         self.scroll_to(self.page.recipients)
         self.page.recipients.table.edit_name(name)
 
@@ -364,45 +420,44 @@ class PolicyPanel(Panel):
             levels = {e.key: levels_of(e)[place].statement for e in document.policy}
             document = edits.with_recipient(document, edits.free_name(document, level.name), levels)
         self._recipient = document.recipients[0].name
-        self.session.edit(self.tr("Add three recipients"), document)
+        self.session.edit(tr("Add three recipients"), document)
 
     def _rename(self, recipient: str, name: str) -> None:
         problem = edits.name_problem(self.session.document, recipient, name)
         if problem is not None:
             texts = {
-                "empty": self.tr("A recipient needs a name. Give one, or remove the recipient."),
-                "taken": self.tr("{name} is a recipient already. Give another name."),
+                "empty": tr("A recipient needs a name. Give one, or remove the recipient."),
+                "taken": tr("{name} is already a recipient. Give another name.", name=name),
             }
-            self.page.recipients.show_problem(texts[problem].format(name=name))
+            self.page.recipients.show_problem(texts[problem])
             return
         self._recipient = name
         self.session.edit(
-            self.tr("Rename {old} to {new}").format(old=recipient, new=name),
+            tr("Rename {old} to {new}", old=recipient, new=name),
             edits.renamed(self.session.document, recipient, name),
         )
 
     def _note(self, note: str) -> None:
         self.session.edit(
-            self.tr("Change the note on {name}").format(name=self._recipient),
+            tr("Change the note on {name}", name=self._recipient),
             edits.with_note(self.session.document, self._recipient, note),
         )
 
     def _remove_recipient(self) -> None:
         name = self._recipient
         self.session.edit(
-            self.tr("Remove {name}").format(name=name),
-            edits.without_recipient(self.session.document, name),
+            tr("Remove {name}", name=name), edits.without_recipient(self.session.document, name)
         )
         self.tell(
             MessageKind.INFO,
-            self.tr("{name} was removed.").format(name=name),
-            self.tr("Releases made for them stay in the ledger."),
-            Action(self.tr("Undo"), self.session.undo),
+            tr("{name} was removed.", name=name),
+            tr("Releases made for them stay in the ledger."),
+            Action(tr("Undo"), self.session.undo),
             topic="removed",
         )
 
     def _move(self, by: int) -> None:
         self.session.edit(
-            self.tr("Move {name}").format(name=self._recipient),
+            tr("Move {name}", name=self._recipient),
             edits.moved(self.session.document, self._recipient, by),
         )

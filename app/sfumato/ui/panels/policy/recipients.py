@@ -1,33 +1,38 @@
-"""The recipients as a table: chosen as rows, renamed in place."""
+"""The recipients: what each one's level means, their table, and its buttons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRectF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from sfumato.ui.look.theme import font, themes
-from sfumato.ui.widgets.tables import TableView
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Mechanism
+from sfumato.engine.table.table import Attribute
+from sfumato.plots.axes import percent
+from sfumato.plots.ladders import Rung
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.look.theme import Space, font, themes
+from sfumato.ui.look.wording import number, statement_text
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.widgets.layout import Card, EmptyState, button, label, row, say, tool
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
-Index = QModelIndex | QPersistentModelIndex
-NAME, LEVEL, FIGURE = range(3)
+NAME, LEVEL = range(2)
 DOT: Final = 10
+MOST_ROWS_SHOWN: Final = 8
+_LEFT_OPEN: Final = "D"
+"""What promises on numbers call the share of the variance that an estimate leaves unexplained."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """What the table shows of a recipient.
+class Standing:
+    """What a recipient's level for an entry comes to.
 
     Parameters
     ----------
@@ -36,121 +41,74 @@ class Row:
     level
         The level for the attribute in sight, in its usual notation.
     figure
-        What the level comes to, as text: the odds factor, or the share left open of numbers.
+        What the level comes to, as text: the odds factor, or the share of numbers' variance.
     trust
-        From 0 to 1; None where the level is not sound.
+        From 0 to 1; None where the level is missing or not sound.
+    detail
+        The figure in a sentence.
     numbers
         Whether the figure is that of numbers.
+    stated
+        Whether a level is stated at all.
     """
 
     name: str
+    note: str
     level: str
     figure: str
-    trust: float | None
-    note: str
+    trust: float | None = None
+    detail: str = ""
     numbers: bool = False
-
-
-class RecipientsModel(QAbstractTableModel):
-    """Recipients with their levels; names can be edited."""
-
-    renamed = Signal(str, str)
-    """(recipient, the name wanted)."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._rows: tuple[Row, ...] = ()
+    stated: bool = True
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        """What is shown."""
-        return self._rows
-
-    def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show recipients; where only cells changed, selection and scrolling stay."""
-        rows = tuple(rows)
-        same = [row.name for row in rows] == [row.name for row in self._rows]
-        if same:
-            self._rows = rows
-            if rows:
-                end = self.index(len(rows) - 1, FIGURE)
-                self.dataChanged.emit(self.index(0, 0), end)
-        else:
-            self.beginResetModel()
-            self._rows = rows
-            self.endResetModel()
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, FIGURE, FIGURE)
-
-    @property
-    def _numbers(self) -> bool:
-        return any(row.numbers for row in self._rows)
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Return the number of recipients."""
-        return 0 if parent is not None and parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Return the number of columns."""
-        return 0 if parent is not None and parent.isValid() else 3
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what is shown of a cell."""
-        row, column = self._rows[index.row()], index.column()
-        text = (row.name, row.level, row.figure)[column]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return text
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{text}\n{row.note}".strip() if column == NAME else text
-        if role == Qt.ItemDataRole.DecorationRole and column == NAME:
-            return _dot(row.trust)
-        if role == Qt.ItemDataRole.FontRole and column in (LEVEL, FIGURE):
-            return font(tabular=True)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column == FIGURE else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Return a column's name."""
-        if orientation != Qt.Orientation.Horizontal:
+    def rung(self) -> Rung | None:
+        """The rung of the ladder; None where the level is missing or not sound."""
+        if self.trust is None:
             return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section == FIGURE else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ToolTipRole and section == FIGURE:
-            if self._numbers:
-                return self.tr(
-                    "The share of the numbers' variance that the best linear estimate leaves open"
-                )
-            return self.tr("How far a release can multiply anyone's odds on a value, at most (γ)")
-        if role == Qt.ItemDataRole.DisplayRole:
-            return (
-                self.tr("Recipient"),
-                self.tr("Level"),
-                self.tr("Left open") if self._numbers else self.tr("Odds ×"),
-            )[section]
-        return None
+        return Rung(self.name, self.trust, self.level, self.detail)
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell."""
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if index.column() == NAME:
-            flags |= Qt.ItemFlag.ItemIsEditable
-        return flags
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Ask for another name; the document decides."""
-        if role != Qt.ItemDataRole.EditRole or index.column() != NAME:
-            return False
-        row, text = self._rows[index.row()], str(value).strip()
-        if text != row.name:
-            self.renamed.emit(row.name, text)
-        return True
+def standings_of(
+    recipients: Iterable[Recipient], entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> tuple[Standing, ...]:
+    """Return every recipient's standing for an entry, in their order."""
+    return tuple(_standing(recipient, entry, attributes) for recipient in recipients)
+
+
+def _standing(
+    recipient: Recipient, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> Standing:
+    statement = recipient.statements.get(entry.key)
+    named = (recipient.name, recipient.note)
+    if statement is None:
+        return Standing(*named, tr("not set"), "–", stated=False)
+    mechanism = mechanism_called(entry.mechanism)
+    text = statement_text(mechanism, statement)
+    try:
+        level = mechanism.level(statement, attributes, entry.settings)
+        trust = mechanism.trust(level)
+        figure, detail, numbers = _figure(mechanism, level, entry, attributes)
+    except SfumatoError:
+        return Standing(*named, text, tr("not valid"))
+    return Standing(*named, text, figure or "–", trust, detail, numbers)
+
+
+def _figure(
+    mechanism: Mechanism, level: float, entry: PolicyEntry, attributes: tuple[Attribute, ...]
+) -> tuple[str, str, bool]:
+    """Return what a level comes to as a figure and as a sentence, and whether it is of numbers."""
+    odds = mechanism.odds_factor(level, attributes, entry.settings)
+    if odds is not None:
+        factor = number(odds)
+        told = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
+        return factor, told, False
+    for fact in mechanism.promise(level, attributes, entry.settings).facts:
+        if fact.symbol == _LEFT_OPEN:
+            share = percent(fact.value)
+            told = tr("Leaves {share} of the numbers' variance unexplained", share=share)
+            return share, told, True
+    return "", "", False
 
 
 def _dot(trust: float | None) -> QPixmap:
@@ -169,6 +127,51 @@ def _dot(trust: float | None) -> QPixmap:
     return pixmap
 
 
+def _headings(*, numbers: bool) -> tuple[Heading, ...]:
+    figure, meaning = tr("Odds ×"), tr("The most by which a release multiplies any odds (γ)")
+    if numbers:
+        figure = tr("Unexplained")
+        meaning = tr("The share of the variance that the best linear estimate can't explain")
+    name = Heading(tr("Recipient"), editable=True)
+    return name, Heading(tr("Level")), Heading(figure, meaning, right=True)
+
+
+class RecipientsModel(CellsModel):
+    """Recipients with their levels; names can be edited."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(_headings(numbers=False), parent)
+        self.rows: tuple[Standing, ...] = ()
+
+    def show_rows(self, rows: Sequence[Standing]) -> None:
+        """Show recipients; where only cells changed, selection and scrolling stay."""
+        same = [(r.name, r.numbers) for r in rows] == [(r.name, r.numbers) for r in self.rows]
+        self.rows = tuple(rows)
+        if same:
+            self.repaint()
+        else:
+            self.lay_out(len(rows), _headings(numbers=any(standing.numbers for standing in rows)))
+
+    def place_of(self, name: str) -> int:
+        """Return the row of a recipient; -1 where there is none."""
+        names = [standing.name for standing in self.rows]
+        return names.index(name) if name in names else -1
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        standing = self.rows[row]
+        text = (standing.name, standing.level, standing.figure)[column]
+        return Cell(text, f"{text}\n{standing.note}".strip() if column == NAME else text)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return one aspect of a cell; the name has the colour of its trust beside it."""
+        if role == Qt.ItemDataRole.DecorationRole and index.column() == NAME:
+            return _dot(self.rows[index.row()].trust)
+        if role == Qt.ItemDataRole.FontRole and index.column() == LEVEL:
+            return font(tabular=True)
+        return super().data(index, role)
+
+
 class RecipientsTable(TableView):
     """The table of recipients: whole rows are chosen, names edited in place."""
 
@@ -177,39 +180,28 @@ class RecipientsTable(TableView):
     removal_asked = Signal()
     """The delete key was pressed."""
 
-    def __init__(self, model: RecipientsModel, parent: QWidget | None = None) -> None:
+    def __init__(self, rows: RecipientsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, row_numbers=False)
-        self._quiet = False
-        self.setModel(model)
-        self.setAccessibleName(self.tr("Recipients"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(
-            QAbstractItemView.EditTrigger.DoubleClicked
-            | QAbstractItemView.EditTrigger.EditKeyPressed
-        )
+        self._rows, self._quiet = rows, False
+        self.setModel(rows)
+        self.setProperty("framed", False)
+        self.setAccessibleName(tr("Recipients"))
+        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
+        self.setSelectionMode(self.SelectionMode.SingleSelection)
+        triggers = self.EditTrigger
+        self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         header = self.horizontalHeader()
-        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(LEVEL, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(FIGURE, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(header.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(NAME, header.ResizeMode.Stretch)
         self.selectionModel().currentRowChanged.connect(self._tell)
-        themes().changed.connect(self.viewport().update)
-
-    def recipients_model(self) -> RecipientsModel:
-        """Return the model."""
-        model = self.model()
-        if not isinstance(model, RecipientsModel):
-            raise TypeError("the table shows recipients")
-        return model
 
     def select(self, name: str) -> None:
         """Choose a recipient without telling anyone."""
-        names = [row.name for row in self.recipients_model().rows]
-        if name not in names:
-            return
-        place = names.index(name)
-        if self.currentIndex().row() == place and self.selectionModel().hasSelection():
+        place = self._rows.place_of(name)
+        if place < 0 or (
+            self.currentIndex().row() == place and self.selectionModel().hasSelection()
+        ):
             return
         self._quiet = True
         self.selectRow(place)
@@ -217,9 +209,9 @@ class RecipientsTable(TableView):
 
     def edit_name(self, name: str) -> None:
         """Open a recipient's name for editing."""
-        names = [row.name for row in self.recipients_model().rows]
-        if name in names:
-            index = self.recipients_model().index(names.index(name), NAME)
+        place = self._rows.place_of(name)
+        if place >= 0:
+            index = self._rows.index(place, NAME)
             self.setCurrentIndex(index)
             self.setFocus()
             self.edit(index)
@@ -229,7 +221,7 @@ class RecipientsTable(TableView):
         if event.key() == Qt.Key.Key_Delete:
             self.removal_asked.emit()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.state() == (
-            QAbstractItemView.State.NoState
+            self.State.NoState
         ):
             self.edit(self.currentIndex())
         else:
@@ -237,4 +229,81 @@ class RecipientsTable(TableView):
 
     def _tell(self, now: QModelIndex, _before: QModelIndex) -> None:
         if now.isValid() and not self._quiet:
-            self.chosen.emit(self.recipients_model().rows[now.row()].name)
+            self.chosen.emit(self._rows.rows[now.row()].name)
+
+
+class RecipientsCard(Card):
+    """The recipients, with everything that can be done to their list."""
+
+    renamed = Signal(str, str)
+    """(recipient, the name wanted); the document decides."""
+    add_asked = Signal()
+    typical_asked = Signal()
+    remove_asked = Signal()
+    move_asked = Signal(int)
+    """By how many places, negative for up."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self.model = RecipientsModel(self)
+        self.model.written.connect(self._rename)
+        self.table = RecipientsTable(self.model, self)
+        self.up = tool("up", tr("Move up"), lambda: self.move_asked.emit(-1))
+        self.down = tool("down", tr("Move down"), lambda: self.move_asked.emit(1))
+        remove = tr("Remove the recipient")
+        self.remove = tool("remove", remove, self.remove_asked.emit)
+        self.table.removal_asked.connect(self.remove_asked)
+        self._problem = label("", "danger", wrap=True)
+        self._pages = QStackedWidget(self)
+        self._pages.addWidget(self.table)
+        self._pages.addWidget(self._empty())
+        heading = label(tr("Recipients"), "heading")
+        self.body.addLayout(row(heading, None, self.up, self.down, self.remove))
+        self.body.addWidget(self._pages, 1)
+        self.body.addWidget(self._problem)
+        self.show_problem("")
+
+    def _rename(self, texts: Mapping[tuple[int, int], str]) -> None:
+        for (place, _column), wanted in texts.items():
+            before, name = self.model.rows[place].name, wanted.strip()
+            if name != before:
+                self.renamed.emit(before, name)
+
+    def show_rows(self, rows: Sequence[Standing], selected: str) -> None:
+        """Show recipients and choose one."""
+        self.model.show_rows(rows)
+        self.table.select(selected)
+        self._pages.setCurrentIndex(0 if rows else 1)
+        place = self.model.place_of(selected)
+        self.up.setEnabled(place > 0)
+        self.down.setEnabled(0 <= place < len(rows) - 1)
+        self.remove.setEnabled(place >= 0)
+        for each in (self.up, self.down, self.remove):
+            each.setVisible(bool(rows))
+        lines = min(max(len(rows), 3), MOST_ROWS_SHOWN)
+        self.table.setMinimumHeight(Space.FIELD * (lines + 1) + 8)
+        self.show_problem("")
+
+    def show_problem(self, text: str) -> None:
+        """Say below the table what can't be done; an empty text takes it away."""
+        say(self._problem, text)
+
+    @property
+    def problem(self) -> str:
+        """What is said below the table."""
+        return self._problem.text()
+
+    def _empty(self) -> EmptyState:
+        empty = EmptyState(
+            "people",
+            tr("Nobody gets a release yet"),
+            tr(
+                "Name everyone who will get a version of this table. Each has their own level of"
+                " trust; together they learn no more than the most trusted of them."
+            ),
+        )
+        empty.text.setFixedWidth(290)
+        self.add_typical = empty.add_button(
+            button(tr("Start with three typical ones"), self.typical_asked.emit, icon="people")
+        )
+        return empty

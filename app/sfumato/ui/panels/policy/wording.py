@@ -11,7 +11,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.figure import percent
+from sfumato.plots.axes import percent
 from sfumato.ui.look.wording import grouped, number
 
 HUNCH = 0.1

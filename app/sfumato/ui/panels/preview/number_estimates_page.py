@@ -8,15 +8,16 @@ from typing import Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
+from sfumato.analysis.number_estimates import EstimatesData
+from sfumato.analysis.previewed_numbers import NumberPreview
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.plots.number_estimates import EstimatesData, build_number_estimates
+from sfumato.plots.estimates import build_number_estimates
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.preview.number_pages import AttributePicker
-from sfumato.ui.panels.preview.numbers import NumberPreview
 from sfumato.ui.panels.preview.pages import tr
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import ScrollPage, label
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 
 JOB: Final = "preview regression"

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from sfumato.plots.number_distribution import build_number_distribution
-from sfumato.plots.number_ellipse import build_number_ellipse
-from sfumato.plots.number_intervals import build_number_intervals
-from sfumato.plots.number_scatter import build_number_scatter
-from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.preview.number_record import record_data
-from sfumato.ui.panels.preview.number_sample_model import NumberSampleModel, fixed, typical_error
-from sfumato.ui.panels.preview.numbers import NumberPreview
-from sfumato.ui.panels.preview.pages import tr
+from sfumato.analysis.previewed_numbers import (
+    Noise,
+    NumberPreview,
+    NumberSample,
+    Witness,
+    linear_estimate,
+)
+from sfumato.plots.axes import amount
+from sfumato.plots.record_numbers import (
+    Belief,
+    RecordData,
+    build_number_ellipse,
+    build_number_intervals,
+)
+from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
+from sfumato.ui.look.theme import Space, themes
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import ScrollPage, column, label
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+
+Floats = npt.NDArray[np.float64]
+DIGITS = 3
+"""Digits shown of a number, counted from the first of the attribute's spread."""
 
 
 class AttributePicker(QWidget):
@@ -73,6 +88,62 @@ class AttributePicker(QWidget):
         return tuple(sorted(value for value in chosen if isinstance(value, int)))
 
 
+class NumberSampleModel(CellsModel):
+    """A line for each row of the sample, a column for each recipient."""
+
+    def show_sample(self, sample: NumberSample, place: int) -> None:
+        """Show other rows, or another attribute of them, by its place in the entry."""
+        self._sample, self._place = sample, place
+        self._numbers = [side[:, place] for side in (sample.true, *(s.values for s in sample.seen))]
+        self._spreads = [self._spread_of(numbers) for numbers in self._numbers]
+        names = [
+            tr("Row"),
+            tr("True {attribute}", attribute=sample.attributes[place]),
+            *(seen.recipient for seen in sample.seen),
+        ]
+        self.lay_out(len(sample.rows), [Heading(name, right=True) for name in names])
+
+    def _spread_of(self, numbers: Floats) -> float:
+        """Return the spread that decides about a column's decimals; whole ones have none."""
+        known = numbers[np.isfinite(numbers)]
+        spread = float(self._sample.spreads[self._place])
+        return max(spread, 10.0**DIGITS) if np.array_equal(known, np.round(known)) else spread
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a row's number, its true value, or what a recipient sees instead."""
+        style, sample = themes().current.style, self._sample
+        if column == ROW:
+            return Cell(grouped(sample.rows[row]), ink=style.muted)
+        value = float(self._numbers[column - TRUE][row])
+        text = _known(value, self._spreads[column - TRUE])
+        if column == TRUE:
+            return Cell(text, ink=style.original)
+        off = value - float(self._numbers[0][row])
+        units = _known(off, float(sample.spreads[self._place]))
+        tip = tr("Off by {units}", units=units) if math.isfinite(off) else ""
+        return Cell(text, tip, ink=style.released)
+
+
+def _known(value: float, spread: float) -> str:
+    return fixed(value, spread) if math.isfinite(value) else tr("missing")
+
+
+def fixed(value: float, spread: float) -> str:
+    """Return a number with as many decimals as tell in a column of this spread."""
+    if spread <= 0 or not 1e-9 < spread < 1e12:
+        return amount(value, 6)
+    decimals = max(DIGITS - 1 - math.floor(math.log10(spread)), 0)
+    text = f"{value:,.{decimals}f}".replace(",", "\u202f")
+    return text.replace("-", "\u2212")
+
+
+def typical_error(sample: NumberSample, seen: Floats, place: int) -> float:
+    """Return the root of the mean squared error of an attribute in the sample rows."""
+    error = seen[:, place] - sample.true[:, place]
+    known = error[np.isfinite(error)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else math.nan
+
+
 class NumberSamplePage(QWidget):
     """Rows as they are and as each recipient sees them."""
 
@@ -84,7 +155,7 @@ class NumberSamplePage(QWidget):
         self.picker.chosen.connect(self._draw)
         self.headline = label("", "heading", wrap=True)
         self.note = label("", "muted", wrap=True)
-        self.model = NumberSampleModel(self)
+        self.model = NumberSampleModel(parent=self)
         self.table = TableView(self, row_numbers=False)
         self.table.setModel(self.model)
         self.table.setAccessibleName(tr("Sample rows"))
@@ -238,3 +309,55 @@ class RecordPage(_PlotPage):
         data = record_data(preview, at, places, members)
         build = build_number_ellipse if len(places) == 2 else build_number_intervals
         self.plot.show_plot(partial(build, data))
+
+
+def record_data(
+    preview: NumberPreview, at: int, places: Sequence[int], members: Sequence[Witness]
+) -> RecordData:
+    """Return what is believed of one record of the sample.
+
+    Parameters
+    ----------
+    preview
+        What is known of the table and its releases.
+    at
+        The record's place in the sample.
+    places
+        One or two attributes, by their places in the entry. Estimates use all of them.
+    members
+        The recipients whose noise is known, the most trusted first.
+    """
+    means, covariance = preview.means, preview.covariance
+    noises = [member.noise for member in members if member.noise is not None]
+    nothing = np.zeros_like(covariance)
+
+    def believed(copies: Sequence[Floats], between: Noise, who: str, trust: float | None) -> Belief:
+        guess, error = linear_estimate(means, covariance, copies, between)
+        return Belief(who, guess[places], error[np.ix_(places, places)], trust)
+
+    def apart(first: int, second: int) -> Floats:
+        return noises[first] if first == second else nothing
+
+    def on_ladder(first: int, second: int) -> Floats:
+        # Noise grows by independent steps, so two rungs share that of the more trusted one.
+        return noises[min(first, second)]
+
+    def own(noise: Floats) -> Noise:
+        return lambda _first, _second: noise
+
+    def pooled(copies: Sequence[Floats], between: Noise, who: str) -> Belief:
+        return believed(copies, between, who, None)
+
+    alone = [
+        believed([member.values[at]], own(noise), member.recipient, member.trust)
+        for member, noise in zip(members, noises, strict=True)
+    ]
+    return RecordData(
+        tuple(preview.sample.attributes[place] for place in places),
+        preview.sample.rows[at],
+        preview.sample.true[at, places],
+        Belief(tr("Without any release"), means[places], covariance[np.ix_(places, places)]),
+        tuple(alone),
+        pooled([m.values[at] for m in members], on_ladder, tr("Together, on the ladder")),
+        pooled([m.apart[at] for m in members], apart, tr("Together, independent noise")),
+    )

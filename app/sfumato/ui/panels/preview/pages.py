@@ -2,35 +2,70 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, QWidget
 
-from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.plots.figure import percent
-from sfumato.plots.matrix_heatmap import build_matrix_heatmap
-from sfumato.plots.posterior_bars import PosteriorData, build_posterior_bars
-from sfumato.plots.utility_frequencies import build_utility_frequencies
-from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.preview.computing import Preview, Sample
-from sfumato.ui.panels.preview.matrix_pictures import PART, fits, grouped, part_of
-from sfumato.ui.panels.preview.sample_model import SampleModel
-from sfumato.ui.shell.messages import error_texts
+from sfumato.analysis.previewed_values import Preview, Sample
+from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
+from sfumato.plots.axes import percent, whole
+from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
+from sfumato.plots.estimates import build_utility_frequencies
+from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
+from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import ScrollPage, label
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 MANY_VALUES = 40
 """From this many values on, a value is found by typing."""
+PART = 24
+"""Values shown one by one of a domain that is too large to be shown whole."""
+
+GROUPS = 24
+"""Of such a domain, groups of neighbouring values."""
+ROW, TRUE = 0, 1
+REPLACED_SIGN = "→"
 
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the preview in the person's language, filled in."""
     return QCoreApplication.translate("Preview", template).format(**details)
+
+
+class SampleModel(CellsModel):
+    """A line for each row of the sample, a column for each recipient."""
+
+    def show_sample(self, sample: Sample) -> None:
+        """Show other rows."""
+        self._sample = sample
+        headings = [
+            Heading(tr("Row"), right=True),
+            Heading(tr("True {attribute}", attribute=sample.attribute)),
+            *(Heading(seen.recipient) for seen in sample.seen),
+        ]
+        self.lay_out(len(sample.rows), headings)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a row's number, its true value, or what a recipient sees instead."""
+        style, sample = themes().current.style, self._sample
+        if column == ROW:
+            return Cell(whole(sample.rows[row]), ink=style.muted)
+        if column == TRUE:
+            return Cell(sample.true[row], ink=style.original)
+        seen = sample.seen[column - 2]
+        if seen.kept[row]:
+            return Cell(seen.values[row], tr("The true value"), ink=style.original)
+        shown = f"{REPLACED_SIGN} {seen.values[row]}"
+        return Cell(shown, tr("Replaced at random"), ink=style.released)
 
 
 class SamplePage(QWidget):
@@ -40,7 +75,7 @@ class SamplePage(QWidget):
         super().__init__(parent)
         self.headline = label("", "heading", wrap=True)
         self.note = label("", "muted", wrap=True)
-        self.model = SampleModel(self)
+        self.model = SampleModel(parent=self)
         self.table = TableView(self, row_numbers=False)
         self.table.setModel(self.model)
         self.table.horizontalHeader().setStretchLastSection(True)
@@ -139,6 +174,74 @@ class MatrixPage(ScrollPage):
         else:
             data = grouped(self._matrix, self._recipient)
         self.plot.show_plot(partial(build_matrix_heatmap, data))
+
+
+def fits(matrix: PerturbationMatrix) -> bool:
+    """Return whether all values can be shown one by one."""
+    return matrix.size <= MOST_CELLS
+
+
+def part_of(
+    matrix: PerturbationMatrix, names: Sequence[str], first: int, count: int, recipient: str
+) -> MatrixData:
+    """Return some neighbouring values of a matrix.
+
+    Parameters
+    ----------
+    matrix
+        The matrix.
+    names
+        The values' names, shape (m,).
+    first
+        The first value's position, from 0.
+    count
+        How many values.
+    recipient
+        Who gets the release.
+    """
+    end = min(first + count, matrix.size)
+    shown = np.arange(first, end)
+    keeps, moves = _ranges(matrix)
+    return MatrixData(
+        tuple(names[first:end]),
+        matrix.block(shown, shown),
+        matrix.size,
+        len(shown),
+        keeps,
+        moves,
+        recipient,
+    )
+
+
+def grouped(matrix: PerturbationMatrix, recipient: str) -> MatrixData:
+    """Return a whole matrix in groups of neighbouring values, in O(groups · m)."""
+    edges = [round(place * matrix.size / GROUPS) for place in range(GROUPS + 1)]
+    shares = np.empty((GROUPS, GROUPS))
+    for place, (start, end) in enumerate(itertools.pairwise(edges)):
+        within = np.zeros(matrix.size)
+        within[start:end] = 1.0 / (end - start)
+        shares[:, place] = np.add.reduceat(matrix.apply(within), edges[:-1])
+    keeps, moves = _ranges(matrix)
+    names = tuple(f"{a + 1}–{b}" for a, b in itertools.pairwise(edges))
+    return MatrixData(names, shares, matrix.size, matrix.size, keeps, moves, recipient)
+
+
+def _ranges(
+    matrix: PerturbationMatrix,
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and greatest chance to be kept, and to become a certain other value.
+
+    For domains too large for a whole matrix, the latter is each column's average.
+    """
+    diagonal = matrix.diagonal
+    moves: npt.NDArray[np.float64] = (1.0 - diagonal) / (matrix.size - 1)
+    if matrix.size <= min(DENSE_LIMIT, 512):
+        dense = matrix.dense()
+        moves = dense[~np.eye(matrix.size, dtype=bool)]
+    return (
+        (float(diagonal.min()), float(diagonal.max())),
+        (float(moves.min()), float(moves.max())),
+    )
 
 
 class PosteriorPage(ScrollPage):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
+from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.jobs.job import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.panels.preview.computing import Preview, compute_preview
+from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_estimates_page import EstimatesPage
 from sfumato.ui.panels.preview.number_pages import (
     DistributionPage,
@@ -23,13 +24,11 @@ from sfumato.ui.panels.preview.number_pages import (
     RecordPage,
     ScatterPage,
 )
-from sfumato.ui.panels.preview.numbers import NumberPreview, compute_numbers
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
-from sfumato.ui.panels.preview.released import Question
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, label
+from sfumato.ui.widgets.messages import error_texts
 
 JOB: Final = "preview"
 QUICK_ROWS: Final = 200_000
@@ -39,15 +38,7 @@ QUICK_ROWS: Final = 200_000
 class PreviewPanel(Panel):
     """Shows what recipients would see, how a value would change beliefs, and the utility."""
 
-    name: ClassVar[str] = "preview"
-    order: ClassVar[int] = 4
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Preview"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP(
-            "Panel", "See what each recipient would get, and what it tells, before releasing."
-        )
-    )
-    icon: ClassVar[str] = "preview"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)

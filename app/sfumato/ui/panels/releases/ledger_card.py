@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QWidget
 
-from sfumato.project.ledger.events import LedgerEvent, Subject
+from sfumato.project.ledger.records import LedgerEvent, Subject
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.releases.ledger_model import BUNDLE, DIGEST, LEVELS, WHEN, LedgerModel
@@ -121,6 +121,7 @@ class LedgerCard(Card):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(BUNDLE, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
+        table.wrap_rows(LEVELS)
         table.selectionModel().selectionChanged.connect(self._allow_folder)
         table.doubleClicked.connect(lambda _index: self._ask_for_folder())
         return table

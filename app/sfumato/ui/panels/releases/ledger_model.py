@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from sfumato.project.ledger.events import LedgerEvent, Subject
-from sfumato.ui.look.theme import font
+from sfumato.project.ledger.records import LedgerEvent, Subject
+from sfumato.ui.look.theme import current_theme, font
 from sfumato.ui.panels.releases.ledger_wording import Line, contradictions, line_of
 from sfumato.ui.widgets.icons import themed_icon
 
@@ -91,6 +92,9 @@ class LedgerModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DecorationRole and column == STATE:
             icon, token, _ = line.look
             return themed_icon(icon, token)
+        if role == Qt.ItemDataRole.ForegroundRole and column in (STATE, LEVELS):
+            danger = line.look[1] == "danger"
+            return QColor(current_theme().style.danger) if danger else None
         if role == Qt.ItemDataRole.FontRole and column in (WHEN, LEVELS, DIGEST):
             return font(tabular=True)
         return None

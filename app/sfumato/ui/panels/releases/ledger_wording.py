@@ -12,9 +12,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.adopted_files import AdoptedFile
-from sfumato.project.ledger.events import LedgerEvent, Subject
 from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, ReleaseState, Subject
 from sfumato.ui.look.wording import grouped, local_time, statement_text
 
 Look = tuple[str, str, str]
@@ -36,9 +35,9 @@ KINDS: Final[dict[str, Look]] = {
     EntryKind.PROJECT_CREATED: ("file", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Created"))),
     EntryKind.PASSPHRASE_CHANGED: ("key", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Passphrase"))),
     EntryKind.ACCEPTED_UNSEALED: (
-        "caution",
-        "caution",
-        str(QT_TRANSLATE_NOOP("Ledger", "Accepted")),
+        "danger",
+        "danger",
+        str(QT_TRANSLATE_NOOP("Ledger", "No valid seal")),
     ),
     EntryKind.SOURCE_CHANGED: ("data", "muted", str(QT_TRANSLATE_NOOP("Ledger", "New edition"))),
 }
@@ -204,7 +203,7 @@ def _project(event: LedgerEvent) -> str:
     if event.entry.kind == EntryKind.PASSPHRASE_CHANGED:
         return _tr("The passphrase was changed")
     if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
-        return _tr("Not as it was sealed, accepted: {reason}").format(reason=_reason(event))
+        return _tr("Accepted as it stood: {reason}").format(reason=_reason(event))
     if event.entry.kind == EntryKind.PROJECT_CREATED:
         version = event.entry.details.get("version", "")
         return _tr("The project, with Sfumato {version}").format(version=version)

@@ -9,7 +9,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release import ReleaseOutcome, make_release
+from sfumato.project.release.release import PreparedTable, ReleaseOutcome, make_release
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ def make_all(project: ProjectFile, table: Table, order: Order, context: Context)
     outcomes: list[ReleaseOutcome] = []
     refusals: list[Refusal] = []
     count = len(order.recipients)
+    prepared = PreparedTable(project, table)
     for place, recipient in enumerate(order.recipients):
         part = Part(context, place / count, (place + 1) / count)
         part.report(0.0, recipient)
@@ -81,6 +82,7 @@ def make_all(project: ProjectFile, table: Table, order: Order, context: Context)
                 order.as_zip,
                 override=order.override,
                 escape_formulas=order.escape_formulas,
+                prepared=prepared,
             )
         except SfumatoError as error:
             refusals.append(Refusal(recipient, error))

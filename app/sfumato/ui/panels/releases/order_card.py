@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -14,14 +17,23 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QStackedWidget,
+    QVBoxLayout,
     QWidget,
 )
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.job import Job
+from sfumato.project.release.groups import public_names
+from sfumato.project.release.uniqueness import (
+    RELEASE_ADVICE,
+    AloneInRelease,
+    alone_in_release,
+    release_sentence,
+)
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.releases.alone_note import AloneNote
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.releases.making import Order
 from sfumato.ui.panels.releases.recipients_model import (
     LAST,
@@ -30,13 +42,173 @@ from sfumato.ui.panels.releases.recipients_model import (
     Candidate,
     CandidatesModel,
 )
-from sfumato.ui.panels.releases.row_order import RowOrderChoice
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
+from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row, set_look
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import TableView
+
+ALONE_JOB: Final = "releases-alone"
+
+
+class AloneNote(QWidget):
+    """Counts, while it is in sight, the records that a recipient finds by unperturbed columns.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._asked: tuple[object, ...] | None = None
+        self.text = label("", "muted", wrap=True)
+        self._icon = IconLabel("danger", "danger", 18)
+        line = row(self._icon, self.text, spacing=Space.INSIDE)
+        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
+        line.setStretch(1, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(line)
+        self._say("", danger=False)
+        session.table_changed.connect(self._refresh)
+        session.document_changed.connect(self._refresh)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Count what has changed while nobody looked."""
+        super().showEvent(event)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        document, table = self._session.document, self._session.table
+        if not self.isVisible():
+            return
+        names = () if table is None else public_names(document)
+        columns = tuple(document.column(name) for name in names)
+        if self._asked is not None and table is self._asked[0] and columns == self._asked[1:]:
+            return
+        asked = self._asked = (table, *columns)
+        if table is None or not names:
+            self._session.runner.cancel(ALONE_JOB)
+            self._say("", danger=False)
+            return
+        self._say(
+            self.tr("Counting the records that are unique on the columns released unchanged…"),
+            danger=False,
+        )
+        self._session.runner.run(
+            self.tr("Counting unique records"),
+            lambda context: alone_in_release(document, table, context),
+            partial(self._take, asked),
+            partial(self._refuse, asked),
+            key=ALONE_JOB,
+        )
+
+    def _take(self, asked: tuple[object, ...], found: AloneInRelease | None) -> None:
+        if asked is not self._asked or found is None:
+            return
+        advice = f" {spoken(RELEASE_ADVICE)}" if found.alone else ""
+        self._say(typeset(release_sentence(found)) + advice, danger=bool(found.alone))
+
+    def _refuse(self, asked: tuple[object, ...], _problem: SfumatoError) -> None:
+        """Say nothing: a column that can't be counted keeps every release from being made."""
+        if asked is self._asked:
+            self._say("", danger=False)
+
+    def _say(self, text: str, *, danger: bool) -> None:
+        self.text.setText(text)
+        set_look(self.text, "danger" if danger else "muted")
+        self._icon.setVisible(danger)
+
+
+class RowOrderChoice(QWidget):
+    """A random order of each release's own, or the table's for a reason.
+
+    Parameters
+    ----------
+    session
+        Whose document keeps the choice: the reason, or none.
+    caption_width
+        The width of the word before the choice.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, caption_width: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._writing = False
+        self.order = Segments(
+            [(False, self.tr("In random order")), (True, self.tr("As in the table"))], self
+        )
+        self.order.setAccessibleName(self.tr("Order of rows"))
+        self.reason = QLineEdit(self)
+        self.reason.setAccessibleName(self.tr("Reason for the table's order"))
+        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger"))
+        self.warning = QWidget(self)
+        icon = IconLabel("danger", "danger", 18)
+        sign = row(icon)
+        sign.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        told = label(spoken(ROWS_AS_IN_TABLE), "danger", wrap=True)
+        sign.addLayout(column(told, self.reason, spacing=Space.TIGHT), 1)
+        self.warning.setLayout(sign)
+        name = label(self.tr("Rows"), "muted")
+        name.setMinimumWidth(caption_width)
+        name.setBuddy(self.order)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addLayout(row(name, self.order, None))
+        whole.addWidget(self.warning)
+        self.order.chosen.connect(self._choose)
+        self.reason.textEdited.connect(self._write)
+        session.document_changed.connect(self.refresh)
+        session.project_changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def lacks_reason(self) -> bool:
+        """Whether the table's order was chosen and nothing was said for it yet."""
+        return bool(self.order.value) and not self._session.document.rows_as_in_table
+
+    def refresh(self, _changed: object = None) -> None:
+        """Show what the document has, unless a reason is being written."""
+        reason = self._session.document.rows_as_in_table
+        if not self._writing:
+            self.order.set_value(bool(reason))
+            if self.reason.text().strip() != reason:
+                self.reason.setText(reason)
+        self.warning.setVisible(bool(self.order.value))
+
+    def _choose(self, as_in_table: object) -> None:
+        self.warning.setVisible(bool(as_in_table))
+        if as_in_table:
+            self.reason.setFocus()
+            self._write(self.reason.text())
+        else:
+            self._keep("")
+        self.changed.emit()
+
+    def _write(self, text: str) -> None:
+        self._keep(text.strip())
+        self.changed.emit()
+
+    def _keep(self, reason: str) -> None:
+        document = replace(self._session.document, rows_as_in_table=reason)
+        self._writing = True
+        try:
+            self._session.edit(
+                self.tr("Keep rows in the table's order")
+                if reason
+                else self.tr("Put rows in random order"),
+                document,
+                merge_key="order of rows",
+            )
+        finally:
+            self._writing = False
+
 
 MOST_ROWS_SHOWN: Final = 5
 CAPTION_WIDTH: Final = 56
@@ -84,6 +256,7 @@ class OrderCard(Card):
         self.body.addWidget(self.alone)
         self.body.addWidget(self.conflict)
         self.body.addWidget(self.progress)
+        self.table.wrapped.connect(self._fit)
         self.model.ticked.connect(self.changed)
         self.folder.textChanged.connect(self.changed)
         self.rows.changed.connect(self.changed)
@@ -99,6 +272,7 @@ class OrderCard(Card):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LAST, QHeaderView.ResizeMode.ResizeToContents)
+        table.wrap_rows(LEVELS)
         return table
 
     def _build_escape(self) -> QCheckBox:
@@ -163,8 +337,13 @@ class OrderCard(Card):
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
         """Show who can get a release."""
         self.model.show_candidates(candidates)
-        lines = min(max(len(candidates), 1), MOST_ROWS_SHOWN)
-        self.table.setFixedHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show the first recipients' rows whole."""
+        rows = min(self.model.rowCount(), MOST_ROWS_SHOWN)
+        heights = sum(self.table.rowHeight(row) for row in range(rows))
+        self.table.setFixedHeight((Space.FIELD + 4) + max(heights, Space.FIELD) + 2)
 
     def show_conflict(self, text: str) -> None:
         """Say what speaks against a release; an empty text takes it away."""

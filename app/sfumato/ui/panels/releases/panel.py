@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
+from PySide6.QtCore import QCoreApplication, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -21,17 +22,76 @@ from sfumato.project.release.release_compatibility import exposed_columns
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.panels.releases.candidates import candidates_of
-from sfumato.ui.panels.releases.dropping import dropped_bundle
+from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger_card import LedgerCard
-from sfumato.ui.panels.releases.making import Made, make_all
+from sfumato.ui.panels.releases.making import Made, Refusal, make_all
 from sfumato.ui.panels.releases.order_card import OrderCard
-from sfumato.ui.panels.releases.result_messages import tell_made
-from sfumato.ui.shell.drops import DropHint
-from sfumato.ui.shell.messages import MessageKind, error_texts
+from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.drops import DropHint
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
+from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+
+
+def dropped_bundle(mime: QMimeData) -> Path | None:
+    """Return the bundle that is being dropped; None for anything else."""
+    files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
+    if len(files) != 1:
+        return None
+    path = files[0]
+    is_folder = path.is_dir() and (path / DATAPACKAGE_NAME).is_file()
+    is_file = path.is_file() and (path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME)
+    return path if is_folder or is_file else None
+
+
+REFUSALS_TOLD: Final = 2
+"""More are told in one message: beside the one about what was made, there is room for two."""
+
+
+def tell_made(panel: Panel, made: Made, show_folder: Callable[[Path], None]) -> None:
+    """Tell what became of an order.
+
+    Parameters
+    ----------
+    panel
+        Where it is told.
+    made
+        The releases and the refusals.
+    show_folder
+        Shows where a bundle is.
+    """
+    _tell_refused(panel, made.refusals)
+    if not made.outcomes:
+        return
+    tr = QCoreApplication.translate
+    first = made.outcomes[0].path
+    words = tr("Releases", "{count} releases are in {folder}.")
+    if len(made.outcomes) == 1:
+        words = tr("Releases", "The release is in {folder}.")
+    panel.tell(
+        MessageKind.GOOD,
+        words.format(count=len(made.outcomes), folder=first.parent),
+        tr("Releases", "Hand each recipient only the bundle with their name."),
+        Action(tr("Releases", "Show folder"), partial(show_folder, first)),
+        topic="release",
+    )
+
+
+def _tell_refused(panel: Panel, refusals: tuple[Refusal, ...]) -> None:
+    """Tell of each release that was refused; of many in one message, with the first reason."""
+    tr = QCoreApplication.translate
+    together = len(refusals) > REFUSALS_TOLD
+    for refusal in reversed(refusals[:1] if together else refusals):
+        what, remedy = error_texts(refusal.error)
+        told = tr("Releases", "No release for {name}: {what}")
+        told = told.format(name=refusal.recipient, what=what)
+        if together:
+            names = ", ".join(other.recipient for other in refusals)
+            remedy = f"{told} {remedy}"
+            told = tr("Releases", "No release for {names}.").format(names=names)
+        panel.tell(MessageKind.DANGER, told, remedy, topic=f"refused {refusal.recipient}")
+
 
 RELEASE_JOB: Final = "release"
 VERIFY_JOB: Final = "verify"
@@ -44,15 +104,7 @@ FOLDER_NAME: Final = "releases"
 class ReleasesPanel(Panel):
     """Makes bundles for the chosen recipients and examines bundles that come back."""
 
-    name: ClassVar[str] = "releases"
-    order: ClassVar[int] = 5
-    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Panel", "Releases"))
-    purpose: ClassVar[str] = str(
-        QT_TRANSLATE_NOOP(
-            "Panel", "Make the files for each recipient, and know later what left the house."
-        )
-    )
-    icon: ClassVar[str] = "releases"
+    kind = PANEL
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialogButtonBox, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -34,7 +35,6 @@ from sfumato.formats.hierarchies import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.attributes.hierarchy.builder import Builder
 from sfumato.ui.panels.attributes.hierarchy.draft import (
     Draft,
     Ground,
@@ -45,12 +45,12 @@ from sfumato.ui.panels.attributes.hierarchy.draft import (
     relabelled,
     renamed,
 )
+from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import Preview
-from sfumato.ui.panels.attributes.hierarchy.problems_view import ProblemsView
-from sfumato.ui.panels.attributes.hierarchy.wording import tr
-from sfumato.ui.shell.messages import Message, MessageKind
+from sfumato.ui.panels.attributes.hierarchy.problems import ProblemsView
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import ScrollPage, column, row
+from sfumato.ui.widgets.messages import Message, MessageKind
 
 GROUND_KEY: Final = "hierarchy-ground"
 DRAFT_KEY: Final = "hierarchy-draft"
@@ -111,25 +111,12 @@ class HierarchyDialog(Dialog):
 
     def _add_buttons(self) -> None:
         role = QDialogButtonBox.ButtonRole.ResetRole
-        self.import_button = self.buttons.addButton(self.tr("Import…"), role)
-        self.paste_button = self.buttons.addButton(self.tr("Paste"), role)
-        self.export_button = self.buttons.addButton(self.tr("Export…"), role)
-        tips = (
-            self.tr("Read a table: value;level 1;…;*"),
-            self.tr("Take a table from the clipboard, copied from a spreadsheet"),
-            self.tr("Write the hierarchy as a table, for other tools and for later"),
-        )
-        buttons: tuple[QPushButton, ...] = (
-            self.import_button,
-            self.paste_button,
-            self.export_button,
-        )
-        for made, tip in zip(buttons, tips, strict=True):
-            made.setAutoDefault(False)
-            made.setToolTip(tip)
-        self.import_button.clicked.connect(self._import)
-        self.paste_button.clicked.connect(self._paste)
-        self.export_button.clicked.connect(self._export)
+        words = self.tr("Read a table: value;level 1;…;*")
+        self.import_button = self.add_button(self.tr("Import…"), self._import, role, words)
+        words = self.tr("Take a table from the clipboard, copied from a spreadsheet")
+        self.paste_button = self.add_button(self.tr("Paste"), self._paste, role, words)
+        words = self.tr("Write the hierarchy as a table, for other tools and for later")
+        self.export_button = self.add_button(self.tr("Export…"), self._export, role, words)
         self.add_cancel()
         self.keep = self.add_primary(self.tr("Use this hierarchy"))
         self.keep.setEnabled(False)
@@ -140,7 +127,7 @@ class HierarchyDialog(Dialog):
         self.builder.propose.clicked.connect(self._propose)
         self.problems.mend_wanted.connect(self._mend)
         self.preview.tree_model.name_given.connect(self._rename)
-        self.preview.rows_model.cell_given.connect(self._relabel)
+        self.preview.rows_model.written.connect(self._relabel)
 
     # ----- the column
 
@@ -275,19 +262,20 @@ class HierarchyDialog(Dialog):
         if self._draft is not None:
             self._compute(renamed(self._draft, level, shown, name))
 
-    def _relabel(self, line: int, level: int, text: str) -> None:
+    def _relabel(self, typed: Mapping[tuple[int, int], str]) -> None:
         """Change one cell of a table; of any other hierarchy, the name of the whole class."""
-        draft = self._draft
-        if draft is None:
+        [((line, level), text)] = typed.items()
+        draft, text, before = self._draft, text.strip(), self._outcome.rows[line][level]
+        if draft is None or text == before:
             return
         if not isinstance(draft, Recipe):
             self._compute(relabelled(draft, line, level, text))
         else:
-            self._rename(level, self._outcome.rows[line][level], text)
+            self._rename(level, before, text)
 
     # ----- tables from elsewhere
 
-    def _import(self, _checked: bool = False) -> None:
+    def _import(self) -> None:
         path = self.session.chooser.open_file(self.tr("Import a hierarchy"), _filters())
         if path is not None:
             self.import_from(path)
@@ -301,18 +289,20 @@ class HierarchyDialog(Dialog):
             GROUND_KEY,
         )
 
-    def _paste(self, _checked: bool = False) -> None:
-        text = QGuiApplication.clipboard().text()
-        try:
-            self._take_text(parse_hierarchy(text, self.tr("The clipboard")))
-        except SfumatoError as error:
-            self._refuse(error)
+    def _paste(self) -> None:
+        text, source = QGuiApplication.clipboard().text(), self.tr("The clipboard")
+        self._run(
+            self.tr("Reading the hierarchy"),
+            lambda _context: parse_hierarchy(text, source),
+            self._take_text,
+            GROUND_KEY,
+        )
 
     def _take_text(self, read: HierarchyText) -> None:
         self._take(read.rows)
         self.preview.show_table()
 
-    def _export(self, _checked: bool = False) -> None:
+    def _export(self) -> None:
         proposal = Path.home() / f"hierarchy_{self.name}{SUFFIX}"
         path = self.session.chooser.save_file(self.tr("Export the hierarchy"), _filters(), proposal)
         if path is None:

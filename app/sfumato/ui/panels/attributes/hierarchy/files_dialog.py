@@ -21,11 +21,11 @@ from sfumato.project.publication.hierarchy_files import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.attributes.hierarchy.wording import tr
-from sfumato.ui.shell.messages import Message, error_texts
+from sfumato.ui.panels.attributes.hierarchy.forms import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel, ScrollPage, button, label, row, set_look
+from sfumato.ui.widgets.messages import Message, error_texts
 
 JOB: Final = "hierarchy-files"
 NONE: Final = ""

@@ -1,16 +1,25 @@
-"""A form for each kind of recipe: what it is set by."""
+"""How a hierarchy is made: the kind of recipe, and a form for what it is set by."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QLineEdit,
+    QListWidget,
+    QStackedWidget,
+    QWidget,
+)
 
 from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies import (
+    RECIPES,
     Dates,
     DateUnit,
     FourLevels,
@@ -21,18 +30,163 @@ from sfumato.engine.generalization.hierarchies import (
     Recipe,
     Side,
     Suppression,
+    Taxonomy,
+    value_text,
 )
-from sfumato.engine.generalization.hierarchies.intervals import MOST_LEVELS
+from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes.hierarchy.draft import Ground
-from sfumato.ui.panels.attributes.hierarchy.order_list import OrderList
-from sfumato.ui.panels.attributes.hierarchy.wording import side_name, style_name, unit_name
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import column, label, row
+from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
 from sfumato.ui.widgets.tables import show_value
+
+Number = TypeVar("Number", int, float)
+
+
+def tr(text: str) -> str:
+    """Return a text in the person's language."""
+    return QCoreApplication.translate("Hierarchy", text)
+
+
+def _kinds() -> Mapping[str, tuple[str, str]]:
+    """Return for each kind of recipe its name, and what it does."""
+    return {
+        Intervals.kind: (
+            tr("Intervals of numbers"),
+            tr("37 becomes [35, 40), then [30, 40), then [20, 40), then *."),
+        ),
+        Orders.kind: (
+            tr("Neighbours in an order"),
+            tr("Values next to each other share a class, then neighbouring classes."),
+        ),
+        Masking.kind: (
+            tr("Masked characters"),
+            tr("12345 becomes 1234*, then 123**, then 12***, then *."),
+        ),
+        Dates.kind: (
+            tr("Spans of the calendar"),
+            tr("2026-11-20 becomes 2026-11, then 2026 Q4, then 2026, then *."),
+        ),
+        Taxonomy.kind: (
+            tr("A table"),
+            tr("Each value has a row: the value, then its label at each level."),
+        ),
+        FourLevels.kind: (
+            tr("Four, two, one class"),
+            tr("The values in their order, in four classes, then two, then one."),
+        ),
+        Suppression.kind: (
+            tr("The value or nothing"),
+            tr("The value is shown as it is, or hidden as *."),
+        ),
+    }
+
+
+def kind_name(kind: str) -> str:
+    """Return the name of a kind of recipe."""
+    return _kinds()[kind][0]
+
+
+MOST = 500
+"""More values than these are not put in order by hand."""
+
+
+class OrderList(QWidget):
+    """A list whose rows are dragged, or moved by buttons; empty where the order is natural."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._natural: list[str] = []
+        self._kept: tuple[str, ...] = ()
+        self.list = QListWidget()
+        self.list.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.list.setProperty("framed", True)
+        self.list.setUniformItemSizes(True)
+        self.list.setMinimumHeight(140)
+        self.list.setAccessibleName(self.tr("The values in their order"))
+        self.list.model().rowsMoved.connect(lambda *_: self.changed.emit())
+        self.list.currentRowChanged.connect(lambda _row: self._allow())
+        self.up = tool("up", self.tr("Move up"), lambda: self._move(-1))
+        self.down = tool("down", self.tr("Move down"), lambda: self._move(1))
+        self.natural = button(self.tr("Natural order"), self._restore, "quiet")
+        self.natural.setAutoDefault(False)
+        self.caption = label(self.tr("The values in their order"), "small")
+        self.too_many = label("", "muted", wrap=True)
+        self.too_many.hide()
+        whole = column(spacing=Space.TIGHT)
+        whole.addLayout(row(self.caption, None, self.natural, self.up, self.down, spacing=2))
+        whole.addWidget(self.list, 1)
+        whole.addWidget(self.too_many)
+        self.setLayout(whole)
+        self._allow()
+
+    def show_order(self, order: Sequence[str], values: Sequence[Value]) -> None:
+        """Show values, those of `order` first, the others as they come naturally."""
+        self._natural = [value_text(value) for value in values if value is not None]
+        known = set(self._natural)
+        first = [text for text in order if text in known]
+        listed = set(first)
+        shown = [*first, *(text for text in self._natural if text not in listed)]
+        many = len(shown) > MOST
+        self._kept = tuple(order) if many else ()
+        self.list.clear()
+        if not many:
+            self.list.addItems(shown)
+        for widget in (self.list, self.up, self.down, self.natural):
+            widget.setVisible(not many)
+        self.too_many.setVisible(many)
+        self.too_many.setText(
+            self.tr(
+                "The values are too many to be put in order by hand. They stand in their natural"
+                " order: numbers by size, texts by the alphabet."
+            )
+        )
+        self._allow()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The texts in their order; none where that is the natural one."""
+        if self._kept:
+            return self._kept
+        shown = [self.list.item(place).text() for place in range(self.list.count())]
+        return () if shown == self._natural else tuple(shown)
+
+    def _allow(self) -> None:
+        place = self.list.currentRow()
+        self.up.setEnabled(place > 0)
+        self.down.setEnabled(0 <= place < self.list.count() - 1)
+
+    def _move(self, by: int) -> None:
+        place = self.list.currentRow()
+        item = self.list.takeItem(place)
+        self.list.insertItem(place + by, item)
+        self.list.setCurrentRow(place + by)
+        self.changed.emit()
+
+    def _restore(self) -> None:
+        self.list.clear()
+        self.list.addItems(self._natural)
+        self.changed.emit()
+
 
 _FIELD: Final = 148
 """Two fields of this width stand side by side."""
+
+
+def _titled(title: str, field: QWidget, *beside: QWidget | None) -> QWidget:
+    """Return a field below its title, which is what it is called."""
+    (field.spin if isinstance(field, NumberField) else field).setAccessibleName(title)
+    whole = column(label(title, "small"), spacing=Space.TIGHT)
+    whole.addLayout(row(field, *beside))
+    return boxed(whole)
+
+
+def numbers_in(text: str, separators: str, kind: type[Number]) -> tuple[Number, ...]:
+    """Return the numbers in a text; raise `ValueError` where something is not one."""
+    pieces = [piece for piece in re.split(separators, text.strip()) if piece]
+    return tuple(kind(piece.replace(",", ".")) for piece in pieces)
 
 
 class Form(QWidget):
@@ -40,60 +194,40 @@ class Form(QWidget):
 
     changed = Signal()
 
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
-        """Show a recipe's settings."""
-        del recipe, ground
+    def show_recipe(self, recipe: Any, ground: Ground) -> None:
+        """Show the settings of a recipe of this form's kind."""
 
     def recipe(self) -> Recipe:
         """Return the recipe; raise `HierarchyError` where the settings give none."""
         return Suppression()
 
+    def _tell(self, *_values: object) -> None:
+        self.changed.emit()
 
-def _titled(title: str, *fields: QWidget | None) -> QWidget:
-    """Return fields side by side below their title."""
-    made = QWidget()
-    line = row(*fields)
-    whole = column(label(title, "small"), spacing=Space.TIGHT)
-    whole.addLayout(line)
-    made.setLayout(whole)
-    return made
+    def _number(self, low: float, high: float, decimals: int = 0) -> NumberField:
+        made = NumberField(low, high, decimals=decimals, step=1, show_range=False)
+        made.spin.setFixedWidth(_FIELD)
+        made.value_changed.connect(self._tell)
+        return made
 
+    def _line(self, placeholder: str = "") -> QLineEdit:
+        made = QLineEdit()
+        made.setPlaceholderText(placeholder)
+        made.textEdited.connect(self._tell)
+        return made
 
-def wholes_in(text: str) -> tuple[int, ...]:
-    """Return the whole numbers in a text, whatever stands between them.
+    def _choice(self, choices: Sequence[tuple[Hashable, str]]) -> ChoiceField:
+        made = ChoiceField(choices)
+        made.chosen.connect(self._tell)
+        return made
 
-    Raises
-    ------
-    HierarchyError
-        If something in it is not a whole number.
-    """
-    pieces = [piece for piece in re.split(r"[;,\s]+", text.strip()) if piece]
-    try:
-        return tuple(int(piece) for piece in pieces)
-    except ValueError:
-        raise HierarchyError(
-            "One of the numbers is not a whole number.", "Write them like this: 1; 1; 2"
-        ) from None
-
-
-def edges_in(text: str) -> tuple[float, ...]:
-    """Return the numbers in a text, separated by semicolons or blanks.
-
-    Raises
-    ------
-    HierarchyError
-        If something in it is not a number, or there is none.
-    """
-    pieces = [piece for piece in re.split(r"[;\s]+", text.strip()) if piece]
-    try:
-        found = tuple(float(piece.replace(",", ".")) for piece in pieces)
-    except ValueError:
-        raise HierarchyError(
-            "An edge of the intervals is not a number.", "Separate the numbers by semicolons."
-        ) from None
-    if not found:
-        raise HierarchyError("There are no edges.", "Give at least one, such as 18; 30; 65.")
-    return found
+    def _wholes(self, field: QLineEdit) -> tuple[int, ...]:
+        try:
+            return numbers_in(field.text(), r"[;,\s]+", int)
+        except ValueError:
+            raise HierarchyError(
+                "One of the numbers is not a whole number.", "Write them like this: 1; 1; 2"
+            ) from None
 
 
 class IntervalsForm(Form):
@@ -102,21 +236,15 @@ class IntervalsForm(Form):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.way = Segments((("width", self.tr("One width")), ("edges", self.tr("Own edges"))))
-        self.width_ = NumberField(1e-6, 1e12, decimals=6, step=1, show_range=False)
-        self.width_.spin.setAccessibleName(self.tr("Width at level 1"))
-        self.origin = NumberField(-1e12, 1e12, decimals=6, step=1, show_range=False)
-        self.origin.spin.setAccessibleName(self.tr("An interval starts at"))
-        self.edges = QLineEdit()
-        self.edges.setPlaceholderText("18; 30; 65")
-        self.edges.setAccessibleName(self.tr("Edges at level 1"))
-        self.steps = NumberField(1, MOST_LEVELS, decimals=0, step=1, show_range=False)
-        self.steps.spin.setAccessibleName(self.tr("Levels of intervals"))
-        self.growth = NumberField(2, 1000, decimals=0, step=1, show_range=False)
-        self.growth.spin.setAccessibleName(self.tr("Intervals merged per level"))
-        self.style_ = ChoiceField([(style, style_name(style)) for style in IntervalStyle])
-        self.style_.setAccessibleName(self.tr("How intervals are written"))
-        self._sized = QWidget()
-        self._sized.setLayout(
+        self.way.chosen.connect(self._switch)
+        self.width_ = self._number(1e-6, 1e12, decimals=6)
+        self.origin = self._number(-1e12, 1e12, decimals=6)
+        self.edges = self._line("18; 30; 65")
+        self.steps = self._number(1, MOST_LEVELS)
+        self.growth = self._number(2, 1000)
+        styles = {IntervalStyle.HALF_OPEN: "[20, 30)", IntervalStyle.WHOLE: "20-29"}
+        self.style_ = self._choice(list(styles.items()))
+        self._sized = boxed(
             row(
                 _titled(self.tr("Width at level 1"), self.width_),
                 _titled(self.tr("An interval starts at"), self.origin),
@@ -124,27 +252,21 @@ class IntervalsForm(Form):
             )
         )
         self._edged = _titled(self.tr("Edges at level 1, with semicolons between"), self.edges)
-        levels = row(
-            _titled(self.tr("Levels of intervals"), self.steps),
-            _titled(self.tr("Merged per level"), self.growth),
-            None,
-        )
         whole = column(self.way, self._sized, self._edged)
-        whole.addLayout(levels)
+        whole.addLayout(
+            row(
+                _titled(self.tr("Levels of intervals"), self.steps),
+                _titled(self.tr("Merged per level"), self.growth),
+                None,
+            )
+        )
         whole.addWidget(_titled(self.tr("Written as"), self.style_, None))
         whole.addStretch(1)
         self.setLayout(whole)
-        for field in (self.width_, self.origin, self.steps, self.growth):
-            field.spin.setFixedWidth(_FIELD)
-        for field in (self.width_, self.origin, self.steps, self.growth):
-            field.value_changed.connect(lambda _value: self.changed.emit())
-        self.style_.chosen.connect(lambda _value: self.changed.emit())
-        self.edges.textEdited.connect(lambda _text: self.changed.emit())
-        self.way.chosen.connect(lambda _value: self._switch())
 
-    def _switch(self) -> None:
+    def _switch(self, way: object) -> None:
         self._show_way()
-        if self.way.value == "width" or self.edges.text().strip():
+        if way == "width" or self.edges.text().strip():
             self.changed.emit()
         else:
             self.edges.setFocus()
@@ -153,51 +275,36 @@ class IntervalsForm(Form):
         self._sized.setVisible(self.way.value == "width")
         self._edged.setVisible(self.way.value == "edges")
 
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
+    def show_recipe(self, recipe: Intervals, ground: Ground) -> None:
         """Show the settings of intervals."""
         del ground
-        if isinstance(recipe, Intervals):
-            self.way.set_value("edges" if recipe.edges else "width")
-            self.width_.set_value(recipe.width)
-            self.origin.set_value(recipe.origin)
-            self.edges.setText("; ".join(show_value(edge) for edge in recipe.edges))
-            self.steps.set_value(recipe.steps)
-            self.growth.set_value(recipe.growth)
-            self.style_.set_value(recipe.style)
-            self._show_way()
+        self.way.set_value("edges" if recipe.edges else "width")
+        self.edges.setText("; ".join(show_value(edge) for edge in recipe.edges))
+        self.width_.set_value(recipe.width)
+        self.origin.set_value(recipe.origin)
+        self.steps.set_value(recipe.steps)
+        self.growth.set_value(recipe.growth)
+        self.style_.set_value(recipe.style)
+        self._show_way()
 
     def recipe(self) -> Recipe:
         """Return the intervals."""
         style = self.style_.value
         assert isinstance(style, IntervalStyle)
-        own = edges_in(self.edges.text()) if self.way.value == "edges" else ()
+        own = self._own_edges() if self.way.value == "edges" else ()
         steps, growth = int(self.steps.value), int(self.growth.value)
         return Intervals(self.width_.value, self.origin.value, steps, growth, own, style)
 
-
-class OrdersForm(Form):
-    """Groups of neighbours, and the order they are neighbours in."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.sizes = QLineEdit()
-        self.sizes.setAccessibleName(self.tr("Members of a class, level by level"))
-        self.sizes.textEdited.connect(lambda _text: self.changed.emit())
-        self.order = OrderList()
-        self.order.changed.connect(self.changed)
-        self.setLayout(
-            column(_titled(self.tr("Members of a class, level by level"), self.sizes), self.order)
-        )
-
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
-        """Show the settings of an order."""
-        if isinstance(recipe, Orders):
-            self.sizes.setText("; ".join(str(size) for size in recipe.sizes))
-            self.order.show_order(recipe.order, ground.values)
-
-    def recipe(self) -> Recipe:
-        """Return the order."""
-        return Orders(wholes_in(self.sizes.text()), self.order.order)
+    def _own_edges(self) -> tuple[float, ...]:
+        try:
+            found = numbers_in(self.edges.text(), r"[;\s]+", float)
+        except ValueError:
+            raise HierarchyError(
+                "An edge of the intervals is not a number.", "Separate the numbers by semicolons."
+            ) from None
+        if not found:
+            raise HierarchyError("There are no edges.", "Give at least one, such as 18; 30; 65.")
+        return found
 
 
 class FourLevelsForm(Form):
@@ -207,16 +314,35 @@ class FourLevelsForm(Form):
         super().__init__(parent)
         self.order = OrderList()
         self.order.changed.connect(self.changed)
-        self.setLayout(column(self.order))
+        self._page = column(self.order)
+        self.setLayout(self._page)
 
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
+    def show_recipe(self, recipe: Orders | FourLevels, ground: Ground) -> None:
         """Show the order."""
-        if isinstance(recipe, FourLevels):
-            self.order.show_order(recipe.order, ground.values)
+        self.order.show_order(recipe.order, ground.values)
 
     def recipe(self) -> Recipe:
         """Return four, two and one class."""
         return FourLevels(self.order.order)
+
+
+class OrdersForm(FourLevelsForm):
+    """Groups of neighbours, and the order they are neighbours in."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.sizes = self._line()
+        words = self.tr("Members of a class, level by level")
+        self._page.insertWidget(0, _titled(words, self.sizes))
+
+    def show_recipe(self, recipe: Any, ground: Ground) -> None:
+        """Show the settings of an order."""
+        self.sizes.setText("; ".join(str(size) for size in recipe.sizes))
+        super().show_recipe(recipe, ground)
+
+    def recipe(self) -> Recipe:
+        """Return the order."""
+        return Orders(self._wholes(self.sizes), self.order.order)
 
 
 class MaskingForm(Form):
@@ -224,13 +350,12 @@ class MaskingForm(Form):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.hidden = QLineEdit()
-        self.hidden.setAccessibleName(self.tr("Characters that each level hides"))
-        self.side = ChoiceField([(side, side_name(side)) for side in Side])
-        self.side.setAccessibleName(self.tr("Which characters are hidden first"))
+        self.hidden = self._line()
+        sides = ((Side.RIGHT, tr("the last ones first")), (Side.LEFT, tr("the first ones first")))
+        self.side = self._choice(sides)
         self.keep_length = QCheckBox(self.tr("A star for every hidden character"))
-        self.digits = NumberField(0, 100, decimals=0, step=1, show_range=False)
-        self.digits.spin.setAccessibleName(self.tr("Fill up with zeros to a length of"))
+        self.keep_length.clicked.connect(self._tell)
+        self.digits = self._number(0, 100)
         self.setLayout(
             column(
                 _titled(self.tr("Characters that each level hides, from level 1"), self.hidden),
@@ -240,25 +365,20 @@ class MaskingForm(Form):
                 None,
             )
         )
-        self.hidden.textEdited.connect(lambda _text: self.changed.emit())
-        self.side.chosen.connect(lambda _value: self.changed.emit())
-        self.keep_length.clicked.connect(lambda _checked: self.changed.emit())
-        self.digits.value_changed.connect(lambda _value: self.changed.emit())
 
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
+    def show_recipe(self, recipe: Masking, ground: Ground) -> None:
         """Show the settings of masking."""
         del ground
-        if isinstance(recipe, Masking):
-            self.hidden.setText("; ".join(str(count) for count in recipe.hidden))
-            self.side.set_value(recipe.side)
-            self.keep_length.setChecked(recipe.keep_length)
-            self.digits.set_value(recipe.digits)
+        self.hidden.setText("; ".join(str(count) for count in recipe.hidden))
+        self.side.set_value(recipe.side)
+        self.keep_length.setChecked(recipe.keep_length)
+        self.digits.set_value(recipe.digits)
 
     def recipe(self) -> Recipe:
         """Return the masking."""
         side = self.side.value
         assert isinstance(side, Side)
-        hidden = wholes_in(self.hidden.text())
+        hidden = self._wholes(self.hidden)
         return Masking(hidden, side, self.keep_length.isChecked(), int(self.digits.value))
 
 
@@ -267,25 +387,32 @@ class DatesForm(Form):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.units: Mapping[DateUnit, QCheckBox] = {
-            unit: QCheckBox(unit_name(unit)) for unit in DateUnit
+        names = {
+            DateUnit.DAY: tr("Day"),
+            DateUnit.MONTH: tr("Month"),
+            DateUnit.QUARTER: tr("Quarter"),
+            DateUnit.HALF_YEAR: tr("Half-year"),
+            DateUnit.YEAR: tr("Year"),
+            DateUnit.FIVE_YEARS: tr("Five years"),
+            DateUnit.DECADE: tr("Decade"),
+            DateUnit.CENTURY: tr("Century"),
         }
-        boxes: Sequence[QCheckBox] = list(self.units.values())
+        self.units = {unit: QCheckBox(name) for unit, name in names.items()}
+        boxes = list(self.units.values())
         half = len(boxes) // 2
-        both = row(column_of(boxes[:half]), column_of(boxes[half:]), None, spacing=Space.AROUND)
+        sides = (boxed(column(*part)) for part in (boxes[:half], boxes[half:]))
         whole = column()
-        whole.addLayout(both)
+        whole.addLayout(row(*sides, None, spacing=Space.AROUND))
         whole.addStretch(1)
         self.setLayout(whole)
         for box in boxes:
-            box.clicked.connect(lambda _checked: self.changed.emit())
+            box.clicked.connect(self._tell)
 
-    def show_recipe(self, recipe: Recipe, ground: Ground) -> None:
+    def show_recipe(self, recipe: Dates, ground: Ground) -> None:
         """Show the chosen spans."""
         del ground
-        if isinstance(recipe, Dates):
-            for unit, box in self.units.items():
-                box.setChecked(unit in recipe.units)
+        for unit, box in self.units.items():
+            box.setChecked(unit in recipe.units)
 
     def recipe(self) -> Recipe:
         """Return the spans."""
@@ -295,12 +422,65 @@ class DatesForm(Form):
         return Dates(chosen)
 
 
-def column_of(widgets: Sequence[QWidget]) -> QWidget:
-    """Return widgets below one another as one."""
-    made = QWidget()
-    made.setLayout(column(*widgets))
-    return made
+class Builder(QWidget):
+    """Shows a recipe's kind and settings, and gives the recipe they describe."""
 
+    changed = Signal()
+    """A setting was changed."""
 
-class SuppressionForm(Form):
-    """Nothing to set."""
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.kind = ChoiceField([(kind, kind_name(kind)) for kind in RECIPES])
+        self.kind.setAccessibleName(self.tr("How the hierarchy is made"))
+        self.propose = button(self.tr("Propose"), lambda: None, icon="refresh")
+        self.propose.setToolTip(self.tr("Make a hierarchy from the column's kind and its values"))
+        self.propose.setAutoDefault(False)
+        self.meaning = label("", "muted", wrap=True)
+        self.reason = label("", "muted", wrap=True)
+        self.reason.hide()
+        by_hand = Form()
+        words = self.tr(
+            "Import a file, paste rows from a spreadsheet, or double-click a label in the table"
+            " to change it."
+        )
+        by_hand.setLayout(column(label(words, wrap=True), None))
+        self.forms: Mapping[str, Form] = {
+            Intervals.kind: IntervalsForm(),
+            Orders.kind: OrdersForm(),
+            Masking.kind: MaskingForm(),
+            Dates.kind: DatesForm(),
+            Taxonomy.kind: by_hand,
+            FourLevels.kind: FourLevelsForm(),
+            Suppression.kind: Form(),
+        }
+        self.stack = QStackedWidget()
+        for form in self.forms.values():
+            self.stack.addWidget(form)
+            form.changed.connect(self.changed)
+        choosing = row()
+        choosing.addWidget(self.kind, 1)
+        choosing.addWidget(self.propose)
+        whole = column()
+        whole.addLayout(choosing)
+        for widget in (self.meaning, self.reason, self.stack):
+            whole.addWidget(widget)
+        self.setLayout(whole)
+
+    def show_recipe(self, recipe: Recipe | None, ground: Ground) -> None:
+        """Show a recipe; None stands for a table."""
+        kind = recipe.kind if recipe is not None else Taxonomy.kind
+        self.reason.hide()
+        self.kind.set_value(kind)
+        self.meaning.setText(_kinds()[kind][1])
+        if recipe is not None:
+            self.forms[kind].show_recipe(recipe, ground)
+        self.stack.setCurrentWidget(self.forms[kind])
+
+    def show_reason(self, reason: str) -> None:
+        """Say why this was proposed."""
+        self.reason.setText(self.tr("Proposed: {reason}").format(reason=reason))
+        self.reason.show()
+
+    def recipe(self) -> Recipe:
+        """Return the recipe that is set; raise `HierarchyError` where there is none."""
+        return self.forms[str(self.kind.value)].recipe()

@@ -1,17 +1,19 @@
-"""What is done with a column's hierarchy in the Attributes panel."""
+"""What is done with the hierarchy of a column in the Attributes panel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import HierarchyProposal, Recipe, propose_hierarchy
 from sfumato.engine.table.table import Table
 from sfumato.project.publication.hierarchy_files import HierarchyFile, with_hierarchies
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.draft import (
     Outcome,
@@ -20,11 +22,17 @@ from sfumato.ui.panels.attributes.hierarchy.draft import (
     outcome_of,
 )
 from sfumato.ui.panels.attributes.hierarchy.files_dialog import HierarchyFilesDialog
-from sfumato.ui.panels.attributes.hierarchy.section import HierarchySection
-from sfumato.ui.panels.attributes.hierarchy.wording import tr
+from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
+from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import boxed, button, column, label, row
+from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import ResponsiveRow
 
+WIDE = 430
+"""From this width on, all buttons stand side by side; pixels."""
+NARROW = 280
 KEY = "hierarchy-keeping"
 
 
@@ -33,18 +41,16 @@ class _Known:
     table: Table
     spec: ColumnSpec
     recipe: Recipe
-    outcome: Outcome | None
+    outcome: Outcome | None = None
 
 
-class Hierarchies(QObject):
-    """Makes, edits and removes hierarchies, and knows what came of those that are kept.
+class HierarchySection(QWidget):
+    """Shows whether a column has a hierarchy and what its levels are; makes, edits and removes it.
 
     Parameters
     ----------
     session
         What is open.
-    parent
-        The owner.
     """
 
     changed = Signal()
@@ -52,34 +58,56 @@ class Hierarchies(QObject):
     refused = Signal(object)
     """Why a proposal could not be made."""
 
-    def __init__(self, session: Session, parent: QObject) -> None:
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self._known: dict[str, _Known] = {}
-        self._section: HierarchySection | None = None
         self._shown = ""
+        self.text = label("", wrap=True)
+        self.problem = label("", "danger", wrap=True)
+        self.levels = LevelsView((60, 72, 82), examples_shown=1, most=8)
+        self.propose = button(self.tr("Propose one"), self._propose, icon="refresh")
+        self.edit = button("", lambda: self.open_editor(self._shown), icon="edit")
+        self.remove = button(self.tr("Remove"), lambda: self._edit(self._shown, None), "quiet")
+        self.files = button(
+            self.tr("Read several…"),
+            self.read_several,
+            "quiet",
+            tip=self.tr("Read hierarchies from files that are named after their columns"),
+        )
+        whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
+        buttons = ResponsiveRow(WIDE, NARROW, parent=self)
+        buttons.add(boxed(row(self.propose, self.edit, self.remove, None)), 0)
+        buttons.add(boxed(row(self.files, None)))
+        whole.addWidget(buttons)
+        self.setLayout(whole)
 
-    def attach(self, section: HierarchySection) -> None:
-        """Do what the person wants in a section."""
-        self._section = section
-        section.propose_wanted.connect(lambda: self.propose(self._shown))
-        section.edit_wanted.connect(lambda: self.edit(self._shown))
-        section.remove_wanted.connect(lambda: self.remove(self._shown))
-        section.files_wanted.connect(self.read_several)
+    # ----- what is shown
 
-    def show(self, spec: ColumnSpec) -> None:
-        """Show a column's hierarchy in the section; only a quasi-identifier's is of use."""
+    def show_column(self, spec: ColumnSpec) -> None:
+        """Show a column's hierarchy; only a quasi-identifier's is of use."""
         self._shown = spec.name
-        if self._section is not None and spec.role is Role.QUASI_IDENTIFIER:
-            self._section.show_hierarchy(self.recipe(spec.name), self.outcome(spec.name))
+        if spec.role is not Role.QUASI_IDENTIFIER:
+            return
+        recipe = self._session.document.hierarchies.get(spec.name)
+        outcome = self._outcome(spec.name, recipe) or Outcome()
+        self.propose.setVisible(recipe is None)
+        self.remove.setVisible(recipe is not None)
+        self.edit.setText(self.tr("Make one…") if recipe is None else self.tr("Edit…"))
+        none = self.tr(
+            "None yet. A hierarchy says how values become coarser, level by level: 37,"
+            " then [35, 40), then [30, 40), then *. It is needed to publish a generalized"
+            " table; releases that perturb do without."
+        )
+        self.text.setText(none if recipe is None else kind_name(recipe.kind))
+        self.levels.show_outcome(outcome)
+        error = outcome.error
+        self.problem.setText(" ".join(error_texts(error)) if error is not None else "")
+        self.problem.setVisible(error is not None)
 
-    def recipe(self, name: str) -> Recipe | None:
-        """Return how a column's hierarchy is made, if it has one."""
-        return self._session.document.hierarchies.get(name)
-
-    def outcome(self, name: str) -> Outcome | None:
+    def _outcome(self, name: str, recipe: Recipe | None) -> Outcome | None:
         """Return what comes of a column's hierarchy, or None while that is not known."""
-        table, recipe = self._session.table, self.recipe(name)
+        table = self._session.table
         if table is None or recipe is None or name not in table.columns:
             return None
         spec = self._session.document.column(name)
@@ -87,17 +115,13 @@ class Hierarchies(QObject):
         if (
             known is not None
             and known.table is table
-            and (known.spec, known.recipe)
-            == (
-                spec,
-                recipe,
-            )
+            and (known.spec, known.recipe) == (spec, recipe)
         ):
             return known.outcome
+        known = self._known[name] = _Known(table, spec, recipe)
         if table.rows <= ROWS_AT_ONCE and not _is_long(recipe):
-            self._known[name] = _Known(table, spec, recipe, _outcome(table, spec, recipe))
+            known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
         else:
-            self._known[name] = _Known(table, spec, recipe, None)
             self._session.runner.run(
                 tr("Building the hierarchy of {column}").format(column=name),
                 lambda _context: _outcome(table, spec, recipe),
@@ -105,15 +129,17 @@ class Hierarchies(QObject):
                 self.refused.emit,
                 key=(KEY, name),
             )
-        return self._known[name].outcome
+        return known.outcome
 
     def _keep(self, name: str, known: _Known) -> None:
         self._known[name] = known
         self.changed.emit()
 
-    def propose(self, name: str) -> None:
-        """Give a column the hierarchy that its kind suggests."""
-        table = self._session.table
+    # ----- what is done
+
+    def _propose(self) -> None:
+        """Give the column the hierarchy that its kind suggests."""
+        name, table = self._shown, self._session.table
         if table is None:
             return
         spec, series = self._session.document.column(name), table.column(name)
@@ -129,31 +155,21 @@ class Hierarchies(QObject):
             key=(KEY, name),
         )
 
-    def edit(self, name: str) -> HierarchyDialog | None:
+    def open_editor(self, name: str) -> HierarchyDialog | None:
         """Open the editor; None where there is no table to look at."""
         if self._session.table is None:
             return None
-        parent = self.parent()
-        dialog = HierarchyDialog(
-            self._session, name, parent.window() if isinstance(parent, QWidget) else None
-        )
+        dialog = HierarchyDialog(self._session, name, self.window())
         dialog.decided.connect(self._edit)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-        return dialog
+        return _opened(dialog)
 
     def read_several(self) -> HierarchyFilesDialog | None:
         """Open the dialog that reads several files; None where there is no table to look at."""
         if self._session.table is None:
             return None
-        parent = self.parent()
-        dialog = HierarchyFilesDialog(
-            self._session, parent.window() if isinstance(parent, QWidget) else None
-        )
+        dialog = HierarchyFilesDialog(self._session, self.window())
         dialog.decided.connect(self._take)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-        return dialog
+        return _opened(dialog)
 
     def _take(self, files: list[HierarchyFile]) -> None:
         self._session.edit(
@@ -161,14 +177,20 @@ class Hierarchies(QObject):
             with_hierarchies(self._session.document, files),
         )
 
-    def remove(self, name: str) -> None:
-        """Take a column's hierarchy away; undo brings it back."""
-        self._edit(name, None)
-
     def _edit(self, name: str, recipe: Recipe | None) -> None:
+        """Give a column a hierarchy, or take it away; undo brings the other back."""
         words = tr("Hierarchy of {column}") if recipe else tr("Remove the hierarchy of {column}")
         document = self._session.document.with_hierarchy(name, recipe)
         self._session.edit(words.format(column=name), document)
+
+
+Opened = TypeVar("Opened", bound=QDialog)
+
+
+def _opened(dialog: Opened) -> Opened:
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()
+    return dialog
 
 
 def _is_long(recipe: Recipe) -> bool:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QModelIndex,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -11,19 +22,279 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.generalization.hierarchies import Rows
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.attributes.hierarchy.draft import Outcome
-from sfumato.ui.panels.attributes.hierarchy.tables import LevelsModel, RowsModel
-from sfumato.ui.panels.attributes.hierarchy.tree_model import CLASS, LEVEL, RECORDS, TreeModel
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import EmptyState, column, label, row
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
-_LEVELS_SHOWN = 5
-_ROW = 32
-_HEAD = 40
-_OPENED = 40
+CLASS, LEVEL, RECORDS = range(3)
+_HEIGHT: Final = 26
+_HEAD: Final = 40
+_OPENED: Final = 40
 """A class with no more parts than these is opened at first."""
+_CODES: Final = 1 << 32
+"""A node's number is its level times this, plus its class."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The classes of a level, sorted by the class above, and where each of those begins."""
+
+    order: npt.NDArray[np.intp]
+    starts: npt.NDArray[np.intp]
+
+    def of(self, above: int) -> npt.NDArray[np.intp]:
+        return self.order[self.starts[above] : self.starts[above + 1]]
+
+
+class TreeModel(QAbstractItemModel):
+    """The classes of a hierarchy; a new name is told, not given."""
+
+    name_given = Signal(int, str, str)
+    """A level, the class's present name, and another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._outcome = Outcome()
+        self._children: list[_Parts] = []
+        self._places: list[npt.NDArray[np.intp]] = []
+        self._missing: list[int] = []
+        """For each level the class of missing values alone; -1 where there is none."""
+
+    def show_outcome(self, outcome: Outcome) -> None:
+        """Show another hierarchy, or none."""
+        self.beginResetModel()
+        self._outcome = outcome
+        self._children, self._places, self._missing = [], [], []
+        hierarchy = outcome.hierarchy
+        for level in range(hierarchy.height if hierarchy is not None else 0):
+            assert hierarchy is not None
+            top = level == hierarchy.height - 1
+            count = hierarchy.classes(level)
+            parents = np.zeros(count, dtype=np.int32) if top else hierarchy.parents(level)
+            order = np.argsort(parents, kind="stable")
+            starts = np.searchsorted(parents[order], np.arange(parents.max() + 2))
+            places = np.empty(count, dtype=np.intp)
+            places[order] = np.arange(count) - starts[parents[order]]
+            self._children.append(_Parts(order, starts))
+            self._places.append(places)
+            labels = hierarchy.labels[level]
+            nameless = labels.index(None) if None in labels else None
+            self._missing.append(-1 if nameless is None else int(hierarchy.codes(level)[nameless]))
+        self.endResetModel()
+
+    @property
+    def height(self) -> int:
+        """The number of levels that are shown."""
+        return len(self._children)
+
+    def node(self, index: Index) -> tuple[int, int]:
+        """Return an index's level and class."""
+        return divmod(int(index.internalId()), _CODES)
+
+    def name(self, level: int, code: int) -> str:
+        """Return a class's name."""
+        hierarchy = self._outcome.hierarchy
+        return hierarchy.names(level)[code] if hierarchy is not None else ""
+
+    def index(self, row: int, column: int, parent: Index | None = None) -> QModelIndex:
+        """Return a node's index."""
+        if not self._children:
+            return QModelIndex()
+        if parent is None or not parent.isValid():
+            level, members = self.height - 1, self._children[-1].of(0)
+        else:
+            above, code = self.node(parent)
+            level, members = above - 1, self._children[above - 1].of(code)
+        if level < 0 or not 0 <= row < len(members):
+            return QModelIndex()
+        return self.createIndex(row, column, level * _CODES + int(members[row]))
+
+    def parent(self, index: Index | None = None) -> Any:
+        """Return the node above."""
+        if index is None or not index.isValid() or self._outcome.hierarchy is None:
+            return QModelIndex()
+        level, code = self.node(index)
+        if level >= self.height - 1:
+            return QModelIndex()
+        above = int(self._outcome.hierarchy.parents(level)[code])
+        place = int(self._places[level + 1][above])
+        return self.createIndex(place, 0, (level + 1) * _CODES + above)
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        """Return how many parts a node has."""
+        if not self._children:
+            return 0
+        if parent is None or not parent.isValid():
+            return len(self._children[-1].of(0))
+        if parent.column() != CLASS:
+            return 0
+        level, code = self.node(parent)
+        return len(self._children[level - 1].of(code)) if level > 0 else 0
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        """Return three: the class, its level and its records."""
+        del parent
+        return 3
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the headings."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return (self.tr("Class"), self.tr("Level"), self.tr("Records"))[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section != CLASS:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what is shown of a class."""
+        level, code = self.node(index)
+        column = index.column()
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignLeft if column == CLASS else Qt.AlignmentFlag.AlignRight
+            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.SizeHintRole:
+            return QSize(0, _HEIGHT)
+        if role in (Qt.ItemDataRole.EditRole, Qt.ItemDataRole.DisplayRole):
+            return self._text(level, code, column)
+        return None
+
+    def _text(self, level: int, code: int, column: int) -> str:
+        if column == CLASS:
+            return self.name(level, code)
+        if column == LEVEL:
+            return str(level)
+        return grouped(int(self._outcome.records[level][code]))
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return that the names of classes above the values can be edited."""
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        hierarchy = self._outcome.hierarchy
+        if not index.isValid() or hierarchy is None:
+            return flags
+        level, code = self.node(index)
+        named = index.column() == CLASS and level > 0 and code != self._missing[level]
+        return flags | Qt.ItemFlag.ItemIsEditable if named else flags
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tell a new name."""
+        if role != Qt.ItemDataRole.EditRole:
+            return False
+        level, code = self.node(index)
+        text = str(value).strip()
+        if text and text != self.name(level, code):
+            self.name_given.emit(level, self.name(level, code), text)
+        return True
+
+
+class RowsModel(CellsModel):
+    """A hierarchy's table; a changed label is told, not made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table: Rows = ()
+
+    def show_rows(self, rows: Rows) -> None:
+        """Show another table."""
+        self._table = rows
+        width = max((len(row) for row in rows[:5000]), default=0)
+        titles = [self.tr("Level {level}").format(level=level) for level in range(1, width)]
+        levels = [Heading(title, editable=True) for title in titles]
+        self.lay_out(len(rows), [Heading(self.tr("Value")), *levels] if width else [])
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a label; a missing value as such."""
+        cells = self._table[row]
+        text = cells[column] if column < len(cells) else ""
+        text = text or (self.tr("(missing)") if column == 0 else "")
+        return Cell(text, text)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return that labels can be edited where the row has one."""
+        flags = super().flags(index)
+        within = index.column() < len(self._table[index.row()])
+        return flags if within else flags & ~Qt.ItemFlag.ItemIsEditable
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return the columns' names, and the rows' numbers."""
+        if orientation == Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole:
+            return grouped(section + 1)
+        return super().headerData(section, orientation, role)
+
+
+class LevelsModel(CellsModel):
+    """What each level does: how many classes, how small, and what they are called."""
+
+    def __init__(self, examples_shown: int) -> None:
+        super().__init__()
+        self._outcome = Outcome()
+        self._examples = examples_shown
+
+    def show_outcome(self, outcome: Outcome) -> None:
+        """Show another hierarchy, or none."""
+        self._outcome = outcome
+        headings = (
+            Heading(self.tr("Level")),
+            Heading(self.tr("Classes"), right=True),
+            Heading(self.tr("Smallest"), right=True),
+            Heading(self.tr("For example")),
+        )
+        self.lay_out(outcome.hierarchy.height if outcome.hierarchy is not None else 0, headings)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a cell; the smallest class is counted in records."""
+        hierarchy = self._outcome.hierarchy
+        if hierarchy is None:
+            return Cell("")
+        if column == 0:
+            text = str(row)
+        elif column == 1:
+            text = grouped(hierarchy.classes(row))
+        elif column == 2:
+            text = grouped(int(self._outcome.records[row].min()))
+        else:
+            text = examples(hierarchy.names(row), self._examples)
+        return Cell(text, text)
+
+
+class LevelsView(TableView):
+    """The levels of a hierarchy in short, as high as they are many.
+
+    Parameters
+    ----------
+    widths
+        Pixels for the level, its classes and the smallest of these.
+    examples_shown
+        How many classes are named.
+    most
+        How many levels are in sight.
+    """
+
+    def __init__(self, widths: tuple[int, int, int], examples_shown: int, most: int) -> None:
+        super().__init__(row_numbers=False)
+        self._most = most
+        self.cells = LevelsModel(examples_shown)
+        self.cells.setParent(self)
+        self.show_outcome(Outcome())
+        self.setModel(self.cells)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setAccessibleName(self.tr("The levels of the hierarchy"))
+        self.set_widths(dict(enumerate(widths)))
+
+    def show_outcome(self, outcome: Outcome) -> None:
+        """Show another hierarchy; without one, nothing."""
+        self.cells.show_outcome(outcome)
+        rows = min(max(self.cells.rowCount(), 2), self._most)
+        self.setFixedHeight(_HEAD + Space.FIELD * rows + 2)
+        self.setVisible(outcome.hierarchy is not None)
 
 
 class Preview(QWidget):
@@ -32,10 +303,9 @@ class Preview(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.tree_model, self.rows_model = TreeModel(), RowsModel()
-        self.levels_model = LevelsModel()
-        for model in (self.tree_model, self.rows_model, self.levels_model):
+        for model in (self.tree_model, self.rows_model):
             model.setParent(self)
-        self.levels = self._build_levels()
+        self.levels = LevelsView((64, 84, 92), examples_shown=3, most=5)
         self.tree = self._build_tree()
         self.table = self._build_table()
         self.nothing = EmptyState(
@@ -54,18 +324,6 @@ class Preview(QWidget):
         whole.addWidget(self.pages, 1)
         self.setLayout(whole)
         self.show_outcome(Outcome())
-
-    def _build_levels(self) -> TableView:
-        view = TableView(row_numbers=False)
-        view.setModel(self.levels_model)
-        view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        view.setAccessibleName(self.tr("The levels in short"))
-        header = view.horizontalHeader()
-        for section, width in ((0, 64), (1, 84), (2, 92)):
-            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
-        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
-        return view
 
     def _build_tree(self) -> QTreeView:
         view = QTreeView()
@@ -88,6 +346,9 @@ class Preview(QWidget):
     def _build_table(self) -> TableView:
         view = TableView()
         view.setModel(self.rows_model)
+        view.verticalHeader().setDefaultAlignment(
+            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
         triggers = QAbstractItemView.EditTrigger
         view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         view.setAccessibleName(self.tr("The hierarchy as a table"))
@@ -95,13 +356,10 @@ class Preview(QWidget):
 
     def show_outcome(self, outcome: Outcome) -> None:
         """Show what came of a draft."""
-        self.levels_model.show_outcome(outcome)
+        self.levels.show_outcome(outcome)
         self.rows_model.show_rows(outcome.rows)
         self.tree_model.show_outcome(outcome)
         self.table.fit_columns()
-        shown = min(max(self.levels_model.rows, 2), _LEVELS_SHOWN)
-        self.levels.setFixedHeight(_HEAD + _ROW * shown + 2)
-        self.levels.setVisible(outcome.hierarchy is not None)
         self._open()
         self._turn()
 
@@ -112,7 +370,7 @@ class Preview(QWidget):
 
     def _turn(self) -> None:
         if self.way.value == "table":
-            page: QWidget = self.table if self.rows_model.rows else self.nothing
+            page: QWidget = self.table if self.rows_model.rowCount() else self.nothing
         else:
             page = self.tree if self.tree_model.height else self.nothing
         self.pages.setCurrentWidget(page)

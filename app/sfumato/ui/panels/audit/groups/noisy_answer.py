@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from sfumato.analysis.attacker import Attacked
+from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.grouped_values import Floats, Integers
 from sfumato.engine.disclosure.noisy_answers import (
@@ -15,9 +17,7 @@ from sfumato.engine.disclosure.noisy_answers import (
     riskiest_groups,
     shares_in_table,
 )
-from sfumato.plots.ratio_tails import RatioData, RatioRow
-from sfumato.project.release.attacker import Attacked, attacked
-from sfumato.ui.panels.audit.groups.page import Subject
+from sfumato.plots.groups import RatioData, RatioRow
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,6 @@ class NoisyAnswer:
             names["size"]: grouped.sizes[rows],
             names["value"]: [labels[int(code)] for code in grouped.commonest[rows]],
             names["share"]: np.round(100.0 * grouped.shares[rows], 1),
-            names["table"]: np.round(100.0 * self.table_shares, 1),
-            names["high"]: np.round(100.0 * self.tails.high, 1),
-            names["low"]: np.round(100.0 * self.tails.low, 1),
             names["within"]: np.round(100.0 * self.tails.within, 1),
             names["violates"]: np.where(broken, names["yes"], names["no"]),
         }
@@ -120,9 +117,7 @@ def answer_noisy(subject: Subject, question: NoisyQuestion, context: Context) ->
     SfumatoError
         If the groups can't be formed, or λ or ε is out of range.
     """
-    known = attacked(
-        subject.document, subject.table, subject.column, subject.knowledge, Part(context, 0.0, 0.9)
-    )
+    known = subject.known(Part(context, 0.0, 0.9))
     grouped = known.grouped
     groups = riskiest_groups(grouped.sizes, grouped.largest, question.smallest, question.count)
     tails = ratio_tails(

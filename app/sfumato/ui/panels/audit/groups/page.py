@@ -4,51 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.attacker import public_names, usual_knowledge
+from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.groups.question_bar import QuestionBar
 from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Badge, EmptyState, ScrollPage, button, label
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a page asks about: snapshots of the session's.
-
-    Parameters
-    ----------
-    document, table
-        What is decided, and the rows.
-    entry
-        The policy entry of the attribute.
-    column
-        The attribute with its rows.
-    recipient
-        The recipient chosen; empty where the page asks about all of them.
-    knowledge
-        The public columns that the attacker knows.
-    """
-
-    document: Document
-    table: Table
-    entry: PolicyEntry
-    column: EncodedColumn
-    recipient: str
-    knowledge: tuple[str, ...]
+from sfumato.ui.widgets.messages import error_texts
 
 
 class GroupsPage(AuditPage):
@@ -150,10 +122,9 @@ class GroupsPage(AuditPage):
             return None
         if self.needs_recipients and not session.document.recipients:
             return None
-        recipient = str(self.bar.recipient.value or "")
-        return Subject(
-            session.document, session.table, entry, column, recipient, self.bar.knowledge.names
-        )
+        knows = self.bar.knowledge.names
+        folders = session.project_folders
+        return Subject(session.document, session.table, entry, column, knows, folders)
 
     def _attributes(self) -> list[str]:
         """Return the attributes with a domain that are protected by themselves."""

@@ -6,10 +6,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from sfumato.analysis.attacker import Attacked
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.table.micro_groups import PublicAttribute
-from sfumato.project.release.attacker import Attacked
 from sfumato.ui.look.theme import Space
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import column, label

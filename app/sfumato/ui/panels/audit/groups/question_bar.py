@@ -4,13 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QPaintEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QWidget,
+)
 
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.groups.knowledge import KnowledgeButton
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import label
+
+MOST_NAMED = 2
+LEAST_WIDTH = 110
+
+
+class KnowledgeButton(QPushButton):
+    """A button that names the columns an attacker knows; its list ticks others."""
+
+    changed = Signal()
+    """The person ticked or unticked a column."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("What the attacker knows"))
+        # Columns can be called anything: a long name must not widen the window.
+        self.setMinimumWidth(LEAST_WIDTH)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.columns = QMenu(self)
+        self.setMenu(self.columns)
+        self._actions: dict[str, QAction] = {}
+        self._chosen: dict[str, bool] = {}
+        self._say()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are ticked, in the table's order."""
+        return tuple(name for name, action in self._actions.items() if action.isChecked())
+
+    def set_columns(self, public: Sequence[str], usual: Sequence[str]) -> None:
+        """Offer columns; those the person has not touched are ticked as is usual."""
+        ticked = {name: self._chosen.get(name, name in usual) for name in public}
+        if ticked == {name: action.isChecked() for name, action in self._actions.items()}:
+            return
+        self.columns.clear()
+        self._actions = {}
+        for name, known in ticked.items():
+            action = self.columns.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(known)
+            action.toggled.connect(self._take)
+            self._actions[name] = action
+        self._say()
+
+    def tick(self, name: str, known: bool) -> None:
+        """Tick or untick a column, as the list does."""
+        self._actions[name].setChecked(known)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much of the names as there is room for; the tip has them all."""
+        del event
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        style = self.style()
+        place = style.subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self)
+        arrow = style.pixelMetric(QStyle.PixelMetric.PM_MenuButtonIndicator, option, self)
+        option.text = option.fontMetrics.elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, place.width() - arrow
+        )
+        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
+
+    def _take(self, _known: bool) -> None:
+        self._chosen = {name: action.isChecked() for name, action in self._actions.items()}
+        self._say()
+        self.changed.emit()
+
+    def _say(self) -> None:
+        names = self.names
+        if not names:
+            self.setText(self.tr("nothing about a person"))
+        elif len(names) <= MOST_NAMED:
+            self.setText(", ".join(names))
+        else:
+            shown = ", ".join(names[:MOST_NAMED])
+            more = len(names) - MOST_NAMED
+            self.setText(self.tr("{names} and {more} more").format(names=shown, more=more))
+        self.setToolTip(
+            self.tr("The columns by which the attacker looks a person up: {names}").format(
+                names=", ".join(names) or "–"
+            )
+        )
 
 
 class QuestionBar(QWidget):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.analysis.small_groups import RiskAnswer, gain_of, passed_by_published_rule
+from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits
-from sfumato.engine.mechanisms.reconstruction.privacy import Rule
-from sfumato.plots.figure import percent
+from sfumato.plots.axes import percent
 from sfumato.ui.look.wording import grouped, number
-from sfumato.ui.panels.audit.groups.risk_answer import (
-    RiskAnswer,
-    gain_of,
-    passed_by_published_rule,
-)
 
 
 def tr(text: str, **details: object) -> str:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.shell.messages import Message
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.messages import Message
 
 
 class Theme(StrEnum):
@@ -21,7 +21,7 @@ class Theme(StrEnum):
     GROUPS = str(QT_TRANSLATE_NOOP("Audit", "Groups"))
     """What small groups of records give away, also beside other holders' tables."""
     EVIDENCE = str(QT_TRANSLATE_NOOP("Audit", "Evidence"))
-    """What can be shown to somebody else: whose file leaked, experiments, the report."""
+    """What can be shown to somebody else: whose file leaked, and the report."""
 
 
 class AuditPage(QWidget):

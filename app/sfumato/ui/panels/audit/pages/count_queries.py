@@ -17,20 +17,33 @@ from sfumato.analysis.query_desk import (
     answer_pool,
     open_desk,
 )
+from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, RiskLimits
-from sfumato.engine.disclosure.query_curves import QueryPoint, query_curves
-from sfumato.engine.disclosure.risk_curves import Setting
-from sfumato.plots.query_error_curves import ErrorCurveData, ErrorPoint, build_query_error_curves
-from sfumato.plots.query_errors import ErrorRow, ErrorsData, build_query_errors
-from sfumato.plots.query_estimates import EstimateRow, EstimatesData, build_query_estimates
+from sfumato.engine.disclosure.group_risk import (
+    USUAL_DELTA,
+    USUAL_EPSILON,
+    QueryPoint,
+    RiskLimits,
+    Setting,
+)
+from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.engine.mechanisms.base import GroupProtection
+from sfumato.plots.group_curves import ErrorCurveData, ErrorPoint, build_query_error_curves
+from sfumato.plots.queries import (
+    ErrorRow,
+    ErrorsData,
+    EstimateRow,
+    EstimatesData,
+    build_query_errors,
+    build_query_estimates,
+)
 from sfumato.ui.look.wording import grouped
-from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
+from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.panels.audit.groups.query_form import QueryForm
-from sfumato.ui.shell.messages import Message, error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, row
+from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 
 JOB: Final = "audit count queries"
@@ -66,7 +79,12 @@ class CountQueriesPage(GroupsPage):
         column.insertWidget(0, card)
         column.addWidget(self.estimates)
         column.addWidget(self.errors)
-        column.addWidget(self._cost_card())
+        self.protection = next(
+            (each for each in all_mechanisms().values() if isinstance(each, GroupProtection)), None
+        )
+        self.cost = self._cost_card()
+        self.cost.setVisible(self.protection is not None)
+        column.addWidget(self.cost)
         column.addWidget(self.curves)
         self.form.changed.connect(self._answer)
         for plot in (self.estimates, self.errors):
@@ -96,14 +114,7 @@ class CountQueriesPage(GroupsPage):
 
     def question(self, subject: Subject) -> Callable[[Context], QueryDesk]:
         """Return the work that counts the released values."""
-        return partial(
-            open_desk,
-            subject.document,
-            subject.table,
-            subject.column,
-            subject.knowledge,
-            self.session.keys,
-        )
+        return partial(open_desk, subject, self.session.keys)
 
     def show_answer(self, answer: QueryDesk) -> None:
         """Offer queries, answer the present one, and start on the pool."""
@@ -159,13 +170,19 @@ class CountQueriesPage(GroupsPage):
 
     def _compare(self) -> None:
         """Start on the releases that show what protection costs."""
-        if self.desk is None:
+        if self.desk is None or self.protection is None:
             return
         known = self.desk.known
         start = Setting(START_RETENTION, RiskLimits(), known.groups.records)
         self.session.runner.run(
             self.tr("Comparing plain with protected releases"),
-            partial(query_curves, known.groups, known.codes, known.grouped.values, start),
+            partial(
+                self.protection.count_errors,
+                known.groups,
+                known.codes,
+                known.grouped.values,
+                start,
+            ),
             partial(self._show_curves, self.desk),
             self._no_curves,
             key=CURVES_JOB,

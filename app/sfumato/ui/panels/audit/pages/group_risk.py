@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
+import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelection, Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from sfumato.engine.core.progress import Context
-from sfumato.engine.disclosure.estimate_tails import retention_of
-from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, RiskLimits
-from sfumato.engine.disclosure.risk_curves import CurvePoint
-from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.reconstruction.privacy import Rule, allowed_size
-from sfumato.plots.group_reconstruction import ReconstructionData, build_group_reconstruction
-from sfumato.plots.group_sizes import SizesData, build_group_sizes
-from sfumato.plots.remedy_bars import RemedyData, RemedyRow, build_remedy_bars
-from sfumato.plots.risk_curves import RiskCurveData, RiskPoint, build_risk_curves
-from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
-from sfumato.ui.panels.audit.groups.risk_answer import (
+from sfumato.analysis.small_groups import (
     RiskAnswer,
+    Subject,
     answer_curves,
     answer_risk,
-    as_frame,
-    rule_of,
+    promised_limits,
+    with_released,
+    with_remedies,
 )
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.estimate_tails import retention_of
+from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
+from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
+from sfumato.plots.group_curves import RiskCurveData, RiskPoint, build_risk_curves
+from sfumato.plots.groups import (
+    ReconstructionData,
+    RemedyData,
+    RemedyRow,
+    SizesData,
+    build_group_reconstruction,
+    build_group_sizes,
+    build_remedy_bars,
+)
+from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.panels.audit.groups.risk_wording import (
     gain_sentence,
     gap_sentence,
@@ -45,6 +52,9 @@ from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
@@ -139,10 +149,10 @@ class GroupRiskPage(GroupsPage):
     @property
     def limits(self) -> RiskLimits:
         """What is asked for."""
-        return RiskLimits(self.epsilon.value, self.delta.value, rule_of(self.rule.value))
+        return RiskLimits(self.epsilon.value, self.delta.value, Rule(str(self.rule.value)))
 
     def _limits_changed(self, _value: object) -> None:
-        exact = rule_of(self.rule.value) is Rule.EXACT
+        exact = Rule(str(self.rule.value)) is Rule.EXACT
         self.delta.set_range(0.01, 0.5 if exact else 0.99)
         self.ask()
 
@@ -159,16 +169,16 @@ class GroupRiskPage(GroupsPage):
         if subject is None or subject.entry == self._started_from:
             return
         self._started_from = subject.entry
-        promised = mechanism_called(subject.entry.mechanism).group_limits(subject.entry.settings)
-        if promised is not None:
-            epsilon, delta, rule = promised
-            self.epsilon.set_value(epsilon)
-            self.delta.set_value(delta)
-            self.rule.set_value(Rule(rule))
+        promised = promised_limits(subject.entry)
+        if promised != RiskLimits():
+            self.epsilon.set_value(promised.epsilon)
+            self.delta.set_value(promised.delta)
+            self.rule.set_value(promised.rule)
 
     def question(self, subject: Subject) -> Callable[[Context], RiskAnswer]:
         """Return the work that examines the groups."""
-        return partial(answer_risk, subject, self.limits, self.session.keys)
+        recipient = str(self.bar.recipient.value or "")
+        return partial(_examined, subject, recipient, self.limits, self.session.keys)
 
     # ----- the answer
 
@@ -185,15 +195,13 @@ class GroupRiskPage(GroupsPage):
         self.sizes.show_plot(partial(build_group_sizes, sizes_data(answer)))
         self.remedies.show_plot(partial(build_remedy_bars, remedy_data(answer)))
         self._fill_table(answer)
-        subject = self.subject()
-        if subject is not None:
-            self.session.runner.run(
-                self.tr("Moving p, ε, δ and size"),
-                partial(answer_curves, subject, self.limits),
-                self._show_curves,
-                self._fail,
-                key=CURVES_JOB,
-            )
+        self.session.runner.run(
+            self.tr("Moving p, ε, δ and size"),
+            partial(answer_curves, answer),
+            self._show_curves,
+            self._fail,
+            key=CURVES_JOB,
+        )
 
     def clear_answer(self) -> None:
         """Show no plots and no groups."""
@@ -203,7 +211,7 @@ class GroupRiskPage(GroupsPage):
         self.table.setModel(None)
 
     def _fill_table(self, answer: RiskAnswer) -> None:
-        frame = as_frame(
+        frame = _frame(
             answer,
             {
                 "size": self.tr("Records"),
@@ -247,6 +255,39 @@ class GroupRiskPage(GroupsPage):
             return
         data = curve_data(self._answer, points)
         self.curves.show_plot(partial(build_risk_curves, data))
+
+
+def _examined(
+    subject: Subject, recipient: str, limits: RiskLimits, keys: KeyRing, context: Context
+) -> RiskAnswer:
+    """Examine the groups of one recipient's release, what would help, and what it shows of them."""
+    known = subject.known(Part(context, 0.0, 0.2))
+    chosen = subject.document.recipient(recipient)
+    answer = answer_risk(subject, known, chosen, limits, Part(context, 0.2, 0.4))
+    answer = with_remedies(subject, answer, Part(context, 0.4, 0.8))
+    return with_released(subject, answer, keys, Part(context, 0.8, 1.0))
+
+
+def _frame(answer: RiskAnswer, names: dict[str, str]) -> pd.DataFrame:
+    """Return the listed groups as a table, with `names` for headings: the custodian's alone."""
+    grouped, risk = answer.known.grouped, answer.risk
+    rows = np.array(answer.listed, dtype=np.int64)
+    domain = answer.known.attribute.domain
+    labels = domain.names if domain is not None else ()
+    columns: dict[str, object] = {
+        names["size"]: grouped.sizes[rows],
+        names["value"]: [labels[int(code)] for code in grouped.commonest[rows]],
+        names["share"]: np.round(100.0 * grouped.shares[rows], 1),
+        names["within"]: np.round(100.0 * risk.tails.within[rows], 1),
+    }
+    if risk.allowed is not None:
+        columns[names["allowed"]] = np.round(risk.allowed[rows], 1)
+    columns[names["violates"]] = np.where(risk.violating[rows], names["yes"], names["no"])
+    for attribute in grouped.attributes:
+        shown = [attribute.value(int(code)) for code in attribute.codes[rows]]
+        heading = attribute.name if attribute.name not in columns else f"{attribute.name} "
+        columns[heading] = pd.Series(shown, dtype=object)
+    return pd.DataFrame(columns)
 
 
 def sizes_data(answer: RiskAnswer) -> SizesData:

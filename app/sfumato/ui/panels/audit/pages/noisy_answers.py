@@ -9,14 +9,15 @@ from typing import ClassVar, Final
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
-from sfumato.plots.figure import percent
-from sfumato.plots.ratio_tails import build_ratio_tails
+from sfumato.plots.axes import percent
+from sfumato.plots.groups import build_ratio_tails
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, number
 from sfumato.ui.panels.audit.groups.noisy_answer import NoisyAnswer, NoisyQuestion, answer_noisy
-from sfumato.ui.panels.audit.groups.page import GroupsPage, Subject
+from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.plot_view import PlotView
@@ -147,9 +148,6 @@ class NoisyAnswersPage(GroupsPage):
             "size": self.tr("Records"),
             "value": self.tr("Most frequent"),
             "share": self.tr("Share, %"),
-            "table": self.tr("In the table, %"),
-            "high": self.tr("Too high, %"),
-            "low": self.tr("Too low, %"),
             "within": self.tr("Within ε, %"),
             "violates": self.tr("Given away"),
             "yes": self.tr("yes"),

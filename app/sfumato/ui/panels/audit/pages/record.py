@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.record_path import RecordPath, record_path
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.plots.record_ladder import RecordLadderData, build_record_ladder
+from sfumato.plots.ladders import RecordLadderData, build_record_ladder
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.pages.base import AuditPage
-from sfumato.ui.shell.messages import Message
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.messages import Message
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
 

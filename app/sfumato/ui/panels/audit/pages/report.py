@@ -13,9 +13,8 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTextBrowser, QVBoxLa
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.project.store.clock import utc_now
+from sfumato.project.store.files import utc_now
 from sfumato.report.blocks import Report
-from sfumato.report.drawing import Drawn, drawing
 from sfumato.report.material import (
     USUAL_THRESHOLD,
     Audience,
@@ -23,16 +22,15 @@ from sfumato.report.material import (
     ReportOptions,
     collect,
 )
-from sfumato.report.pdf import fill
 from sfumato.report.sections import compose
-from sfumato.report.writing import picture_kind, write_report
+from sfumato.report.writing import Drawn, drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
-from sfumato.ui.shell.messages import Action, Message, MessageKind
-from sfumato.ui.shell.paint_queue import Steps, turns
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import EmptyState, button, label
+from sfumato.ui.widgets.messages import Action, Message, MessageKind
+from sfumato.ui.widgets.paint_queue import Steps, turns
 
 COLLECT_JOB: Final = "collect a report"
 WRITE_JOB: Final = "write a report"

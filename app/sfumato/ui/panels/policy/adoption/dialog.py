@@ -8,33 +8,116 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from sfumato.analysis.earlier_release import Look, Opened, look, open_file
+from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.formats.options import ReadOptions
 from sfumato.project.adoption.adopt import check_not_released, entry_called
 from sfumato.project.adoption.examination import Claim, Examination, adopt
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.adoption.findings import Findings
-from sfumato.ui.panels.policy.adoption.form import ClaimForm
-from sfumato.ui.panels.policy.adoption.looking import Look, Opened, look, open_file
-from sfumato.ui.panels.policy.adoption.meanings import Meanings
-from sfumato.ui.panels.policy.adoption.wording import tr
-from sfumato.ui.reading.dialog import ReadingDialog
-from sfumato.ui.shell.choosers import table_filters
-from sfumato.ui.shell.messages import Message
+from sfumato.ui.look.wording import grouped, number, spoken, typeset
+from sfumato.ui.panels.import_page import ReadingDialog
+from sfumato.ui.panels.policy.adoption.claim import ClaimForm, level_field, records_text
+from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import ScrollPage
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import Card, boxed, clear_layout, label, row
+from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "adoption"
-WIDTH, HEIGHT = 820, 660
+SIZE: Final = (820, 660)
 
 
-class AdoptDialog(Dialog):
+class Findings(Card):
+    """The tests' results, the damage, and what adopting comes to."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("What it is"), parent=parent)
+        self._lines = QVBoxLayout()
+        self._lines.setSpacing(Space.INSIDE)
+        self.body.addLayout(self._lines)
+        self._texts: list[str] = []
+        self.clear()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sentences in sight."""
+        return tuple(self._texts)
+
+    def clear(self, text: str = "") -> None:
+        """Show nothing but what is to be done first."""
+        self._texts.clear()
+        clear_layout(self._lines)
+        if text:
+            self._add("info", "muted", text)
+
+    def show_examination(self, examination: Examination, mechanism: str) -> None:
+        """Show what was found."""
+        self.clear()
+        file = examination.file
+        self._add_verdict(examination)
+        for sentence in examination.damage:
+            self._add("danger", "danger", sentence)
+        self._add("info", "accent", examination.found.finding)
+        if file.estimated:
+            field, level = spoken(level_field(mechanism).title), number(file.level, 4)
+            words = tr("The level is taken to be {field} = {level}.", field=field, level=level)
+            self._add("info", "accent", words)
+        if file.part is not None:
+            words = tr(
+                "The file has {records}. For the others it is not a rung: they are released as"
+                " though it did not exist. That is sound unless a record was left out of the file"
+                " because of what it would have shown.",
+                records=records_text(file),
+            )
+            self._add("caution", "caution", words)
+        if examination.spare:
+            words = tr(
+                "{count} rows of the file belong to no record of the table and are ignored.",
+                count=grouped(examination.spare),
+            )
+            self._add("caution", "caution", words)
+        self._add_checks("", examination.checks)
+        for pair in examination.pairs:
+            self._add_checks(tr("Compared with {holder}: ", holder=pair.other.called), pair.checks)
+
+    def _add_verdict(self, examination: Examination) -> None:
+        if not examination.file.rung:
+            words = tr(
+                "It does not fit the ladder. You can adopt it beside the ladder: nothing is"
+                " fitted to it, and the guarantee says who holds it."
+            )
+            self._add("caution", "caution", words, "strong")
+            return
+        words = tr("It becomes a rung: further levels are fitted to it.")
+        displaced = [other.called for other in examination.others if not other.rung]
+        if displaced:
+            words += " " + tr(
+                "It is more trusted than {names} but does not form a ladder with them, so they"
+                " are kept beside the ladder.",
+                names=", ".join(displaced),
+            )
+        self._add("good", "good", words, "strong")
+
+    def _add_checks(self, where: str, checks: Sequence[Check]) -> None:
+        for check in checks:
+            icon, token = ("check", "good") if check.holds else ("danger", "danger")
+            self._add(icon, token, f"{where}{spoken(check.title)}. {spoken(check.finding)}")
+
+    def _add(self, icon: str, token: str, text: str, look: str = "") -> None:
+        words = label(typeset(text), look, wrap=True)
+        self._lines.addWidget(boxed(row(IconLabel(icon, token, 18), (words, 1)), self))
+        self._texts.append(text)
+
+
+class AdoptDialog(FileDialog):
     """Asks about an earlier release, examines it at every change, and hands it over.
 
     Parameters
@@ -60,54 +143,42 @@ class AdoptDialog(Dialog):
         table: Table,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(
+        texts = (
             tr("Adopt an earlier release of {name}", name=entry.key),
             tr(
-                "A version of this table that somebody was given already, made with another tool."
+                "A version of this table that was given out before, made with another tool."
                 " Further levels are fitted to it, so that old and new releases form one ladder."
             ),
-            parent,
+            tr("Adopt"),
         )
-        self._session, self._entry, self._table = session, entry, table
-        self._columns = tuple(columns)
+        super().__init__(session, JOB, texts, SIZE, parent)
+        self._entry, self._table, self._columns = entry, table, tuple(columns)
         self._document: Document = session.document
         self._found: Examination | None = None
         attributes = [column.attribute for column in columns]
-        self.form = ClaimForm(session.document, entry, attributes, table.columns, self)
-        self.meanings = Meanings(self)
+        self._domains = {a.name: a.domain for a in attributes if a.domain is not None}
+        self.form = ClaimForm(self.path, session.document, entry, attributes, table.columns, self)
+        note = tr("The file contains values that are not in the domain.")
+        self.meanings: Meanings[tuple[str, str]] = Meanings(note, self)
         self.findings = Findings(self)
-        page = ScrollPage(self)
-        page.column.setContentsMargins(0, 0, Space.INSIDE, 0)
+        self.findings.clear(tr("Choose the file; Sfumato then examines it."))
         for widget in (self.form, self.meanings, self.findings):
-            page.column.addWidget(widget)
-        page.column.addStretch(1)
-        self.body.addWidget(page, 1)
-        self.add_cancel()
-        self.submit = self.add_primary(tr("Adopt"))
-        self.submit.setEnabled(False)
-        self.resize(WIDTH, HEIGHT)
+            self.column.addWidget(widget)
+        self.column.addStretch(1)
         self.form.choose.setFocus()
         self.form.file_asked.connect(self._choose)
         self.form.reading_asked.connect(self._ask_how)
         self.form.changed.connect(self._examine)
-        self.meanings.changed.connect(self._examine)
+        self.meanings.changed.connect(self._take_meaning)
         for choice in self.form.columns.values():
             choice.chosen.connect(lambda _value: self.meanings.forget())
-        self.finished.connect(lambda _result: session.runner.cancel(JOB))
 
     # ----- the file
 
     def _choose(self) -> None:
-        folder = self.form.file.parent if self.form.file is not None else self._folder()
-        path = self._session.chooser.open_file(
-            tr("Choose the earlier release"), table_filters(), folder
-        )
+        path = self.ask_for_file(tr("Choose the earlier release"), beside=self.form.file)
         if path is not None:
             self.open_file(path)
-
-    def _folder(self) -> Path | None:
-        source = self._session.document.source
-        return Path(source.path).parent if source is not None else None
 
     def _ask_how(self) -> None:
         """Let the person change how the file is read."""
@@ -122,20 +193,14 @@ class AdoptDialog(Dialog):
     def open_file(self, path: Path, options: ReadOptions | None = None) -> None:
         """Look into a file, and examine it with what is said so far."""
         self.meanings.forget()
-        self._wait(tr("Reading {name}", name=path.name))
-        self._session.runner.run(
-            tr("Reading {name}", name=path.name),
-            partial(open_file, path, options),
-            self._show_file,
-            self._show_problem,
-            key=JOB,
-        )
+        title = tr("Reading {name}", name=path.name)
+        self.work(title, partial(open_file, path, options), self._show_file)
 
     def _show_file(self, opened: Opened) -> None:
         self.messages.clear()
         self.form.show_file(opened)
         if opened.problem is not None:
-            self._show_problem(opened.problem)
+            self.show_problem(opened.problem)
 
     # ----- what it is
 
@@ -156,46 +221,50 @@ class AdoptDialog(Dialog):
             columns={name: str(field.value) for name, field in self.form.columns.items()},
             level=self.form.stated_level(),
             match=self.form.stated_match(),
-            values=self.meanings.values,
+            values=self._meant(),
             holder=self.form.holder.text(),
         )
+
+    def _meant(self) -> dict[str, tuple[tuple[str, Value], ...]]:
+        """Return the meanings that were given, by attribute."""
+        meant: dict[str, tuple[tuple[str, Value], ...]] = {}
+        for (name, text), code in self.meanings.codes.items():
+            meant[name] = (*meant.get(name, ()), (text, self._domains[name].values[code]))
+        return meant
+
+    def _take_meaning(self) -> None:
+        """Examine again, once every value has its meaning."""
+        if len(self.meanings.codes) == len(self.meanings.fields):
+            self._examine()
 
     def _examine(self) -> None:
         try:
             claim = self.claim()
         except SfumatoError as error:
-            self._show_problem(error)
+            self.show_problem(error)
             return
         if claim is None:
             return
-        self._wait(tr("Examining {name}", name=claim.path.name))
-        folders = self._session.project_folders
-        document = self._session.document
-        self._session.runner.run(
+        document, folders = self._session.document, self._session.project_folders
+        self.work(
             tr("Examining {name}", name=claim.path.name),
             partial(look, document, self._entry.key, claim, self._columns, self._table, folders),
             partial(self._show_look, document),
-            self._show_problem,
-            key=JOB,
         )
 
-    def _wait(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Show a sentence where the findings will be."""
         self._found = None
-        self.submit.setEnabled(False)
-        self.findings.clear(text)
+        self.findings.clear(text or tr("Nothing can be said about it yet."))
 
     def _show_look(self, document: Document, found: Look) -> None:
         self._document = document
         self.messages.clear()
         if found.problem is not None:
-            self._show_problem(found.problem)
-            domains = {
-                column.attribute.name: column.attribute.domain
-                for column in self._columns
-                if column.attribute.domain is not None
-            }
-            if found.unknown:
-                self.meanings.ask(found.unknown, domains)
+            self.show_problem(found.problem)
+            for name, texts in found.unknown.items():
+                for text in texts:
+                    self.meanings.ask((name, text), text, self._domains[name].names)
         elif found.examination is not None:
             self._show_examination(found.examination)
 
@@ -204,25 +273,15 @@ class AdoptDialog(Dialog):
         key = self._entry.key
         try:
             changed = adopt(self._document, key, examination)
-            check_not_released(
-                entry_called(self._document, key),
-                entry_called(changed, key),
-                releases_of(self._session),
-            )
+            before, after = (entry_called(d, key) for d in (self._document, changed))
+            check_not_released(before, after, releases_of(self._session))
         except SfumatoError as error:
-            self.messages.show_message(Message.of_error(error, topic="adoption"))
+            self.messages.show_message(Message.of_error(error, topic=JOB))
             return
         self._found = examination
         rung = examination.file.rung
         self.submit.setText(tr("Adopt") if rung else tr("Adopt beside the ladder"))
         self.submit.setEnabled(True)
-
-    def _show_problem(self, problem: SfumatoError) -> None:
-        self._found = None
-        self.submit.setEnabled(False)
-        self.findings.clear(tr("Nothing can be said about it yet."))
-        self.messages.clear()
-        self.messages.show_message(Message.of_error(problem, topic="adoption"))
 
     # ----- the choice
 
@@ -230,11 +289,8 @@ class AdoptDialog(Dialog):
         """Hand the document with the release adopted over, and close."""
         if self._found is None:
             return
-        self.adopted.emit(self._with_holder(self._found))
+        # The holder as it is written now: it changes nothing that was found.
+        file = self._found.file.held_by(self.form.holder.text().strip())
+        found = self._found.with_file(file)
+        self.adopted.emit(adopt(self._document, self._entry.key, found))
         super().accept()
-
-    def _with_holder(self, examination: Examination) -> Document:
-        """Adopt, with the holder as it is written now: it changes nothing that was found."""
-        holder = self.form.holder.text().strip()
-        file = examination.file.held_by(holder)
-        return adopt(self._document, self._entry.key, examination.with_file(file))

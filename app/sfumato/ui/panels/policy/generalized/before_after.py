@@ -1,29 +1,152 @@
-"""The table before and after, row beside row, with statistics and the risk of being found."""
+"""The table before and after, row beside row, with statistics and the risk of re-identification."""
 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.generalized_table import View
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.risk import Basis
-from sfumato.plots.reidentification import RiskData, build_class_sizes, build_reidentification
+from sfumato.plots.generalization import RiskData, build_class_sizes, build_reidentification
+from sfumato.project.document.generalization import PopulationFile
+from sfumato.project.publication.population import basis_text, open_population, told
 from sfumato.project.release.uniqueness import exact_sentence, publication_sentence
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, number, typeset
-from sfumato.ui.panels.policy.generalized.computing import View
-from sfumato.ui.panels.policy.generalized.population_card import PopulationCard
-from sfumato.ui.panels.policy.generalized.wording import tr
-from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import Card, ScrollPage, label
+from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.layout import Card, ScrollPage, button, column, label, row, say
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
+
+JOB: Final = "population"
+LEAST: Final = 0.0001
+WHOLE: Final = 100.0
+"""Percent: the table is all of the population, which is what counts where nothing is known."""
+
+
+class PopulationCard(Card):
+    """Asks what the table's people are a part of, and says what the risk rests on.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(
+            tr("The population"),
+            tr(
+                "An attacker who does not know that a person is in the table searches the whole"
+                " population (the journalist, the marketer). The more people there look like the"
+                " person, the lower the risk of re-identification."
+            ),
+            parent,
+        )
+        self._session = session
+        self.choose = button(tr("Choose a list of the population…"), self._choose, icon="folder")
+        self.forget = button(tr("Forget it"), self._forget, "quiet")
+        self.body.addLayout(row(self.choose, self.forget, None))
+        self.share = NumberField(LEAST, WHOLE, decimals=4, unit="%", step=1.0, show_range=False)
+        self.share.spin.setAccessibleName(tr("Share of the population that is in the table"))
+        self.share.value_changed.connect(self._set_share)
+        line = row(
+            label(tr("or the table holds"), "muted"),
+            self.share,
+            label(tr("of the population, sampled with equal probability"), "muted"),
+            None,
+        )
+        self.body.addLayout(line)
+        self.basis = label("", wrap=True)
+        self.unknown = label("", "caution", wrap=True)
+        self.problem = label("", "danger", wrap=True)
+        for text in (self.basis, self.unknown, self.problem):
+            self.body.addWidget(text)
+
+    # ----- what is shown
+
+    def show_view(self, view: View | None) -> None:
+        """Show what is decided, and what came of it."""
+        decided = self._session.document.generalization
+        if decided is None:
+            return
+        known = decided.population is not None or decided.sampling_fraction is not None
+        self.forget.setVisible(known)
+        self.share.setEnabled(decided.population is None)
+        fraction = decided.sampling_fraction
+        self.share.set_value(WHOLE if fraction is None else 100 * fraction)
+        self._say("", "", "")
+        if view is None:
+            return
+        lost = view.population.unknown if view.population is not None else ()
+        problem = view.population_problem
+        self._say(
+            typeset(basis_text(told(view.risks, view.population, fraction))),
+            "\n".join(typeset(each.text) for each in lost),
+            " ".join(error_texts(problem)) if problem is not None else "",
+        )
+
+    def _say(self, *texts: str) -> None:
+        for field, text in zip((self.basis, self.unknown, self.problem), texts, strict=True):
+            say(field, text)
+
+    # ----- what the person does
+
+    def _choose(self) -> None:
+        source = self._session.document.source
+        folder = Path(source.path).parent if source is not None else None
+        path = self._session.chooser.open_file(
+            tr("Choose a list of the population"), table_filters(), folder
+        )
+        if path is not None:
+            self.open_file(path)
+
+    def open_file(self, path: Path) -> None:
+        """Take a file as the population."""
+        decided = self._session.document.generalization
+        if decided is None:
+            return
+        self._session.runner.run(
+            tr("Reading {name}", name=path.name),
+            partial(open_population, path, decided.quasi_identifiers),
+            self._take,
+            self._refuse,
+            key=JOB,
+        )
+
+    def _take(self, file: PopulationFile) -> None:
+        self._session.edit(
+            tr("Use {name} as the population", name=Path(file.path).name),
+            edits.with_population(self._session.document, file),
+        )
+
+    def _refuse(self, problem: SfumatoError) -> None:
+        say(self.problem, " ".join(error_texts(problem)))
+
+    def _set_share(self, percent: float) -> None:
+        fraction = None if percent >= WHOLE else percent / 100
+        self._session.edit(
+            tr("State how much of the population is in the table"),
+            edits.with_population(self._session.document, None, fraction),
+            merge_key=("sampling fraction",),
+        )
+
+    def _forget(self) -> None:
+        self._session.edit(
+            tr("Forget the population"), edits.with_population(self._session.document, None)
+        )
+
 
 TABLES_HEIGHT: Final = 270
 WIDE: Final = 700
@@ -48,29 +171,20 @@ class BeforeAfterPage(ScrollPage):
         self.order = Segments([(False, tr("As in the file")), (True, tr("Class by class"))], self)
         self.order.setAccessibleName(tr("Order of the rows"))
         self.order.chosen.connect(lambda _order: self._arrange())
-        head = QHBoxLayout()
-        head.addWidget(self.sentence, 1)
-        head.addWidget(self.order)
         self.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
-        self.column.addLayout(head)
+        self.column.addLayout(row((self.sentence, 1), self.order))
         self.column.addWidget(self.exact)
         self.before, self.after = TableView(self), TableView(self)
-        self.before.setAccessibleName(tr("The table as it is"))
-        self.after.setAccessibleName(tr("The table as it is published"))
+        self.before.setAccessibleName(tr("The original table"))
+        self.after.setAccessibleName(tr("The published table"))
         self._models: tuple[FrameModel, ...] = ()
-        sides = QHBoxLayout()
-        sides.setSpacing(Space.BETWEEN)
-        for title, table in (
-            (tr("As it is"), self.before),
-            (tr("As it is published"), self.after),
-        ):
+        sides = [
+            column(label(title, "caption"), table, spacing=Space.TIGHT)
+            for title, table in ((tr("Original"), self.before), (tr("Published"), self.after))
+        ]
+        for table in (self.before, self.after):
             table.setMinimumHeight(TABLES_HEIGHT)
-            side = QVBoxLayout()
-            side.setSpacing(Space.TIGHT)
-            side.addWidget(label(title, "caption"))
-            side.addWidget(table)
-            sides.addLayout(side, 1)
-        self.column.addLayout(sides)
+        self.column.addLayout(row((sides[0], 1), (sides[1], 1), spacing=Space.BETWEEN))
         self._tie()
         self.risk = PlotView(session.chooser, self)
         self.sizes = PlotView(session.chooser, self)
@@ -111,15 +225,11 @@ class BeforeAfterPage(ScrollPage):
                 " ".join(error_texts(error)) if error is not None else tr("Making the table…")
             )
             return
-        self._models = (FrameModel(view.before), FrameModel(view.after))
-        for table, model in zip((self.before, self.after), self._models, strict=True):
-            model.setParent(table)
-            table.setModel(model)
-            table.fit_columns()
-        for column in range(view.before.shape[1]):  # so that they stand below each other
-            widest = max(self.before.columnWidth(column), self.after.columnWidth(column))
+        self._models = (self.before.show_frame(view.before), self.after.show_frame(view.after))
+        for place in range(view.before.shape[1]):  # so that they stand below each other
+            widest = max(self.before.columnWidth(place), self.after.columnWidth(place))
             for table in (self.before, self.after):
-                table.setColumnWidth(column, widest)
+                table.setColumnWidth(place, widest)
         self._arrange()
         risk = RiskData(*view.risks)
         self.risk.show_plot(partial(build_reidentification, risk))
@@ -142,10 +252,7 @@ class BeforeAfterPage(ScrollPage):
                 model.set_order(order)
 
     def _show_statistics(self, view: View) -> None:
-        model = FrameModel(statistics(view))
-        model.setParent(self.statistics)
-        self.statistics.setModel(model)
-        self.statistics.fit_columns()
+        model = self.statistics.show_frame(statistics(view))
         self.statistics.setFixedHeight(STATISTICS_ROW * (model.rowCount() + 1) + 16)
 
 
@@ -154,10 +261,10 @@ def statistics(view: View) -> pd.DataFrame:
     before, after = view.risks
     rows = [
         (tr("Records"), grouped(before.records), grouped(after.records)),
-        (tr("Classes of people alike"), grouped(before.classes), grouped(after.classes)),
+        (tr("Equivalence classes"), grouped(before.classes), grouped(after.classes)),
         (tr("Smallest class"), grouped(before.smallest), grouped(after.smallest)),
         (tr("Average class"), number(before.average, 4), number(after.average, 4)),
-        (tr("People who are unique"), grouped(before.uniques), grouped(after.uniques)),
+        (tr("Sample uniques"), grouped(before.uniques), grouped(after.uniques)),
     ]
     if view.alone is not None:
         beside = tr("Unique with the columns published unchanged")
@@ -169,13 +276,13 @@ def statistics(view: View) -> pd.DataFrame:
         (tr("Different values of {name}", name=name), grouped(old), grouped(new))
         for name, (old, new) in view.distinct.items()
     ]
-    return pd.DataFrame(rows, columns=[tr("Count"), tr("As it is"), tr("As it is published")])
+    return pd.DataFrame(rows, columns=[tr("Count"), tr("Original"), tr("Published")])
 
 
 def _sentence(view: View) -> str:
     risk = view.risks[1]
     words = tr(
-        "{records} records in {classes} classes of at least {smallest} people who look alike.",
+        "{records} records in {classes} equivalence classes of at least {smallest} records.",
         records=grouped(risk.records),
         classes=grouped(risk.classes),
         smallest=grouped(risk.smallest),
@@ -183,5 +290,5 @@ def _sentence(view: View) -> str:
     if view.left_out and view.publication.suppressed == "dropped":
         words += " " + tr("{count} records are left out.", count=grouped(view.left_out))
     elif view.left_out:
-        words += " " + tr("{count} records show * only.", count=grouped(view.left_out))
+        words += " " + tr("{count} records show only *.", count=grouped(view.left_out))
     return words

@@ -1,34 +1,195 @@
-"""The page on which the lattice is explored, as a list, as a picture and by pinned candidates."""
+"""The page on which the lattice is explored: list with filters, picture, pinned candidates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from PySide6.QtCore import QItemSelection, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from sfumato.engine.generalization.lattice import Node
-from sfumato.plots.lattice import LatticeData, build_lattice
+from sfumato.plots.generalization import LatticeData, build_lattice
+from sfumato.project.publication.generalization_pipeline import Searched
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.generalized.explore import (
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, Legend
+from sfumato.ui.panels.policy.generalized.node_list import (
+    Condition,
     Marks,
     NodeList,
     comparison,
+    node_text,
     numbers_of,
     titles,
 )
-from sfumato.ui.panels.policy.generalized.filters import FilterBar
-from sfumato.ui.panels.policy.generalized.finding import Finding
-from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView
-from sfumato.ui.panels.policy.generalized.node_symbols import Legend
-from sfumato.ui.panels.policy.generalized.wording import node_text, tr
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import ScrollPage, button, label
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    ScrollPage,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    label,
+    row,
+)
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import FrameModel, TableView
+
+ALL, SAFE, MINIMAL, PINNED = "all", "safe", "minimal", "pinned"
+
+
+class FilterBar(QWidget):
+    """Which nodes are listed."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.conditions: list[Condition] = []
+        self.which = Segments(
+            [
+                (SAFE, tr("Safe")),
+                (MINIMAL, tr("Minimal")),
+                (PINNED, tr("Pinned")),
+                (ALL, tr("All")),
+            ],
+            self,
+        )
+        self.which.setAccessibleName(tr("Which combinations are listed"))
+        self.which.chosen.connect(lambda _which: self.changed.emit())
+        self.column = ChoiceField(parent=self)
+        self.column.setAccessibleName(tr("Column to filter by"))
+        self.column.setMinimumWidth(130)
+        self.bound = ChoiceField([(True, tr("at most")), (False, tr("at least"))], self)
+        self.bound.setAccessibleName(tr("Bound"))
+        self.value = NumberField(0, 1_000_000_000, decimals=2, step=1.0, show_range=False)
+        self.value.spin.setFixedWidth(96)
+        self.value.spin.setAccessibleName(tr("Value"))
+        self.add = button(tr("Filter"), self._add, icon="filter")
+        line = row(self.which, self.column, self.bound, self.value, self.add, None)
+        line.insertSpacing(1, Space.INSIDE)
+        self._chips = row()
+        self.setLayout(column(line, row(self._chips, None), spacing=Space.TIGHT))
+
+    def offer(self, columns: list[str]) -> None:
+        """Offer the columns of another list; conditions on others are dropped."""
+        self.column.set_choices([(name, name) for name in columns])
+        kept = [each for each in self.conditions if each.column in columns]
+        if kept != self.conditions:
+            self.conditions = kept
+            self._show()
+
+    def rows(self, nodes: NodeList, frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+        """Return the positions of the nodes that are listed."""
+        which = self.which.value
+        keep = np.ones(len(nodes.nodes), dtype=np.bool_)
+        if which == SAFE:
+            keep = nodes.safe.copy()
+        elif which == MINIMAL:
+            keep = nodes.minimal.copy()
+        elif which == PINNED:
+            keep = frame.iloc[:, 0].ne("").to_numpy()
+        for condition in self.conditions:
+            keep = keep & condition.keeps(frame).to_numpy()
+        return np.flatnonzero(keep).astype(np.int64)
+
+    def _add(self) -> None:
+        condition = Condition(str(self.column.value), bool(self.bound.value), self.value.value)
+        if self.column.value is not None and condition not in self.conditions:
+            self.conditions.append(condition)
+            self._show()
+            self.changed.emit()
+
+    def _remove(self, condition: Condition) -> None:
+        self.conditions.remove(condition)
+        self._show()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        clear_layout(self._chips)
+        for condition in self.conditions:
+            remove = partial(self._remove, condition)
+            tip = tr("Remove this filter")
+            self._chips.addWidget(button(condition.text, remove, "quiet", "close", tip))
+
+
+class NodeCard(Card):
+    """The combination that is looked at.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._session = session
+        self._node: Node | None = None
+        self.body.setContentsMargins(Space.BETWEEN, Space.INSIDE, Space.BETWEEN, Space.INSIDE)
+        self.title = label("", "strong", wrap=True)
+        self.groups = label("", "small", wrap=True)
+        self.badge = Badge("good", "good", "")
+        texts = column(self.title, self.groups, spacing=2)
+        self.pin = button(tr("Pin"), self._pin, tip=tr("Keep it for comparison"))
+        self.choose = button(tr("Choose"), self._choose, tip=tr("Publish with these levels"))
+        line = row((texts, 1), self.badge, self.pin, self.choose, spacing=Space.BETWEEN)
+        self.body.addLayout(line)
+
+    def show_node(self, searched: Searched, node: Node, chosen: Node | None) -> None:
+        """Show a node, and whether it is the chosen one."""
+        self._node = node
+        result = searched.result
+        names = result.names
+        self.title.setText(tr("Levels: {levels}", levels=node_text(names, node)))
+        quasi = searched.prepared.coded.quasi_identifiers
+        self.groups.setText(
+            "   ".join(
+                f"{each.name}: {labels_text(tuple(dict.fromkeys(each.labels[level])))}"
+                for each, level in zip(quasi, node, strict=True)
+            )
+        )
+        safe = result.is_safe(node)
+        decided = self._session.document.generalization
+        pinned = decided is not None and node in decided.pinned
+        if node == chosen:
+            self.badge.show_state("good", "good", tr("chosen"))
+        elif safe:
+            self.badge.show_state("check", "good", tr("safe"))
+        else:
+            self.badge.show_state("caution", "caution", tr("not safe"))
+        self.pin.setText(tr("Unpin") if pinned else tr("Pin"))
+        own = decided is not None and decided.node == node
+        self.choose.setText(tr("Choose the best") if own else tr("Choose"))
+        self.choose.setEnabled(own or (safe and node != chosen))
+
+    def _pin(self) -> None:
+        decided = self._session.document.generalization
+        if self._node is None or decided is None:
+            return
+        add = self._node not in decided.pinned
+        words = tr("Pin a candidate") if add else tr("Unpin a candidate")
+        self._session.edit(words, edits.with_pin(self._session.document, self._node, add))
+
+    def _choose(self) -> None:
+        decided = self._session.document.generalization
+        if self._node is None or decided is None:
+            return
+        node = None if decided.node == self._node else self._node
+        words = tr("Choose levels") if node is not None else tr("Choose the best levels")
+        self._session.edit(words, edits.with_node(self._session.document, node))
+
 
 LIST, PICTURE, HEIGHTS, COMPARE = "list", "picture", "heights", "compare"
 MEASURED_ON_DEMAND: Final = 5000
@@ -58,12 +219,9 @@ class ExplorePage(QWidget):
         self._build_views()
         self.filters = FilterBar(self)
         self.filters.changed.connect(self._fill)
-        whole = QVBoxLayout(self)
+        whole = column(self._head(), self.filters, (self.views, 1))
         whole.setContentsMargins(0, Space.INSIDE, 0, 0)
-        whole.setSpacing(Space.INSIDE)
-        whole.addLayout(self._head())
-        whole.addWidget(self.filters)
-        whole.addWidget(self.views, 1)
+        self.setLayout(whole)
 
     def _build_views(self) -> None:
         self.view = Segments(
@@ -85,12 +243,7 @@ class ExplorePage(QWidget):
         self.lattice = LatticeView(self.describe, self)
         self.lattice.setAccessibleName(tr("Lattice of combinations"))
         self.lattice.selected.connect(self.select)
-        picture = QWidget(self)
-        column = QVBoxLayout(picture)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.TIGHT)
-        column.addWidget(Legend(self))
-        column.addWidget(self.lattice, 1)
+        picture = boxed(column(Legend(self), (self.lattice, 1), spacing=Space.TIGHT), self)
         self.plot = PlotView(self._session.chooser, self)
         heights = ScrollPage(self)
         heights.column.addWidget(self.plot)
@@ -108,12 +261,7 @@ class ExplorePage(QWidget):
             self.views.addWidget(page)
 
     def _head(self) -> QHBoxLayout:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(self.view)
         self.count = label("", "small")
-        line.addWidget(self.count)
-        line.addStretch(1)
         self._zoom: list[QPushButton] = []
         for text, tip, run in (
             ("+", tr("Zoom in (+)"), partial(self.lattice.zoom, 1.25)),
@@ -124,14 +272,12 @@ class ExplorePage(QWidget):
             made.setAccessibleName(tip)
             made.hide()
             self._zoom.append(made)
-            line.addWidget(made)
         self.measure = button(
             tr("Measure all"),
             lambda: self._finding.want_all(MEASURED_ON_DEMAND),
-            tip=tr("Measure what the combinations lose that are not measured yet"),
+            tip=tr("Measure the loss of the combinations not measured yet"),
         )
-        line.addWidget(self.measure)
-        return line
+        return row(self.view, self.count, None, *self._zoom, self.measure)
 
     # ----- what is shown
 
@@ -201,10 +347,8 @@ class ExplorePage(QWidget):
             if self.node is not None:
                 wanted.append(self.node)
             nodes = [node for node in dict.fromkeys(wanted) if node in self._nodes.place]
-            model = FrameModel(comparison(self._nodes.names, nodes, self._finding.nodes, marks))
-            model.setParent(self.compared)
-            self.compared.setModel(model)
-            self.compared.fit_columns()
+            frame = comparison(self._nodes.names, nodes, self._finding.nodes, marks)
+            self.compared.show_frame(frame)
             if len(nodes) < 2:
                 self.count.setText(tr("Pin candidates in the list or the picture to compare them."))
 
@@ -222,11 +366,13 @@ class ExplorePage(QWidget):
         if fresh:
             self.table.fit_columns()
         self.table.selectionModel().selectionChanged.connect(self._choose_row)
-        words = tr("{shown} listed", shown=f"{len(self._rows):,}".replace(",", "\u202f"))
+        words = tr("{shown} listed", shown=grouped(len(self._rows)))
         if self._finding.waiting:
-            words = tr("{listed}, {count} to measure", listed=words, count=self._finding.waiting)
+            words = tr(
+                "{listed}, {count} left to measure", listed=words, count=self._finding.waiting
+            )
         elif not nodes.complete:
-            words = tr("{listed}; there are too many to list them all", listed=words)
+            words = tr("{listed}; there are too many to list all", listed=words)
         self.count.setText(words)
         self._mark_row()
 
@@ -297,3 +443,13 @@ class ExplorePage(QWidget):
 
 
 _WORDS: Final = ("mark", "safe")
+
+
+SHOWN_LABELS = 3
+"""So many groups of a level are named."""
+
+
+def labels_text(labels: Sequence[str]) -> str:
+    """Return some of the groups of a level."""
+    shown = [label if len(label) <= 24 else label[:23] + "…" for label in labels[:SHOWN_LABELS]]
+    return ", ".join(shown) + (", …" if len(labels) > SHOWN_LABELS else "")

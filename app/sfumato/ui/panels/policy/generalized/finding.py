@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.generalization.lattice import Node, listed
-from sfumato.project.publication.generalization_pipeline import Searched, chosen_node
-from sfumato.project.publication.search import Found, find
-from sfumato.ui.panels.policy.generalized import edits
-from sfumato.ui.panels.policy.generalized.computing import (
+from sfumato.analysis.generalized_table import (
     Measured,
     View,
     is_cheap,
     look,
     measure,
 )
-from sfumato.ui.panels.policy.generalized.wording import tr
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.generalization.lattice import Node, listed
+from sfumato.project.publication.generalization_pipeline import Found, Searched, chosen_node, find
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 
 SEARCH: Final = "generalized search"
@@ -252,13 +250,3 @@ class Finding(QObject):
         if wanted == self._viewed:
             self.view_error = error
             self.looked.emit()
-
-
-def all_nodes(searched: Searched, most: int) -> list[Node]:
-    """Return the nodes to list: all of them, or the safe or the minimal ones where too many."""
-    result = searched.result
-    if result.lattice.size <= most:
-        return [tuple(int(level) for level in node) for node in np.ndindex(*result.lattice.shape)]
-    if result.safe_count <= most:
-        return result.safe_nodes()
-    return list(result.minimal[:most])

@@ -1,66 +1,241 @@
-"""The tables that other holders published: which there are, their classes, and their own l."""
+"""The tables that other holders published: adding one, their classes, and their own l."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
+from sfumato.engine.core.columns import MISSING_LABEL, Domain
+from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.others import HolderClasses
-from sfumato.engine.table.table import EncodedColumn
 from sfumato.project.document.generalization import OtherTableFile
+from sfumato.project.publication.other_tables import (
+    LookAtOther,
+    OpenedOther,
+    look_at_other,
+    open_other,
+)
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
-from sfumato.ui.panels.policy.generalized import edits
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
-from sfumato.ui.panels.policy.generalized.other_dialog import OtherDialog
-from sfumato.ui.panels.policy.generalized.wording import tr
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, label
-from sfumato.ui.widgets.tables import FrameModel, TableView
+from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedLabel,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    form,
+    label,
+    row,
+    tool,
+)
+from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.tables import TableView
 
+JOB: Final = "other table"
+SIZE: Final = (680, 620)
+COLUMN_HEIGHT: Final = 26
 MOST_CLASSES: Final = 5000
 MOST_VALUES: Final = 12
 
 
-class HolderRow(QFrame):
-    """One other holder's table."""
+class OtherDialog(FileDialog):
+    """Asks about a table that another holder published, and reads it at every change.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    sensitive
+        Our sensitive attribute.
+    domain
+        Its domain.
+    """
+
+    added = Signal(object)
+    """The `OtherTableFile`."""
 
     def __init__(
-        self, other: OtherTableFile, classes: HolderClasses | None, card: OtherTablesCard
+        self, session: Session, sensitive: str, domain: Domain, parent: QWidget | None = None
     ) -> None:
-        super().__init__(card)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.INSIDE)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(ElidedLabel(other.holder, "strong"))
-        words = tr("known: {columns}", columns=", ".join(other.quasi_identifiers) or tr("nothing"))
-        if classes is not None:
-            words = tr(
-                "{classes} classes, own l = {diversity}; {words}",
-                classes=grouped(classes.classes),
-                diversity=classes.diversity,
-                words=words,
+        texts = (
+            tr("Add another holder's table"),
+            tr(
+                "A table that someone else published about the same people, with {name} under this"
+                " or another name.",
+                name=sensitive,
+            ),
+            tr("Add the table"),
+        )
+        super().__init__(session, JOB, texts, SIZE, parent)
+        self._sensitive_name, self._domain = sensitive, domain
+        self._opened: OpenedOther | None = None
+        self._look: LookAtOther | None = None
+        self._build_fields()
+        note = tr("None of your values is spelled like this. Say which of yours each one means.")
+        self.meanings: Meanings[Value] = Meanings(note, self)
+        self.meanings.changed.connect(self._read)
+        self.column.addLayout(
+            form(
+                (tr("File"), row((self.path, 1), self.choose, self.package)),
+                (tr("Published by"), self.holder),
+                (tr("Sensitive column"), self.sensitive),
+                (tr("Public columns"), self.columns),
             )
-        texts.addWidget(ElidedLabel(words, "small"))
-        line.addLayout(texts, 1)
-        self.show_classes = button(tr("Classes"), partial(card.show_classes, other.holder), "quiet")
-        self.show_classes.setEnabled(classes is not None)
-        line.addWidget(self.show_classes)
-        self.remove = QToolButton(self)
-        self.remove.setIcon(themed_icon("remove"))
-        self.remove.setToolTip(tr("Leave this table out"))
-        self.remove.setAccessibleName(tr("Leave the table of {holder} out", holder=other.holder))
-        self.remove.clicked.connect(lambda: card.remove(other.holder))
-        line.addWidget(self.remove)
+        )
+        self.column.addWidget(self.finding_text)
+        self.column.addWidget(self.meanings)
+        self.column.addStretch(1)
+        self.choose.setFocus()
+
+    def _build_fields(self) -> None:
+        self.choose = button(tr("Choose &file…"), self._choose, icon="folder")
+        self.package = button(
+            tr("Choose fol&der…"),
+            self._choose_folder,
+            tip=tr("A bundle made by Sfumato, or another data package with its datapackage.json"),
+        )
+        self.holder = QLineEdit(self)
+        self.holder.setPlaceholderText(tr("Who published it"))
+        self.holder.setAccessibleName(tr("Holder"))
+        self.holder.textChanged.connect(lambda _text: self._allow())
+        self.sensitive = ChoiceField(parent=self)
+        self.sensitive.setAccessibleName(tr("Its sensitive column"))
+        self.sensitive.chosen.connect(self._change_sensitive)
+        self.columns = QListWidget(self)
+        self.columns.setAccessibleName(tr("Its public columns"))
+        self.columns.setFixedHeight(132)
+        self.columns.itemChanged.connect(lambda _item: self._read())
+        self.finding_text = label(tr("Choose the file that was published."), "muted", wrap=True)
+
+    # ----- the file
+
+    def _choose(self) -> None:
+        packages = tr("Data packages ({patterns})", patterns="*.zip datapackage.json")
+        path = self.ask_for_file(tr("Choose the other holder's table"), f";;{packages}")
+        if path is not None:
+            self.open_file(path)
+
+    def _choose_folder(self) -> None:
+        path = self._session.chooser.folder(tr("Choose the other holder's bundle"))
+        if path is not None:
+            self.open_file(path)
+
+    def open_file(self, path: Path) -> None:
+        """Look into a file or a data package."""
+        self.work(tr("Reading {name}", name=path.name), partial(open_other, path), self._show_file)
+
+    def _show_file(self, opened: OpenedOther) -> None:
+        self._opened = opened
+        self.path.setText(str(opened.path))
+        if not self.holder.text().strip():
+            self.holder.setText(opened.name)
+        guess = opened.proposed_sensitive(self._sensitive_name) or opened.columns[-1]
+        self.sensitive.set_choices([(name, name) for name in opened.columns])
+        self.sensitive.set_value(guess)
+        with QSignalBlocker(self.columns):
+            self.columns.clear()
+            for name in opened.columns:
+                item = QListWidgetItem(name, self.columns)
+                item.setSizeHint(QSize(0, COLUMN_HEIGHT))
+                item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
+                public = opened.is_public(name, guess)
+                item.setCheckState(Qt.CheckState.Checked if public else Qt.CheckState.Unchecked)
+        self.meanings.forget()
+        self._read()
+
+    def _change_sensitive(self, name: object) -> None:
+        with QSignalBlocker(self.columns):
+            for item in self._items():
+                if item.text() == name:
+                    item.setCheckState(Qt.CheckState.Unchecked)
+        self.meanings.forget()
+        self._read()
+
+    def _items(self) -> list[QListWidgetItem]:
+        return [self.columns.item(place) for place in range(self.columns.count())]
+
+    # ----- reading it
+
+    def stated(self) -> OtherTableFile:
+        """Return what is said of the table."""
+        ticked = [item for item in self._items() if item.checkState() == Qt.CheckState.Checked]
+        values, codes = self._domain.values, self.meanings.codes
+        return OtherTableFile(
+            self.holder.text().strip(),
+            str(self._opened.path) if self._opened is not None else "",
+            "",
+            {},
+            tuple(item.text() for item in ticked if item.text() != self.sensitive.value),
+            str(self.sensitive.value or ""),
+            tuple((value, values[code]) for value, code in codes.items()),
+        )
+
+    def _read(self) -> None:
+        if self._opened is not None:
+            self.work(
+                tr("Reading {name}", name=self._opened.path.name),
+                partial(look_at_other, self._opened, self.stated(), self._domain.values),
+                self._show_look,
+            )
+
+    def say(self, text: str) -> None:
+        """Show a sentence where the findings will be."""
+        self._look = None
+        self.finding_text.setText(text)
+
+    def _show_look(self, found: LookAtOther) -> None:
+        self.messages.clear()
+        if found.problem is not None:
+            self.messages.show_message(Message.of_error(found.problem, topic=JOB))
+            self.say("")
+        if found.classes is not None:
+            self.finding_text.setText(
+                tr(
+                    "{classes} classes; the weakest shows {diversity} different values.",
+                    classes=grouped(found.classes.classes),
+                    diversity=found.classes.diversity,
+                )
+            )
+        self._look = found
+        self._ask_meanings(found)
+        self._allow()
+
+    def _ask_meanings(self, found: LookAtOther) -> None:
+        codes = {value: code for code, value in enumerate(self._domain.values)}
+        known = dict(found.file.spelling)
+        for value in found.unknown:
+            shown = MISSING_LABEL if value is None else str(value)
+            self.meanings.ask(value, shown, self._domain.names)
+            if value in known and known[value] in codes:
+                self.meanings.fields[value].set_value(codes[known[value]])
+
+    # ----- the choice
+
+    def _allow(self) -> None:
+        ready = self._look is not None and self._look.classes is not None
+        self.submit.setEnabled(ready and bool(self.holder.text().strip()))
+
+    def accept(self) -> None:
+        """Hand the table over, and close."""
+        if self._look is None or self._look.classes is None:
+            return
+        self.added.emit(replace(self._look.file, holder=self.holder.text().strip()))
+        super().accept()
 
 
 class OtherTablesCard(Card):
@@ -76,20 +251,20 @@ class OtherTablesCard(Card):
 
     def __init__(self, session: Session, finding: Finding, parent: QWidget | None = None) -> None:
         super().__init__(
-            tr("Beside other holders' tables"),
+            tr("In combination with other holders' tables"),
             tr(
-                "Who else published a table about these people with the same sensitive attribute?"
-                " Whoever holds both knows more than either says."
+                "Who else has published a table about these people with the same sensitive"
+                " attribute? Someone who holds both knows more than either shows."
             ),
             parent,
         )
         self._session, self._finding = session, finding
         self._shown: object = None
-        self.rows: dict[str, HolderRow] = {}
+        self.rows: dict[str, QWidget] = {}
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.INSIDE)
         self.body.addLayout(self._lines)
-        self.none = label(tr("None: the criteria count this table alone."), "small", wrap=True)
+        self.none = label(tr("None: the criteria apply to this table alone."), "small", wrap=True)
         self.body.addWidget(self.none)
         self.add = button(tr("Add a table…"), self.open_dialog, icon="add")
         self.body.addWidget(self.add, 0, Qt.AlignmentFlag.AlignLeft)
@@ -99,33 +274,45 @@ class OtherTablesCard(Card):
         """Show which tables there are, and what is known of them."""
         decided = self._session.document.generalization
         others = decided.others if decided is not None else ()
-        found = self._finding.found
-        holders = {h.holder: h for h in found.prepared.holders} if found is not None else {}
+        holders = {each.holder: each for each in self._holders()}
         shown = (others, tuple(holders))
         if shown == self._shown:
             return
         self._shown = shown
-        for line in self.rows.values():
-            line.hide()
-            self._lines.removeWidget(line)
-            line.deleteLater()
-        self.rows = {
-            other.holder: HolderRow(other, holders.get(other.holder), self) for other in others
-        }
+        clear_layout(self._lines)
+        self.rows = {other.holder: self._line(other, holders.get(other.holder)) for other in others}
         for line in self.rows.values():
             self._lines.addWidget(line)
         self.none.setVisible(not others)
+
+    def _holders(self) -> tuple[HolderClasses, ...]:
+        found = self._finding.found
+        return tuple(found.prepared.holders) if found is not None else ()
+
+    def _line(self, other: OtherTableFile, classes: HolderClasses | None) -> QWidget:
+        words = tr("known: {columns}", columns=", ".join(other.quasi_identifiers) or tr("nothing"))
+        if classes is not None:
+            words = tr(
+                "{classes} classes, own l = {diversity}; {words}",
+                classes=grouped(classes.classes),
+                diversity=classes.diversity,
+                words=words,
+            )
+        texts = column(ElidedLabel(other.holder, "strong"), ElidedLabel(words, "small"), spacing=2)
+        show = button(tr("Classes"), partial(self.show_classes, other.holder), "quiet")
+        show.setEnabled(classes is not None)
+        remove = tool("remove", tr("Leave this table out"), partial(self.remove, other.holder))
+        remove.setAccessibleName(tr("Leave the table of {holder} out", holder=other.holder))
+        return boxed(row((texts, 1), show, remove), self)
 
     # ----- what the person does
 
     def open_dialog(self) -> OtherDialog | None:
         """Ask for another table."""
         decided = self._session.document.generalization
-        if decided is None:
-            return None
-        encoded: EncodedColumn | None = self._session.attribute(decided.sensitive)
+        encoded = self._session.attribute(decided.sensitive) if decided is not None else None
         domain = encoded.attribute.domain if encoded is not None else None
-        if domain is None:
+        if decided is None or domain is None:
             return None
         dialog = OtherDialog(self._session, decided.sensitive, domain, self.window())
         dialog.added.connect(self._take)
@@ -149,23 +336,18 @@ class OtherTablesCard(Card):
     def show_classes(self, holder: str) -> Dialog | None:
         """Show a table's classes and the sensitive values that occur in each."""
         found = self._finding.found
-        if found is None:
-            return None
-        classes = next((h for h in found.prepared.holders if h.holder == holder), None)
-        if classes is None:
+        classes = next((each for each in self._holders() if each.holder == holder), None)
+        if found is None or classes is None:
             return None
         dialog = Dialog(
             tr("The table of {holder}", holder=holder),
-            tr("Its classes of people who look alike, and the sensitive values in each."),
+            tr("Its equivalence classes, and the sensitive values in each."),
             self.window(),
         )
         table = TableView(dialog, row_numbers=False)
         table.setSortingEnabled(True)
         table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        model = FrameModel(classes_frame(classes, found.prepared.coded.values))
-        model.setParent(table)
-        table.setModel(model)
-        table.fit_columns()
+        table.show_frame(classes_frame(classes, found.prepared.coded.values))
         dialog.body.addWidget(table, 1)
         dialog.add_cancel(tr("Close"))
         dialog.resize(720, 480)
@@ -183,13 +365,7 @@ def classes_frame(classes: HolderClasses, values: tuple[str, ...]) -> pd.DataFra
         present = np.flatnonzero(classes.counts[number])
         names = [str(values[code]) for code in present[:MOST_VALUES]]
         more = ["…"] if len(present) > MOST_VALUES else []
-        rows.append(
-            (
-                classes.describe(int(number)),
-                int(classes.counts[number].sum()),
-                len(present),
-                ", ".join([*names, *more]),
-            )
-        )
-    heads = [tr("Class"), tr("Records"), tr("Values"), tr("Which")]
-    return pd.DataFrame(rows, columns=heads)
+        records = int(classes.counts[number].sum())
+        which = ", ".join([*names, *more])
+        rows.append((classes.describe(int(number)), records, len(present), which))
+    return pd.DataFrame(rows, columns=[tr("Class"), tr("Records"), tr("Values"), tr("Which")])

@@ -6,28 +6,85 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
 
 from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.search import SearchResult
+from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped, number
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.panels.policy.generalized import edits
+from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
-from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage
+from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
 from sfumato.ui.panels.policy.generalized.finding import Finding
-from sfumato.ui.panels.policy.generalized.node_card import NodeCard
 from sfumato.ui.panels.policy.generalized.other_tables import OtherTablesCard
 from sfumato.ui.panels.policy.generalized.publishing import PublishPage
 from sfumato.ui.panels.policy.generalized.requirements import RequirementsCard
-from sfumato.ui.panels.policy.generalized.result import Result, result_of
-from sfumato.ui.panels.policy.generalized.wording import tr
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.layout import (
+    Card,
+    EmptyState,
+    ScrollPage,
+    boxed,
+    button,
+    column,
+    label,
+    row,
+    say,
+)
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 WIDE = 700
 """From this width on, what is asked and others' tables stand side by side."""
+
+Result = tuple[str, str, str, str]
+"""An icon, its colour, what was found, and what it means or what would help."""
+
+
+def result_of(finding: Finding, *, chosen: bool) -> Result:
+    """Return what came of a search.
+
+    Parameters
+    ----------
+    finding
+        The search.
+    chosen
+        Whether the custodian has chosen levels.
+    """
+    found = finding.found
+    if finding.working:
+        return "clock", "muted", tr("Searching for safe generalizations…"), ""
+    if finding.error is not None:
+        return "danger", "danger", *error_texts(finding.error)
+    if found is None:
+        words = tr("This can take a while: set all the requirements first, then search.")
+        return "search", "muted", tr("Not searched yet"), words
+    if found.searched is None or found.searched.best is None:
+        return _nothing(found)
+    sentence = result_sentence(found.searched.result)
+    if chosen and finding.node is None:
+        words = tr("The levels you chose are no longer safe: choose others.")
+        return "caution", "caution", sentence, words
+    return "good", "good", sentence, minimal_sentence(found.searched.result)
+
+
+def _nothing(found: Found) -> Result:
+    why = found.no_solution
+    advice = why.advice if why is not None else ()
+    if found.problem is not None:
+        what, remedy = error_texts(found.problem)
+        return "danger", "danger", what, " ".join(filter(None, (remedy, *advice)))
+    sentence = result_sentence(found.searched.result) if found.searched is not None else ""
+    reason = ""
+    if why is not None and why.failing:
+        failing = ", ".join(why.failing)
+        reason = tr("Even the highest levels fail {failing}.", failing=failing)
+    return "caution", "caution", sentence, " ".join(filter(None, (reason, *advice)))
 
 
 class GeneralizedPage(QWidget):
@@ -54,9 +111,7 @@ class GeneralizedPage(QWidget):
         self._build_work()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
+        self.setLayout(column(self.pages))
         for signal in (session.document_changed, session.table_changed, session.attribute_changed):
             signal.connect(self.refresh)
         self.finding.changed.connect(self._show_found)
@@ -71,18 +126,19 @@ class GeneralizedPage(QWidget):
             "table",
             tr("No column can be generalized yet"),
             tr(
-                "A generalized table shows true sensitive values, and coarser public ones: an age"
-                " band in the place of an age. Mark a sensitive column, and give the columns that"
-                " people could be recognized by the role quasi-identifier and a hierarchy."
+                "A generalized table shows true sensitive values and coarser public ones: an age"
+                " band instead of an age. Mark a sensitive column, and give the columns by which"
+                " people could be recognized the role quasi-identifier and a hierarchy."
             ),
         )
         self.nothing.add_button(button(tr("Go to Attributes"), go, "primary"))
         self.ready = EmptyState(
             "table",
-            tr("A generalized table in the place of perturbed releases"),
+            tr("A generalized table instead of perturbed releases"),
             tr(
-                "Sensitive values stay true; public ones are made coarser until nobody can be told"
-                " from enough others, also beside tables that other holders published."
+                "Sensitive values stay true. Public ones are made coarser until each person looks"
+                " like enough others, even in combination with tables that other holders have"
+                " published."
             ),
         )
         self.start = self.ready.add_button(
@@ -92,10 +148,6 @@ class GeneralizedPage(QWidget):
         self.empty.addWidget(self.ready)
 
     def _build_work(self) -> None:
-        column = QVBoxLayout(self.work)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.INSIDE)
-        column.addWidget(self._result_card())
         self.requirements = RequirementsCard(self.session, self)
         self.others = OtherTablesCard(self.session, self.finding, self)
         asked = ScrollPage(self)
@@ -107,12 +159,7 @@ class GeneralizedPage(QWidget):
         asked.column.addStretch(1)
         self.explore = ExplorePage(self.session, self.finding, self)
         self.node_card = NodeCard(self.session, self)
-        exploring = QWidget(self)
-        lines = QVBoxLayout(exploring)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(Space.INSIDE)
-        lines.addWidget(self.explore, 1)
-        lines.addWidget(self.node_card)
+        exploring = boxed(column((self.explore, 1), self.node_card), self)
         self.beside = BeforeAfterPage(self.session, self)
         self.publish = PublishPage(self.session, self.finding, self)
         self.publish.told.connect(self.told)
@@ -122,13 +169,13 @@ class GeneralizedPage(QWidget):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
         for page, title in (
-            (asked, tr("What is asked")),
+            (asked, tr("Requirements")),
             (exploring, tr("Explore")),
             (self.beside, tr("Before and after")),
             (self.publish, tr("Promise and publish")),
         ):
             self.tabs.addTab(page, title)
-        column.addWidget(self.tabs, 1)
+        self.work.setLayout(column(self._result_card(), (self.tabs, 1)))
 
     def _result_card(self) -> QWidget:
         card = Card(parent=self)
@@ -136,25 +183,16 @@ class GeneralizedPage(QWidget):
         self.icon = IconLabel("clock", "muted", 20)
         self.sentence = label("", "strong", wrap=True)
         self.explanation = label("", "muted", wrap=True)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(self.sentence)
-        texts.addWidget(self.explanation)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(self.icon)
-        line.addLayout(texts, 1)
+        texts = column(self.sentence, self.explanation, spacing=2)
         self.search = button(tr("Search"), self.finding.search, "primary", "search")
-        self.stop = button(tr("Stop"), self._stop)
+        self.stop = button(tr("Stop"), self.finding.stop)
         self.leave = button(
-            tr("Give up"),
+            tr("Discard"),
             self._leave,
             "quiet",
-            tip=tr("Decide nothing about a generalized table; undo brings it back"),
+            tip=tr("Discard the generalized table; undo restores it"),
         )
-        for each in (self.search, self.stop, self.leave):
-            line.addWidget(each)
-        card.body.addLayout(line)
+        card.body.addLayout(row(self.icon, (texts, 1), self.search, self.stop, self.leave))
         return card
 
     # ----- what is shown
@@ -199,11 +237,12 @@ class GeneralizedPage(QWidget):
         self._show_found()
 
     def _show_found(self) -> None:
-        result = self._result()
-        self.icon.show_icon(result.icon, result.token)
-        self.sentence.setText(result.sentence)
-        self.explanation.setText(result.explanation)
-        self.explanation.setVisible(bool(result.explanation))
+        decided = self.session.document.generalization
+        chosen = decided is not None and decided.node is not None
+        icon, token, sentence, explanation = result_of(self.finding, chosen=chosen)
+        self.icon.show_icon(icon, token)
+        self.sentence.setText(sentence)
+        say(self.explanation, explanation)
         working = self.finding.working
         known = self.finding.found is not None or self.finding.error is not None
         self.stop.setVisible(working)
@@ -217,12 +256,6 @@ class GeneralizedPage(QWidget):
         if searched is not None and self.explore.node is not None:
             self._show_node(self.explore.node)
         self.state_changed.emit()
-
-    def _result(self) -> Result:
-        """Return what came of the search, as it is said."""
-        decided = self.session.document.generalization
-        chosen = decided is not None and decided.node is not None
-        return result_of(self.finding, chosen=chosen)
 
     def _show_node(self, node: Node) -> None:
         searched = self.finding.searched
@@ -239,7 +272,91 @@ class GeneralizedPage(QWidget):
         self.session.edit(tr("Generalize the table"), edits.started(self.session.document))
 
     def _leave(self) -> None:
-        self.session.edit(tr("Give the generalized table up"), edits.stopped(self.session.document))
+        self.session.edit(tr("Discard the generalized table"), edits.stopped(self.session.document))
 
-    def _stop(self) -> None:
-        self.finding.stop()
+
+PERTURBED, GENERALIZED = "perturbed", "generalized"
+
+
+class Ways(QStackedWidget):
+    """The two ways to release the table, one in sight.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    perturbed
+        The page about perturbed releases.
+    """
+
+    changed = Signal()
+    """The other way came into sight, or the generalized table got further."""
+
+    def __init__(self, session: Session, perturbed: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.segments = Segments(
+            [(PERTURBED, tr("Perturbed releases")), (GENERALIZED, tr("Generalized table"))], self
+        )
+        self.segments.setAccessibleName(tr("How the table is released"))
+        self.page = GeneralizedPage(session, self)
+        self._pages = {PERTURBED: perturbed, GENERALIZED: self.page}
+        for page in self._pages.values():
+            self.addWidget(page)
+        self.segments.chosen.connect(self.show_way)
+        self.page.state_changed.connect(self.changed)
+        session.project_changed.connect(self._bring_what_is_decided)
+
+    @property
+    def perturbing(self) -> bool:
+        """Whether perturbed releases are in sight."""
+        return self.segments.value == PERTURBED
+
+    @property
+    def instead(self) -> bool:
+        """Whether a generalized table takes the place of perturbed releases."""
+        document = self._session.document
+        return document.generalization is not None and not document.policy
+
+    def _bring_what_is_decided(self) -> None:
+        """Begin a project that is about a generalized table at that."""
+        if self.instead:
+            self.show_way(GENERALIZED)
+
+    def show_way(self, way: object) -> None:
+        """Bring one of the two ways into sight."""
+        self.segments.set_value(str(way))
+        self.setCurrentWidget(self._pages[str(way)])
+        self.changed.emit()
+
+
+def result_sentence(result: SearchResult) -> str:
+    """Return what a search found."""
+    size = result.lattice.size
+    average = result.minimum_average_level
+    if average is None:
+        return tr("None of the {size} combinations of levels is safe", size=grouped(size))
+    if result.safe_count == 1:
+        return tr(
+            "1 of {size} combinations of levels is safe; its average level is {average}",
+            size=grouped(size),
+            average=number(average),
+        )
+    return tr(
+        "{safe} of {size} combinations of levels are safe; the best has an average level of"
+        " {average}",
+        safe=grouped(result.safe_count),
+        size=grouped(size),
+        average=number(average),
+    )
+
+
+def minimal_sentence(result: SearchResult) -> str:
+    """Return how many of the safe combinations can't be made more detailed."""
+    count = len(result.minimal)
+    if count == 1:
+        return tr("One safe combination is minimal: it can't be made more detailed and stay safe.")
+    return tr(
+        "{count} safe combinations are minimal: they can't be made more detailed and stay safe.",
+        count=grouped(count),
+    )

@@ -8,7 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import LadderError, SfumatoError
 from sfumato.engine.core.progress import Context
@@ -21,11 +21,22 @@ from sfumato.project.release.uniqueness import left_out_sentence, publication_li
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.policy.generalized.finding import Finding
-from sfumato.ui.panels.policy.generalized.wording import node_text, tr
-from sfumato.ui.shell.messages import Action, Message, MessageKind, error_texts
+from sfumato.ui.panels.policy.generalized.node_list import node_text
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    ScrollPage,
+    button,
+    clear_layout,
+    form,
+    label,
+    row,
+    say,
+)
+from sfumato.ui.widgets.messages import Action, Message, MessageKind, error_texts
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 JOB: Final = "publish generalized"
@@ -84,20 +95,25 @@ class PublishPage(ScrollPage):
         self.folder.setAccessibleName(tr("Target folder"))
         self.folder.textChanged.connect(lambda _text: self.refresh())
         choose = button(tr("C&hoose…"), self._choose_folder, icon="folder")
-        form = QFormLayout()
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapAllRows)
-        form.setVerticalSpacing(Space.TIGHT)
-        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
-        form.addRow(label(tr("Format"), "caption"), self.format)
-        form.addRow(label(tr("Kind"), "caption"), self.kind)
-        form.addRow(label(tr("Folder"), "caption"), row(self.folder, choose))
-        card.body.addLayout(form)
+        lines = (
+            (tr("Format"), self.format),
+            (tr("Kind"), self.kind),
+            (tr("Folder"), row(self.folder, choose)),
+        )
+        card.body.addLayout(form(*lines, above=True))
         self.reason = QLineEdit(self)
         self.reason.setPlaceholderText(tr("Reason, kept in the ledger"))
-        self.reason.setAccessibleName(tr("Reason to publish all the same"))
+        self.reason.setAccessibleName(tr("Reason to publish anyway"))
         self.reason.textChanged.connect(lambda _text: self.refresh())
         self.reason.hide()
-        self.conflict = label("", "caution", wrap=True)
+        self.conflict = label(
+            tr(
+                "It conflicts with what was released before. You can still publish it by giving a"
+                " reason, which the ledger keeps."
+            ),
+            "caution",
+            wrap=True,
+        )
         self.conflict.hide()
         card.body.addWidget(self.conflict)
         card.body.addWidget(self.reason)
@@ -109,8 +125,8 @@ class PublishPage(ScrollPage):
         card.body.addWidget(
             label(
                 tr(
-                    "The bundle holds the table, its description with the hierarchies used, and a"
-                    " page for whoever reads it. The ledger keeps that it was published."
+                    "The bundle contains the table, its description with the hierarchies used, and"
+                    " a README for its readers. The ledger records the publication."
                 ),
                 "small",
                 wrap=True,
@@ -137,17 +153,18 @@ class PublishPage(ScrollPage):
                 else spoken(criterion.promise)
                 for place, criterion in enumerate(criteria)
             ]
-            self._show_promises(lines)
+            clear_layout(self._promises)
+            for line in lines:
+                self._promises.addWidget(label(line, wrap=True))
         if view is None:
             self.check.show_state("clock", "muted", tr("Not made yet"))
         elif view.check.holds:
-            self.check.show_state("good", "good", tr("Counted again from the rows: it holds"))
+            self.check.show_state("good", "good", tr("Recounted from the rows: it holds"))
         else:
-            self.check.show_state("danger", "danger", tr("Counted again from the rows: broken"))
+            self.check.show_state("danger", "danger", tr("Recounted from the rows: broken"))
         self._show_exact()
         reason = self._reason_against()
-        self.why.setText(reason)
-        self.why.setVisible(bool(reason))
+        say(self.why, reason)
         self.submit.setEnabled(not reason)
 
     def _show_exact(self) -> None:
@@ -155,22 +172,10 @@ class PublishPage(ScrollPage):
         document, view = self._session.document, self._finding.view
         found = view.alone if view is not None else None
         limits = publication_limits(document, found, advice=True)
-        for shown, text in (
-            (self.exact, " ".join(typeset(limit) for limit in limits)),
-            (self.left_out, spoken(left_out_sentence(document))),
-        ):
-            shown.setText(f"•  {text}" if text else "")
-            shown.setVisible(bool(text))
-
-    def _show_promises(self, lines: list[str]) -> None:
-        while self._promises.count():
-            item = self._promises.takeAt(0)
-            old = item.widget() if item is not None else None
-            if old is not None:
-                old.hide()
-                old.deleteLater()
-        for line in lines:
-            self._promises.addWidget(label(line, wrap=True))
+        exact = " ".join(typeset(limit) for limit in limits)
+        left_out = spoken(left_out_sentence(document))
+        say(self.exact, f"•  {exact}" if exact else "")
+        say(self.left_out, f"•  {left_out}" if left_out else "")
 
     def _reason_against(self) -> str:
         """Return why nothing can be published yet; empty where it can."""
@@ -183,10 +188,10 @@ class PublishPage(ScrollPage):
             (view is None, tr("The table is being made.")),
             (
                 view is not None and not view.check.holds,
-                tr("The table does not keep what it promises."),
+                tr("The table does not keep its promise."),
             ),
             (not self.folder.text().strip(), tr("Choose a folder first.")),
-            (unexplained, tr("Say why it is published all the same, or leave it.")),
+            (unexplained, tr("Give the reason to publish it anyway, or don't publish it.")),
         )
         return next((reason for holds, reason in reasons if holds), "")
 
@@ -236,7 +241,7 @@ class PublishPage(ScrollPage):
             Message(
                 MessageKind.GOOD,
                 tr("The generalized table is in {folder}.", folder=outcome.path.parent),
-                tr("Releases lists it; a bundle can be verified there."),
+                tr("It is listed under Releases, where a bundle can be verified."),
                 (Action(tr("Show folder"), partial(QDesktopServices.openUrl, folder)),),
                 "publish",
             )
@@ -245,12 +250,6 @@ class PublishPage(ScrollPage):
     def _refuse(self, error: SfumatoError) -> None:
         self.told.emit(Message.of_error(error, topic="publish"))
         if isinstance(error, LadderError):
-            self.conflict.setText(
-                tr(
-                    "It contradicts what was released before. With a reason it can be published all"
-                    " the same; the ledger keeps the reason."
-                )
-            )
             self.conflict.show()
             self.reason.show()
             self.refresh()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, Generalization
@@ -18,15 +18,53 @@ from sfumato.project.release.uniqueness import (
 )
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.policy.generalized import edits
-from sfumato.ui.panels.policy.generalized.wording import GLOSSES, range_of, tr
+from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Card, button, label, row
+from sfumato.ui.widgets.layout import (
+    Card,
+    button,
+    clear_layout,
+    column,
+    label,
+    row,
+    say,
+    tool,
+)
 
 COLUMNS = 2
 """Check boxes of quasi-identifiers side by side."""
+
+
+def range_of(kind: str, parameter: str, rows: int, values: int) -> tuple[float, float, int]:
+    """Return the ends of a criterion's parameter in such a table, and how many decimals it has."""
+    if parameter in CRITERION_KINDS[kind].whole:
+        return 1, max(rows if parameter == "k" else values, 1), 0
+    if parameter == "t":
+        return 0.0, 1.0, 3
+    if parameter == "c":
+        return 0.01, 1000.0, 2
+    return 1.0, max(float(values), 1.0), 2
+
+
+GLOSSES = {
+    "k-anonymity": QT_TRANSLATE_NOOP("Policy", "every class has at least k records"),
+    "distinct-diversity": QT_TRANSLATE_NOOP(
+        "Policy", "at least l different sensitive values remain possible"
+    ),
+    "entropy-diversity": QT_TRANSLATE_NOOP(
+        "Policy", "every class is as diverse as l equally frequent values"
+    ),
+    "recursive-diversity": QT_TRANSLATE_NOOP(
+        "Policy", "the most frequent value stays below c times the l-th and rarer ones combined"
+    ),
+    "closeness": QT_TRANSLATE_NOOP("Policy", "every class is within t of the whole table"),
+    "ordered-closeness": QT_TRANSLATE_NOOP(
+        "Policy", "the same, with neighbouring values counted as close"
+    ),
+}
+"""What each criterion requires, in a few words."""
 
 
 class CriterionRow(QWidget):
@@ -44,33 +82,22 @@ class CriterionRow(QWidget):
         self.kind.setMinimumWidth(180)
         self.kind.chosen.connect(self._change_kind)
         self.fields: dict[str, NumberField] = {}
-        head = QHBoxLayout()
-        head.setSpacing(Space.INSIDE)
-        head.addWidget(self.kind, 1)
-        for name, number in choice.numbers.items():
-            head.addWidget(label(name, "muted"))
-            head.addWidget(self._field(name, number, limits))
-        self.remove = QToolButton(self)
-        self.remove.setIcon(themed_icon("remove"))
-        self.remove.setToolTip(tr("Remove this criterion"))
+        numbers = [
+            part
+            for name, number in choice.numbers.items()
+            for part in (label(name, "muted"), self._field(name, number, limits))
+        ]
+        self.remove = tool("remove", tr("Remove this criterion"), self._remove)
         self.remove.setAccessibleName(tr("Remove criterion {number}", number=place + 1))
-        self.remove.clicked.connect(self._remove)
-        head.addWidget(self.remove)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(2)
-        whole.addLayout(head)
-        whole.addWidget(label(self._gloss(limits), "small", wrap=True))
+        head = row((self.kind, 1), *numbers, self.remove)
+        gloss = label(self._gloss(limits), "small", wrap=True)
+        self.setLayout(column(head, gloss, spacing=2))
 
     def _field(self, name: str, number: float, limits: tuple[int, int]) -> NumberField:
-        known = range_of(self._choice.kind, name, *limits)
-        field = NumberField(
-            min(known.low, number),
-            max(known.high, number),
-            decimals=known.decimals,
-            step=1.0 if known.decimals == 0 else 0.1 if known.high > 1 else 0.05,
-            show_range=False,
-        )
+        low, high, decimals = range_of(self._choice.kind, name, *limits)
+        step = 1.0 if decimals == 0 else 0.1 if high > 1 else 0.05
+        low, high = min(low, number), max(high, number)
+        field = NumberField(low, high, decimals=decimals, step=step, show_range=False)
         field.spin.setFixedWidth(84)
         field.spin.setAccessibleName(name)
         field.set_value(number)
@@ -81,10 +108,8 @@ class CriterionRow(QWidget):
     def _gloss(self, limits: tuple[int, int]) -> str:
         ranges = []
         for name in self._choice.numbers:
-            known = range_of(self._choice.kind, name, *limits)
-            ranges.append(
-                tr("{name} from {low:g} to {high:g}", name=name, low=known.low, high=known.high)
-            )
+            low, high, _decimals = range_of(self._choice.kind, name, *limits)
+            ranges.append(tr("{name} from {low:g} to {high:g}", name=name, low=low, high=high))
         return f"{tr(str(GLOSSES[self._choice.kind]))} · {', '.join(ranges)}"
 
     def _change_kind(self, kind: object) -> None:
@@ -98,14 +123,14 @@ class CriterionRow(QWidget):
 
     def _put(self, choice: CriterionChoice, merge_key: tuple[object, ...] | None) -> None:
         self._session.edit(
-            tr("Ask for {criterion}", criterion=choice.text),
+            tr("Require {criterion}", criterion=choice.text),
             edits.with_criterion(self._session.document, self._place, choice),
             merge_key=merge_key,
         )
 
     def _remove(self) -> None:
         self._session.edit(
-            tr("Ask for {criterion} no longer", criterion=self._choice.text),
+            tr("Drop {criterion}", criterion=self._choice.text),
             edits.without_criterion(self._session.document, self._place),
         )
 
@@ -114,13 +139,13 @@ class RequirementsCard(Card):
     """The sensitive attribute, the columns to generalize, the criteria, the suppression."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(tr("What is asked"), parent=parent)
+        super().__init__(tr("Requirements"), parent=parent)
         self._session = session
         self._shown: tuple[object, ...] = ()
         self.sensitive = ChoiceField(parent=self)
         self.sensitive.setAccessibleName(tr("Sensitive attribute"))
         self.sensitive.chosen.connect(self._choose_sensitive)
-        caption = label(tr("&Sensitive attribute, shown as it is"), "caption")
+        caption = label(tr("&Sensitive attribute, shown unchanged"), "caption")
         caption.setBuddy(self.sensitive)
         self.body.addWidget(caption)
         self.body.addWidget(self.sensitive)
@@ -131,7 +156,7 @@ class RequirementsCard(Card):
         self.boxes: dict[str, QCheckBox] = {}
         self.lacking = label("", "caution", wrap=True)
         self.body.addWidget(self.lacking)
-        self.body.addWidget(label(tr("Every class of people who look alike keeps"), "caption"))
+        self.body.addWidget(label(tr("Required of every equivalence class"), "caption"))
         self._rows = QVBoxLayout()
         self._rows.setSpacing(Space.INSIDE)
         self.body.addLayout(self._rows)
@@ -142,7 +167,7 @@ class RequirementsCard(Card):
         self.body.addStretch(1)
 
     def _build_suppression(self) -> None:
-        self.body.addWidget(label(tr("Records that stand out"), "caption"))
+        self.body.addWidget(label(tr("Outlying records"), "caption"))
         self.suppression = NumberField(0.0, 99.0, decimals=2, unit="%", step=0.5)
         self.suppression.spin.setAccessibleName(tr("Share of records that may be left out"))
         self.suppression.value_changed.connect(self._change_suppression)
@@ -150,11 +175,11 @@ class RequirementsCard(Card):
         self.suppressed = Segments(
             [
                 (Suppressed.DROPPED, tr("are left out")),
-                (Suppressed.STARRED, tr("stay, with * only")),
+                (Suppressed.STARRED, tr("stay, showing only *")),
             ],
             self,
         )
-        self.suppressed.setAccessibleName(tr("What becomes of records that stand out"))
+        self.suppressed.setAccessibleName(tr("What happens to outlying records"))
         self.suppressed.chosen.connect(self._change_suppressed)
         self.body.addWidget(self.suppressed, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -183,10 +208,7 @@ class RequirementsCard(Card):
         known = edits.usable(document)
         names = (*known, *(n for n in decided.quasi_identifiers if n not in known))
         if tuple(self.boxes) != names:
-            for box in self.boxes.values():
-                box.hide()
-                self._boxes.removeWidget(box)
-                box.deleteLater()
+            clear_layout(self._boxes)
             self.boxes = {name: QCheckBox(name.replace("&", "&&"), self) for name in names}
             for place, (name, box) in enumerate(self.boxes.items()):
                 self._boxes.addWidget(box, place // COLUMNS, place % COLUMNS)
@@ -194,15 +216,11 @@ class RequirementsCard(Card):
         for name, box in self.boxes.items():
             box.setChecked(name in decided.quasi_identifiers)
         bare = published_as_they_are(document)
-        self.lacking.setVisible(bool(bare))
         told = (exact_sentence(bare), publication_advice(bare))
-        self.lacking.setText(" ".join(spoken(text) for text in told))
+        say(self.lacking, " ".join(spoken(text) for text in told) if bare else "")
 
     def _rebuild(self, decided: Generalization, limits: tuple[int, int]) -> None:
-        for line in self.criteria:
-            line.hide()
-            self._rows.removeWidget(line)
-            line.deleteLater()
+        clear_layout(self._rows)
         self.criteria = [
             CriterionRow(self._session, place, choice, limits)
             for place, choice in enumerate(decided.criteria)
@@ -224,7 +242,7 @@ class RequirementsCard(Card):
             return
         document = edits.with_quasi_identifiers(self._session.document, names)
         more = tr("Generalize {name}", name=name)
-        less = tr("Generalize {name} no longer", name=name)
+        less = tr("Stop generalizing {name}", name=name)
         self._session.edit(more if name in names else less, document)
 
     def _add(self) -> None:
@@ -235,7 +253,7 @@ class RequirementsCard(Card):
         choice = edits.fresh_criterion(kind)
         place = len(decided.criteria) if decided is not None else 0
         self._session.edit(
-            tr("Ask for {criterion}", criterion=choice.text),
+            tr("Require {criterion}", criterion=choice.text),
             edits.with_criterion(document, place, choice),
         )
 
@@ -248,6 +266,6 @@ class RequirementsCard(Card):
 
     def _change_suppressed(self, what: object) -> None:
         self._session.edit(
-            tr("Change what becomes of records that stand out"),
+            tr("Change what happens to outlying records"),
             edits.changed(self._session.document, suppressed=Suppressed(str(what))),
         )

@@ -1,7 +1,8 @@
-"""The mechanisms' editors: one module each, found by being here.
+"""The mechanisms' editors: a module or a package each, found by being here.
 
-A module of this package that defines ``EDITOR``, a subclass of
-`sfumato.ui.panels.policy.mechanisms.base.LevelEditor`, is the editor of the mechanism it names.
+One that defines ``EDITOR``, a subclass of
+`sfumato.ui.panels.policy.mechanisms.base.LevelEditor`, is the editor of the mechanism it names; of
+a package, its module ``editor`` does.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ def all_editors() -> dict[str, type[LevelEditor]]:
     """Return every editor by the name of its mechanism."""
     found: dict[str, type[LevelEditor]] = {}
     for info in pkgutil.iter_modules(__path__):
-        editor = getattr(
-            importlib.import_module(f"{__name__}.{info.name}{'.editor' if info.ispkg else ''}"),
-            "EDITOR",
-            None,
-        )
+        place = f"{__name__}.{info.name}{'.editor' if info.ispkg else ''}"
+        editor = getattr(importlib.import_module(place), "EDITOR", None)
         if isinstance(editor, type) and issubclass(editor, LevelEditor):
             found[editor.mechanism] = editor
     return found

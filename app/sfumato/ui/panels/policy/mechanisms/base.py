@@ -3,50 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QHBoxLayout,
-    QLabel,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, term_of, typeset
-from sfumato.ui.panels.policy.mechanisms.cards import Preset, PresetRow, TermTiles
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
+from sfumato.ui.look.wording import spoken, term_of, term_text, typeset
+from sfumato.ui.panels.policy.mechanisms.controls import CardRow, Notice
 from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
-from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import boxed, column, label, row
+from sfumato.ui.widgets.messages import error_texts
 
 Attributes = Sequence[Attribute]
+Reach = Mapping[str, tuple[float, float]]
+"""By a field's name, the part of its range that its slider covers."""
+
+NO_NUMBER = "–"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A level for a kind of recipient, stated so that it means the same in every domain.
+
+    Parameters
+    ----------
+    name
+        Whom it is for, in plain words.
+    statement
+        The level.
+    """
+
+    name: str
+    statement: Statement
+
+
+def error_words(error: SfumatoError) -> str:
+    """Return what is wrong and what there is to do about it."""
+    return " ".join(error_texts(error)).strip()
+
+
+class SettingsEditor(QWidget):
+    """States the settings of one policy entry: they belong to the entry, to no recipient.
+
+    What is not right yet stays here, marked where it is wrong; the document only ever gets
+    settings that hold. A mechanism's `LevelEditor` names its subclass in `settings_editor`.
+
+    Parameters
+    ----------
+    session
+        Runs jobs and asks for files; the document is edited through the signals alone.
+    """
+
+    settings_stated = Signal(object)
+    """The person changed the settings: `Settings` that hold for the attributes in sight."""
+    finished = Signal()
+    """The next change is another step of undo."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self._in_force: Settings = {}
+        self._kept: dict[str, tuple[Settings, Any]] = {}
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's settings."""
+        del attributes, settings
+
+    def fitted(self, statement: Statement, settings: Settings) -> Statement:
+        """Return what becomes of a recipient's statement under new settings.
+
+        Itself, unless the settings leave no room for it and the nearest one that they allow is
+        clear; what is not sound for another reason stays, for the person to put right.
+        """
+        del settings
+        return statement
+
+    def leave(self) -> None:
+        """Stop what is being worked out: another entry comes into sight."""
+
+    def state(self, settings: Settings) -> None:
+        """Tell settings that should be in force, as one edit."""
+        self.settings_stated.emit(settings)
+        self.finished.emit()
+
+    def keep_draft(self, attribute: str, draft: object) -> None:
+        """Keep what is not right yet while another attribute is in sight."""
+        self._kept[attribute] = (self._in_force, draft)
+
+    def kept_draft(self, attribute: str, settings: Settings) -> Any:
+        """Return what was kept of an attribute, once; None where its settings have changed."""
+        in_force, draft = self._kept.pop(attribute, ({}, None))
+        return draft if in_force == settings else None
 
 
 class LevelEditor(QWidget):
     """States one recipient's level for one policy entry.
 
-    A mechanism's editor subclasses it, names its `mechanism`, and may offer `presets`, a place
-    for a trust on the ladder (`statement_at`) and controls for the mechanism's settings.
+    A mechanism's editor subclasses it and names its `mechanism`; it may offer `presets`, controls
+    for the mechanism's settings, and say otherwise what a level means.
     """
 
     mechanism: ClassVar[str]
+    settings_editor: ClassVar[type[SettingsEditor] | None] = None
+    """What the mechanism's settings are stated with; None where it has none."""
+    reach: ClassVar[Reach] = {"epsilon": (0.001, 8.0), "gamma": (1.001, 1000.0)}
+    """The part of each field's range that differs in practice."""
+    logarithmic: ClassVar[frozenset[str]] = frozenset()
+    """The fields on whose sliders equal ways are equal factors."""
 
     stated = Signal(object)
     """The person stated a level: a `Statement`. Also while a slider is dragged."""
     finished = Signal()
     """A slider was let go; the next statement is another edit."""
-    settings_stated = Signal(object)
-    """The person changed the mechanism's settings: `Settings`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,22 +131,32 @@ class LevelEditor(QWidget):
         self._attributes: tuple[Attribute, ...] = ()
         self._settings: Settings = {}
         self._statement: Statement = {}
-        self._presets = PresetRow(self.presets(), self)
-        self._presets.chosen.connect(self._state_and_finish)
-        self._terms = TermTiles(self._engine.terms, self)
-        self._terms.chosen.connect(self._change_term)
-        self._pages = QStackedWidget(self)
-        self._editors = {
-            term.name: _TermPage(term, self.slider_reach(), self.logarithmic_fields())
-            for term in self._engine.terms
-        }
-        for page in self._editors.values():
+        self._levels = self.presets()
+        terms = self._engine.terms
+        self.choices = CardRow([(at, each.name) for at, each in enumerate(self._levels)], self)
+        self.terms = CardRow([(term.name, NO_NUMBER) for term in terms], self)
+        self._pages = {term.name: _TermPage(term, self.reach, self.logarithmic) for term in terms}
+        self._stack = QStackedWidget(self)
+        self._notice = Notice(parent=self)
+        self.meaning = _Meaning()
+        for term in terms:
+            self.terms.cards[term.name].show_sentence(spoken(term.title))
+            self.terms.cards[term.name].setToolTip(spoken(term.explanation))
+        for page in self._pages.values():
             page.stated.connect(self._state)
             page.finished.connect(self.finished)
-            self._pages.addWidget(page)
-        self._problem = _Problem()
-        self._meaning = _Meaning()
-        self._lay_out()
+            self._stack.addWidget(page)
+        self.choices.chosen.connect(lambda at: self._state_and_finish(self._levels[at].statement))
+        self.terms.chosen.connect(self._change_term)
+        exactly = label(tr("Or state the level exactly, by any of these:"), "muted")
+        if not self._levels:
+            self.choices.hide()
+            exactly.hide()
+        fields = boxed(column(self._stack, self._notice))
+        lines = column(
+            self.choices, exactly, self.terms, fields, self.meaning, spacing=Space.BETWEEN
+        )
+        self.setLayout(lines)
 
     # ----- what a mechanism's editor may say
 
@@ -78,30 +165,26 @@ class LevelEditor(QWidget):
         """Return levels in plain words, most trusted first."""
         return ()
 
-    @classmethod
-    def settings_editor(cls) -> type[SettingsEditor] | None:
-        """Return what the mechanism's settings are stated with; None where it has none."""
-        return None
-
-    def slider_reach(self) -> Mapping[str, tuple[float, float]]:
-        """Return, by a field's name, the part of its range that its slider covers."""
-        return {}
-
-    def logarithmic_fields(self) -> frozenset[str]:
-        """Return the fields on whose sliders equal ways are equal factors."""
-        return frozenset()
-
-    def reach_now(self) -> Mapping[str, tuple[float, float]]:
+    def reach_now(self) -> Reach:
         """Return the reach of those sliders that depends on the attributes in sight."""
         return {}
+
+    def level_at(self, trust: float) -> float:
+        """Return the level at which a rung stops that is dragged to a place on the ladder."""
+        return round(trust, 3) or trust
 
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
         """Return the statement for a place on the ladder, in the term that `like` uses.
 
-        None where rungs of this mechanism can't be dragged.
+        None where there is none.
         """
-        del trust, like
-        return None
+        term = term_of(self._engine, like) or self._engine.terms[0]
+        try:
+            level = self.level_at(trust)
+            restated = self._engine.restate(level, self._attributes, self._settings)
+        except SfumatoError:
+            return None
+        return restated.get(term.name) or restated[self._engine.terms[0].name]
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return what a level means to a person in the table, and to the recipient.
@@ -131,19 +214,33 @@ class LevelEditor(QWidget):
         self._statement, self._settings = dict(statement), settings
         self._attributes = tuple(attributes)
         term = term_of(self._engine, statement) or self._engine.terms[0]
-        self._terms.set_value(term.name)
-        for name, page in self._editors.items():
+        self.terms.set_value(term.name)
+        for name, page in self._pages.items():
             if name != term.name:
                 page.forget_typing()
-        self._pages.setCurrentWidget(self._editors[term.name])
-        self._editors[term.name].show_statement(statement, self.reach_now())
-        self._presets.show_consequences(self._consequence, statement)
+        self._stack.setCurrentWidget(self._pages[term.name])
+        self._page.show_statement(statement, self.reach_now())
+        present = None
+        for at, preset in enumerate(self._levels):
+            self.choices.cards[at].show_sentence(self._consequence(preset.statement))
+            if dict(preset.statement) == self._statement:
+                present = at
+        self.choices.set_value(present)
         self._show_meaning(statement)
 
     @property
     def problem(self) -> str:
         """What is wrong with the level in sight; empty where it is sound."""
-        return self._problem.text
+        return self._notice.words
+
+    @property
+    def fields(self) -> Mapping[str, NumberField | SliderField]:
+        """The fields of the term in sight."""
+        return self._page.fields
+
+    @property
+    def _page(self) -> _TermPage:
+        return self._pages[str(self.terms.value)]
 
     def _show_meaning(self, statement: Statement) -> None:
         try:
@@ -154,18 +251,26 @@ class LevelEditor(QWidget):
         except SfumatoError as error:
             self._refuse(error)
             return
-        self._problem.clear()
-        self._editors[self._terms.value].mark_invalid(False)
-        self._terms.show_statements({**restated, self._terms.value: statement})
-        self._meaning.show_texts((typeset(promise.sentence), *meaning))
+        self._notice.clear()
+        self._page.mark_invalid(False)
+        self._show_terms({**restated, str(self.terms.value): statement})
+        self.meaning.show_texts((typeset(promise.sentence), *meaning))
+
+    def _show_terms(self, statements: Mapping[str, Statement]) -> None:
+        """Show the level in each of the terms."""
+        for term in self._engine.terms:
+            stated = statements.get(term.name)
+            text = term_text(term, stated) if stated else NO_NUMBER
+            card = self.terms.cards[term.name]
+            card.setText(text)
+            card.setAccessibleName(f"{spoken(term.title)}: {text}")
 
     def _refuse(self, error: SfumatoError) -> None:
         """Say at the fields what is wrong with them."""
-        what, remedy = error_texts(error)
-        self._problem.show_text(f"{what} {remedy}".strip())
-        self._editors[self._terms.value].mark_invalid(True)
-        self._terms.clear()
-        self._meaning.clear()
+        self._notice.say("danger", error_words(error))
+        self._page.mark_invalid(True)
+        self._show_terms({})
+        self.meaning.show_texts((NO_NUMBER,) * 3)
 
     def _consequence(self, statement: Statement) -> str:
         """Return a preset's meaning for these attributes, in one sentence."""
@@ -202,23 +307,6 @@ class LevelEditor(QWidget):
         else:
             self.show_level(self._statement, self._attributes, self._settings)
 
-    # ----- how it is laid out
-
-    def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.BETWEEN)
-        if self.presets():
-            column.addWidget(self._presets)
-            column.addWidget(label(tr("Or state the level exactly, by any of these:"), "muted"))
-        column.addWidget(self._terms)
-        fields = QVBoxLayout()
-        fields.setSpacing(Space.INSIDE)
-        fields.addWidget(self._pages)
-        fields.addWidget(self._problem)
-        column.addLayout(fields)
-        column.addWidget(self._meaning)
-
 
 class _TermPage(QWidget):
     """The fields of one term: a slider for a single number, plain fields for several."""
@@ -226,56 +314,34 @@ class _TermPage(QWidget):
     stated = Signal(object)
     finished = Signal()
 
-    def __init__(
-        self,
-        term: LevelTerm,
-        reach: Mapping[str, tuple[float, float]],
-        logarithmic: frozenset[str],
-    ) -> None:
+    def __init__(self, term: LevelTerm, reach: Reach, logarithmic: frozenset[str]) -> None:
         super().__init__()
-        self._term = term
-        self._reach = reach
-        self._logarithmic = logarithmic
-        self._fields: dict[str, NumberField | SliderField] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.TIGHT)
-        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._line.setSpacing(Space.INSIDE)
-        for field in term.fields:
-            self._add_field(field)
-        if len(term.fields) > 1:
-            self._line.addStretch(1)
-        column.addLayout(self._line)
-        column.addWidget(label(spoken(term.explanation), "small", wrap=True))
+        single = len(term.fields) == 1
+        self.fields: dict[str, NumberField | SliderField] = {}
+        line = row()
+        for each in term.fields:
+            name = label(spoken(each.title))
+            field = _slider(each, reach, logarithmic) if single else _number(each)
+            field.spin.setAccessibleName(spoken(each.title))
+            if isinstance(field, SliderField):
+                field.editing_finished.connect(self.finished)
+                field.slider.setAccessibleName(spoken(each.title))
+            else:
+                field.value_changed.connect(self.finished)
+            field.value_changed.connect(self._tell)
+            name.setBuddy(field)
+            self.fields[each.name] = field
+            line.addWidget(name)
+            line.addWidget(field, 1 if single else 0)
+        if not single:
+            line.addStretch(1)
+        lines = column(spacing=Space.TIGHT)
+        lines.addLayout(line)
+        lines.addWidget(label(spoken(term.explanation), "small", wrap=True))
+        self.setLayout(lines)
 
-    def _add_field(self, field: LevelField) -> None:
-        name = label(spoken(field.title))
-        made: NumberField | SliderField
-        if len(self._term.fields) == 1:
-            reach = self._reach.get(field.name)
-            made = _slider(field, reach, logarithmic=field.name in self._logarithmic)
-            made.editing_finished.connect(self.finished)
-            made.slider.setAccessibleName(spoken(field.title))
-            spin = made.field.spin
-        else:
-            made = NumberField(
-                field.minimum, field.maximum, decimals=field.decimals, unit=field.unit
-            )
-            made.spin.setFixedWidth(92)
-            made.value_changed.connect(self.finished)
-            spin = made.spin
-        spin.setAccessibleName(spoken(field.title))
-        name.setBuddy(made)
-        made.value_changed.connect(self._tell)
-        self._fields[field.name] = made
-        self._line.addWidget(name)
-        self._line.addWidget(made, 1 if isinstance(made, SliderField) else 0)
-
-    def show_statement(
-        self, statement: Statement, reach: Mapping[str, tuple[float, float]]
-    ) -> None:
-        for name, field in self._fields.items():
+    def show_statement(self, statement: Statement, reach: Reach) -> None:
+        for name, field in self.fields.items():
             if name in reach and isinstance(field, SliderField):
                 field.set_reach(*reach[name])
             if name in statement:
@@ -283,96 +349,62 @@ class _TermPage(QWidget):
 
     def forget_typing(self) -> None:
         """Drop what was typed and not given yet: a page that is hidden would give it then."""
-        for field in self._fields.values():
+        for field in self.fields.values():
             field.set_value(field.value)
 
     def mark_invalid(self, invalid: bool) -> None:
         """Frame the fields in the colour of danger, or no longer."""
-        for field in self._fields.values():
-            spin = field.field.spin if isinstance(field, SliderField) else field.spin
-            if bool(spin.property("invalid")) != invalid:
-                spin.setProperty("invalid", invalid)
-                spin.style().unpolish(spin)
-                spin.style().polish(spin)
+        for field in self.fields.values():
+            if bool(field.spin.property("invalid")) != invalid:
+                field.spin.setProperty("invalid", invalid)
+                field.spin.style().unpolish(field.spin)
+                field.spin.style().polish(field.spin)
 
     def _tell(self, _value: float) -> None:
-        self.stated.emit({name: field.value for name, field in self._fields.items()})
+        self.stated.emit({name: field.value for name, field in self.fields.items()})
 
 
-def _slider(
-    field: LevelField, reach: tuple[float, float] | None, *, logarithmic: bool
-) -> SliderField:
+def _number(field: LevelField) -> NumberField:
+    made = NumberField(field.minimum, field.maximum, decimals=field.decimals, unit=field.unit)
+    made.spin.setFixedWidth(92)
+    return made
+
+
+def _slider(field: LevelField, reach: Reach, logarithmic: frozenset[str]) -> SliderField:
     """Return a slider, logarithmic where it should be or spans decades above 1."""
-    low, high = reach if reach is not None else (field.minimum, field.maximum)
+    low, high = reach.get(field.name, (field.minimum, field.maximum))
     return SliderField(
         field.minimum,
         field.maximum,
         decimals=field.decimals,
         unit=field.unit,
-        logarithmic=logarithmic or (low >= 1 and high / low >= 100),
-        reach=reach,
+        logarithmic=field.name in logarithmic or (low >= 1 and high / low >= 100),
+        reach=(low, high),
     )
 
 
-class _Problem(QWidget):
-    """What is wrong with a field, right below it."""
+class _Meaning(QWidget):
+    """What is promised, what it means to the person in the table, and to the recipient."""
 
     def __init__(self) -> None:
         super().__init__()
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.INSIDE)
-        self._label = label("", "danger", wrap=True)
-        line.addWidget(IconLabel("danger", "danger", 16))
-        line.addWidget(self._label, 1)
-        self.hide()
+        self._lines: list[tuple[QWidget, QLabel]] = []
+        lines = column()
+        for icon in ("shield", "person", "table"):
+            text = label("", wrap=True)
+            line = row(IconLabel(icon, "muted", 18), text)
+            line.setStretch(1, 1)
+            self._lines.append((boxed(line), text))
+            lines.addWidget(self._lines[-1][0])
+        self.setLayout(lines)
 
     @property
-    def text(self) -> str:
-        return self._label.text() if not self.isHidden() else ""
-
-    def show_text(self, text: str) -> None:
-        self._label.setText(text)
-        self.setAccessibleName(text)
-        self.show()
-
-    def clear(self) -> None:
-        self._label.setText("")
-        self.hide()
-
-
-class _Meaning(QWidget):
-    """What the level means to the person in the table and to the recipient."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(Space.INSIDE)
-        self._wholes: dict[QLabel, QWidget] = {}
-        self._lines = [
-            self._add_line("shield"),
-            self._add_line("person"),
-            self._add_line("table"),
-        ]
-
-    def _add_line(self, icon: str) -> QLabel:
-        whole = QWidget(self)
-        line = QHBoxLayout(whole)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.INSIDE)
-        text = label("", wrap=True)
-        line.addWidget(IconLabel(icon, "muted", 18), 0)
-        line.addWidget(text, 1)
-        self._column.addWidget(whole)
-        self._wholes[text] = whole
-        return text
-
-    def clear(self) -> None:
-        self.show_texts(("–", "–", "–"))
+    def texts(self) -> tuple[str, ...]:
+        """What is said."""
+        return tuple(text.text() for _, text in self._lines)
 
     def show_texts(self, texts: Sequence[str]) -> None:
         """Show what is promised, what it means to a person, and what to the recipient."""
-        for line, text in zip(self._lines, texts, strict=True):
+        for (whole, line), text in zip(self._lines, texts, strict=True):
             line.setText(text)
-            self._wholes[line].setVisible(bool(text))
+            whole.setVisible(bool(text))

@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from sfumato.analysis.realized import RealizedReport, weigh_released
+from sfumato.analysis.holdings import Holding
+from sfumato.analysis.realized import RealizedReport, weigh_held
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.realized_risk import RealizedRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
 from sfumato.engine.table.table import Attribute, Table
-from sfumato.plots.figure import percent
-from sfumato.plots.realized_distribution import RealizedData, build_realized_distribution
+from sfumato.plots.axes import percent
+from sfumato.plots.record_risks import RealizedData, build_realized_distribution
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
-from sfumato.ui.panels.audit.holdings import Holding
 from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.plot_view import PlotView
@@ -95,7 +93,7 @@ class ReleasedFiles(QWidget):
             What they restore on average over the noise.
         """
         session, table = self._session, self._session.table
-        released = all(one.adopted or one.recorded_at is not None for one in coalition)
+        released = not any(one.planned for one in coalition)
         if session.project is None or table is None or not coalition or not released:
             self.dismiss()
             return
@@ -107,8 +105,6 @@ class ReleasedFiles(QWidget):
             partial(
                 _weigh,
                 (session.document, table, session.keys, session.project.path.parent),
-                releases_of(session),
-                entry,
                 self._coalition,
             ),
             partial(self._show, entry, attribute, self._coalition, expected),
@@ -159,22 +155,11 @@ class ReleasedFiles(QWidget):
 
 
 def _weigh(
-    opened: tuple[Document, Table, KeyRing, Path],
-    releases: Sequence[ReleaseRecord],
-    entry: PolicyEntry,
-    coalition: Sequence[Holding],
-    context: Context,
+    opened: tuple[Document, Table, KeyRing, Path], coalition: Sequence[Holding], context: Context
 ) -> RealizedReport:
     document, table, keys, folder = opened
     context.report(0.0, "Reading the table's values")
-    return weigh_released(
-        Regenerator(document, table, keys, (folder,)),
-        releases,
-        entry,
-        [one.recipient for one in coalition if not one.adopted],
-        [one.recipient for one in coalition if one.adopted],
-        context,
-    )
+    return weigh_held(Regenerator(document, table, keys, (folder,)), coalition, context)
 
 
 def _sentence(names: Sequence[str], risk: RecordRisk, expected: RecordRisk) -> str:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN
-from sfumato.plots.figure import percent
+from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space, font
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.widgets.layout import Card

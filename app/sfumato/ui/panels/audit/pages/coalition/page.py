@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -10,31 +10,46 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from sfumato.analysis.coalitions import (
+    CoalitionAnswer,
+    growth_of,
+    in_order_of_release,
+    weigh_coalition,
+)
+from sfumato.analysis.holdings import Basis, Holding, holdings_of
+from sfumato.analysis.pooled_numbers import linear_errors, numbers_coalition
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.collusion_bars import build_collusion_bars
-from sfumato.plots.error_by_copies import build_error_by_copies
-from sfumato.plots.risk_distribution import RiskData, build_risk_distribution
-from sfumato.plots.risk_growth import build_risk_growth
-from sfumato.plots.trust_ladder import LadderData, Rung, build_trust_ladder
+from sfumato.plots.coalitions import (
+    GrowthData,
+    build_collusion_bars,
+    build_risk_growth,
+    collusion_data,
+)
+from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
+from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
+from sfumato.plots.record_risks import RiskData, build_risk_distribution
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
-from sfumato.ui.panels.audit.holdings import Holding, planned, released
-from sfumato.ui.panels.audit.numbers_weighing import NumbersCoalition, weigh_copies
-from sfumato.ui.panels.audit.numbers_wording import numbers_sentence
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition.files import ReleasedFiles
 from sfumato.ui.panels.audit.pages.coalition.groups import GroupsCard
 from sfumato.ui.panels.audit.pages.coalition.what_if import WhatIf
-from sfumato.ui.panels.audit.weighing import Weighed, weigh
-from sfumato.ui.panels.audit.wording import adopted_beside, agreement_sentence, coalition_sentence
+from sfumato.ui.panels.audit.wording import (
+    adopted_beside,
+    agreement_sentence,
+    coalition_sentence,
+    level_text,
+    numbers_sentence,
+)
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.shell.messages import Message
 from sfumato.ui.state.records import count_entries, releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.messages import Message
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
@@ -187,12 +202,12 @@ class CoalitionPage(AuditPage):
         super().showEvent(event)
         self._refresh()
 
-    def _entries(self) -> dict[str, tuple[PolicyEntry, tuple[Attribute, ...]]]:
+    def _entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
         """Return the entries whose attributes are known, with these."""
         found = {}
         for entry in self.session.document.policy:
-            encoded = [self.session.attribute(name) for name in entry.attributes]
-            known = tuple(column.attribute for column in encoded if column is not None)
+            encoded = {name: self.session.attribute(name) for name in entry.attributes}
+            known = {name: c.attribute for name, c in encoded.items() if c is not None}
             if len(known) == len(encoded):
                 found[entry.key] = (entry, known)
         return found
@@ -200,15 +215,11 @@ class CoalitionPage(AuditPage):
     def _refresh(self, _changed: object = None) -> None:
         entries = self._entries()
         self.entry.set_choices([(key, key) for key in entries])
-        records = releases_of(self.session)
         self._holdings, anything_released = (), False
         if entries:
             entry, attributes = entries[str(self.entry.value)]
-            held = released(records, entry, attributes)
-            anything_released = any(holding.recorded_at is not None for holding in held)
-            use_ledger = anything_released and self.basis.value == "released"
-            self._holdings = (
-                held if use_ledger else planned(self.session.document, entry, attributes)
+            self._holdings, anything_released = held_now(
+                self.session, entry, attributes, str(self.basis.value)
             )
         self.basis.setVisible(anything_released)
         self.model.show_holdings(self._holdings)
@@ -259,7 +270,8 @@ class CoalitionPage(AuditPage):
         beside = adopted_beside(entry)
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
-        countable = attributes[0].counts is not None
+        attribute = attributes[entry.attributes[0]]
+        countable = attribute.counts is not None
         self.what_if.setVisible(countable)
         if countable:
             self.what_if.show_coalition(entry, attributes, coalition)
@@ -268,8 +280,8 @@ class CoalitionPage(AuditPage):
         if coalition and self.isVisible() and countable:
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
-                partial(weigh, entry.key, coalition, attributes[0].frequencies),
-                partial(self._show_weighed, coalition, attributes[0]),
+                partial(_weigh, entry, coalition, attributes),
+                partial(self._show_weighed, coalition, attribute),
                 self._fail,
                 key=JOB,
             )
@@ -282,12 +294,14 @@ class CoalitionPage(AuditPage):
         self.state_changed.emit()
 
     def _show_numbers(
-        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], coalition: Sequence[Holding]
+        self, entry: PolicyEntry, attributes: Mapping[str, Attribute], coalition: Sequence[Holding]
     ) -> None:
         """Show how far the error of an estimate falls: numbers have no values to guess right."""
-        asked = NumbersCoalition(entry, attributes, tuple(coalition))
+        asked = numbers_coalition(entry, coalition, attributes)
+        if asked is None:
+            return
         try:
-            data = weigh_copies(asked)
+            data = copies_data(asked, linear_errors(asked))
             self.sentence.setText(numbers_sentence(asked))
         except SfumatoError as error:
             self._fail(error)
@@ -296,9 +310,15 @@ class CoalitionPage(AuditPage):
         self.bars.show_plot(partial(build_error_by_copies, data))
 
     def _show_ladder(self, entry: PolicyEntry) -> None:
-        chosen = set(self.model.coalition)
+        chosen = {holding.recipient for holding in self.model.coalition}
         rungs = tuple(
-            Rung(holding.recipient, holding.trust, holding.text, "", holding in chosen)
+            Rung(
+                holding.recipient,
+                holding.trust,
+                level_text(holding),
+                "",
+                holding.recipient in chosen,
+            )
             for holding in self._holdings
         )
         self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
@@ -312,18 +332,17 @@ class CoalitionPage(AuditPage):
         if weighed is None or attribute.domain is None or attribute.counts is None:
             self._show_nothing()
         else:
-            names = tuple(holding.recipient for holding in coalition)
-            entry = str(self.entry.value)
-            risk = RiskData(entry, names, weighed.risk)
-            self.sentence.setText(coalition_sentence(entry, coalition, weighed.bars))
-            self.agreement.setText(agreement_sentence(names, weighed.risk))
-            self.bars.show_plot(partial(build_collusion_bars, weighed.bars))
+            answer, growth = weighed
+            risk = RiskData(answer.entry, answer.names, answer.risk)
+            self.sentence.setText(coalition_sentence(answer.entry, coalition, answer))
+            self.agreement.setText(agreement_sentence(answer))
+            self.bars.show_plot(partial(build_collusion_bars, collusion_data(answer)))
             self.distribution.show_plot(partial(build_risk_distribution, risk))
-            self.growth.show_plot(partial(build_risk_growth, weighed.growth))
-            self.groups.show_risk(attribute.domain.values, attribute.counts, weighed.risk)
+            self.growth.show_plot(partial(build_risk_growth, growth))
+            self.groups.show_risk(attribute.domain.values, attribute.counts, answer.risk)
             policy = self.session.document.entry_for(attribute.name)
             if policy is not None:
-                on_ladder = weighed.risk.on_ladder
+                on_ladder = answer.risk.on_ladder
                 self.files.show_coalition(policy, attribute, coalition, on_ladder)
         self._show_details(weighed is not None)
         self.state_changed.emit()
@@ -343,6 +362,37 @@ class CoalitionPage(AuditPage):
     def _fail(self, error: SfumatoError) -> None:
         self._show_nothing()
         self.tell(Message.of_error(error, topic="coalition"))
+
+
+def held_now(
+    session: Session, entry: PolicyEntry, attributes: Mapping[str, Attribute], basis: str
+) -> tuple[tuple[Holding, ...], bool]:
+    """Return who holds what, and whether anything of the entry was released.
+
+    Where nothing was, it is what is planned.
+    """
+    asked = partial(holdings_of, session.document, entry, attributes, releases_of(session))
+    held = asked(Basis.RELEASED)
+    released = any(holding.recorded_at is not None for holding in held)
+    return held if released and basis == Basis.RELEASED else asked(Basis.PLANNED), released
+
+
+Weighed = tuple[CoalitionAnswer, GrowthData]
+
+
+def _weigh(
+    entry: PolicyEntry,
+    coalition: Sequence[Holding],
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> Weighed | None:
+    answer = weigh_coalition(entry, coalition, attributes, Part(context, 0.0, 0.7))
+    if answer is None:
+        return None
+    order = in_order_of_release(answer.members)
+    points = growth_of(answer, Part(context, 0.7, 1.0))
+    names = tuple(holding.recipient for holding in order)
+    return answer, GrowthData(answer.entry, points, names)
 
 
 PAGE = CoalitionPage

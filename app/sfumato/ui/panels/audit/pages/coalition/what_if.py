@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from sfumato.analysis.coalitions import weigh_added
+from sfumato.analysis.holdings import Holding, imagined
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.disclosure.added_recipient import AddedRecipient
+from sfumato.engine.disclosure.coalition_risk import AddedRecipient
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.added_recipient import AddedData, build_added_recipient
+from sfumato.plots.coalitions import AddedData, build_added_recipient
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.holdings import Holding, imagined
-from sfumato.ui.panels.audit.weighing import weigh_added
-from sfumato.ui.panels.audit.wording import tr
+from sfumato.ui.panels.audit.wording import level_text, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import label, row
@@ -42,7 +42,7 @@ class WhatIf(QWidget):
         self._session = session
         self._term: LevelTerm | None = None
         self._entry: PolicyEntry | None = None
-        self._attributes: tuple[Attribute, ...] = ()
+        self._attributes: Mapping[str, Attribute] = {}
         self._coalition: tuple[Holding, ...] = ()
         self.title = label("", "muted")
         self.level = SliderField(0.0, 1.0, parent=self)
@@ -64,12 +64,12 @@ class WhatIf(QWidget):
     def show_coalition(
         self,
         entry: PolicyEntry,
-        attributes: Sequence[Attribute],
+        attributes: Mapping[str, Attribute],
         coalition: Sequence[Holding],
     ) -> None:
         """Ask about another coalition, or another attribute."""
         same = self._entry == entry
-        self._entry, self._attributes = entry, tuple(attributes)
+        self._entry, self._attributes = entry, attributes
         self._coalition = tuple(coalition)
         terms = mechanism_called(entry.mechanism).terms
         term = next((term for term in terms if len(term.fields) == 1), None)
@@ -87,6 +87,7 @@ class WhatIf(QWidget):
         field = self._term.fields[0]
         try:
             added = imagined(
+                self._session.document,
                 self._entry,
                 {field.name: self.level.value},
                 self._attributes,
@@ -97,8 +98,8 @@ class WhatIf(QWidget):
             return
         self._session.runner.run(
             self.tr("Weighing one more recipient"),
-            partial(weigh_added, self._coalition, added, self._attributes[0].frequencies),
-            partial(self._show, self._entry.key, added.text, self._coalition),
+            partial(weigh_added, self._entry, self._coalition, added, self._attributes),
+            partial(self._show, self._entry.key, level_text(added), self._coalition),
             self._refuse,
             key=JOB,
         )

@@ -23,11 +23,11 @@ from sfumato.ui.panels.audit.pages.diversity.wording import (
     verdict,
 )
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label, row
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit other holders"

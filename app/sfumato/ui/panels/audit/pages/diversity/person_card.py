@@ -19,10 +19,10 @@ from sfumato.plots.beliefs import BeliefData, build_beliefs
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.pages.diversity.wording import tr
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import button, label, row
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import FrameModel, TableView
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.composition import MOST_BREACHES, Beside
 from sfumato.ui.look.wording import grouped
-from sfumato.ui.shell.messages import error_texts
+from sfumato.ui.widgets.messages import error_texts
 
 MOST_VALUES = 8
 

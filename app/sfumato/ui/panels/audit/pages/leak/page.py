@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
+import pandas as pd
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -16,16 +17,193 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.fingerprinting import tracing_price, with_spacing
+from sfumato.project.release.fingerprinting import (
+    USUAL_SPACING,
+    WIDEST_SPACING,
+    TracingPrice,
+    tracing_price,
+    with_spacing,
+)
 from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
-from sfumato.ui.panels.audit.pages.leak.finding import FindingCard
-from sfumato.ui.panels.audit.pages.leak.spacing import SpacingCard
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.shell.choosers import table_filters
-from sfumato.ui.shell.messages import Message, error_texts
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
+from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label, row
+from sfumato.ui.widgets.messages import Message, error_texts
+from sfumato.ui.widgets.tables import FrameModel, TableView
+
+ROWS_IN_SIGHT = 8
+
+
+class FindingCard(Card):
+    """Asks for a file, and shows which releases it comes from."""
+
+    asked = Signal()
+    """The person wants to choose a file."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._icon = IconLabel("verify", "muted", 24)
+        self.verdict = label(self.tr("Whose copy is it?"), "heading", wrap=True)
+        self.about = label("", "muted", wrap=True)
+        self.choose = button(self.tr("Choose the found &file…"), self.asked.emit, "primary")
+        self.table = TableView(self, row_numbers=False)
+        self.table.setAccessibleName(self.tr("Releases that the file may come from"))
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.table.hide()
+        self._model: FrameModel | None = None
+        head = row(self._icon)
+        head.addWidget(self.verdict, 1)
+        self.body.addLayout(head)
+        self.body.addWidget(self.about)
+        self.body.addWidget(self.table)
+        self.body.addSpacing(Space.INSIDE)
+        self.body.addLayout(row(self.choose, None))
+        self.show_nothing()
+
+    def show_nothing(self) -> None:
+        """Say what the card is for."""
+        self._icon.show_icon("verify", "muted")
+        self.verdict.setText(self.tr("Whose copy is it?"))
+        self.about.setText(
+            self.tr(
+                "Choose a file that turned up where it should not be. A part of a release is"
+                " enough, in any order, with columns missing, or mixed from two recipients'"
+                " files."
+            )
+        )
+        self.table.hide()
+
+    def show_working(self, name: str) -> None:
+        """Say that a file is being compared."""
+        self._icon.show_icon("clock", "muted")
+        self.verdict.setText(self.tr("Comparing {name} with every release").format(name=name))
+        self.about.setText(self.tr("Each release is made again from the table and the key."))
+        self.table.hide()
+
+    def show_report(self, name: str, report: LeakReport) -> None:
+        """Show where a file comes from."""
+        found = bool(report.traced.sources)
+        token = "good" if found else "caution"
+        self._icon.show_icon(token, token)
+        self.verdict.setText(report.verdict)
+        self.about.setText(self._about(name, report))
+        self._fill(report)
+
+    def _about(self, name: str, report: LeakReport) -> str:
+        said = [
+            self.tr("{name}, compared by {columns}.").format(
+                name=name, columns=", ".join(report.compared)
+            )
+        ]
+        if report.traced.sources and report.traced.altered >= 0.001:
+            said.append(
+                self.tr("{share:.1%} of its rows come from none of these releases.").format(
+                    share=report.traced.altered
+                )
+            )
+        if report.ignored:
+            said.append(
+                self.tr("In no release, so left aside: {columns}.").format(
+                    columns=", ".join(report.ignored)
+                )
+            )
+        return " ".join(said)
+
+    def _fill(self, report: LeakReport) -> None:
+        suspects = report.traced.suspects
+        columns: dict[str, list[object]] = {
+            self.tr("Release to"): [report.name_of(suspect) for suspect in suspects],
+            self.tr("Source"): [
+                self.tr("yes") if suspect.is_source else self.tr("no") for suspect in suspects
+            ],
+        }
+        if report.traced.mixed:
+            columns[self.tr("Share, %")] = [round(100 * s.share, 1) for s in suspects]
+        else:
+            columns[self.tr("Probability, %")] = [round(100 * s.posterior, 2) for s in suspects]
+        columns[self.tr("Rows only here")] = [suspect.own_rows for suspect in suspects]
+        frame = pd.DataFrame(columns)
+        self._model = FrameModel(frame)
+        self.table.setModel(self._model)
+        self.table.setSortingEnabled(False)
+        self.table.fit_columns()
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        rows = min(len(frame), ROWS_IN_SIGHT)
+        self.table.setFixedHeight((rows + 1) * Space.FIELD + 16)
+        self.table.show()
+
+
+PERCENT = 100.0
+
+
+class SpacingCard(Card):
+    """Proposes a spacing of recipients' levels, says what it would do, and sets it."""
+
+    drafted = Signal()
+    """The person wants to know what another spacing would do."""
+    accepted = Signal(float)
+    """The person wants this spacing, a share."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(
+            self.tr("A level of its own for every recipient"),
+            self.tr(
+                "Recipients at the same level get the same values, so a leaked file names them"
+                " all. Levels that lie a hair apart stay on one ladder, and give every file"
+                " values of its own."
+            ),
+            parent,
+        )
+        self.field = NumberField(
+            0.0, WIDEST_SPACING * PERCENT, decimals=2, unit="%", step=0.1, parent=self
+        )
+        name = label(self.tr("Distance to the &next level"), "muted")
+        name.setBuddy(self.field)
+        self.field.value_changed.connect(lambda _value: self.drafted.emit())
+        self.outcome = label("", wrap=True)
+        self.use = button(self.tr("&Use this distance"), self._accept)
+        self.stop = button(self.tr("Same level again"), lambda: self.accepted.emit(0.0), "quiet")
+        self.body.addLayout(row(name, self.field, None))
+        self.body.addWidget(self.outcome)
+        self.body.addLayout(row(self.use, self.stop, None))
+
+    @property
+    def spacing(self) -> float:
+        """The spacing in the field, a share."""
+        return self.field.value / PERCENT
+
+    def show_document(self, document: Document) -> None:
+        """Show the spacing in force; where there is none, propose the usual one."""
+        self.field.set_value((document.level_spacing or USUAL_SPACING) * PERCENT)
+        self.stop.setVisible(document.level_spacing > 0.0)
+        self._refresh_use(document)
+
+    def _refresh_use(self, document: Document) -> None:
+        self.use.setEnabled(abs(self.spacing - document.level_spacing) > 1e-9)
+
+    def show_working(self, document: Document) -> None:
+        """Say that the cost is being computed."""
+        self._refresh_use(document)
+        self.outcome.setText(self.tr("Computing how many rows would name a recipient…"))
+
+    def show_price(self, price: TracingPrice) -> None:
+        """Say what the spacing in the field does."""
+        self.outcome.setText(typeset(price.sentence))
+
+    def show_problem(self, text: str) -> None:
+        """Say why that can't be computed."""
+        self.outcome.setText(text)
+
+    def _accept(self) -> None:
+        self.accepted.emit(self.spacing)
+
 
 TRACE_JOB: Final = "trace a leak"
 PRICE_JOB: Final = "price of tracing"

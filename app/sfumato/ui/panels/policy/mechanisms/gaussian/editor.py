@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.gaussian.levels import Uncertainty
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
-from sfumato.plots.figure import percent
-from sfumato.ui.look.wording import grouped, term_of, typeset
-from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor
-from sfumato.ui.panels.policy.mechanisms.cards import Preset
+from sfumato.engine.mechanisms.gaussian.promise import Uncertainty
+from sfumato.plots.axes import amount, percent
+from sfumato.ui.look.wording import grouped, typeset
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, Reach
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
-from sfumato.ui.panels.policy.mechanisms.gaussian.wording import listed, units
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
 from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 
 DIGITS: Final = 3
 """A rung that is dragged stops at so many significant digits of σ²."""
+MOST_NAMED: Final = 3
 
 
 class GaussianEditor(LevelEditor):
@@ -33,6 +31,10 @@ class GaussianEditor(LevelEditor):
     """
 
     mechanism: ClassVar[str] = "gaussian"
+    settings_editor = GaussianSettingsEditor
+    reach: ClassVar[Reach] = {"sigma_squared": (0.01, 100.0), "normalized_error": (0.01, 0.99)}
+    # Twice as much noise is as far from one as half as much.
+    logarithmic: ClassVar[frozenset[str]] = frozenset({"sigma_squared"})
 
     @classmethod
     def presets(cls) -> tuple[Preset, ...]:
@@ -43,20 +45,7 @@ class GaussianEditor(LevelEditor):
             Preset(tr("Public"), {"normalized_error": 0.8}),
         )
 
-    @classmethod
-    def settings_editor(cls) -> type[SettingsEditor] | None:
-        """Return how the noise hangs together, rounding, bounds and what is published."""
-        return GaussianSettingsEditor
-
-    def slider_reach(self) -> Mapping[str, tuple[float, float]]:
-        """Return the part of each range that differs in practice."""
-        return {"sigma_squared": (0.01, 100.0), "normalized_error": (0.01, 0.99)}
-
-    def logarithmic_fields(self) -> frozenset[str]:
-        """Return the field of σ²: twice as much noise is as far from half as much."""
-        return frozenset({"sigma_squared"})
-
-    def reach_now(self) -> Mapping[str, tuple[float, float]]:
+    def reach_now(self) -> Reach:
         """Return the widths that noise can lead to: less than without a release."""
         try:
             settings = MECHANISM.read(self._attributes, self._settings)
@@ -71,21 +60,19 @@ class GaussianEditor(LevelEditor):
         words = tr("Uncertainty if normal")
         if len(attributes) > 1:
             words = tr("Uncertainty of {name} if normal", name=attributes[0].name)
-        self._terms.tile("half_width").show_sentence(words)
+        self.terms.cards["half_width"].show_sentence(words)
+
+    def level_at(self, trust: float) -> float:
+        """Return the σ² at which a rung stops that is dragged to a place on the ladder."""
+        share = min(max(trust, 1e-5), 1.0 - 1e-5)
+        return _rounded(1.0 / share - 1.0)
 
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
         """Return the statement for a place on the ladder, in the term that `like` uses."""
-        share = min(max(trust, 1e-5), 1.0 - 1e-5)
-        level = float(f"{1.0 / share - 1.0:.{DIGITS}g}")
-        term = term_of(self._engine, like)
-        if term is None or "sigma_squared" in like:
-            return {"sigma_squared": level}
-        try:
-            restated = self._engine.restate(level, self._attributes, self._settings)
-        except SfumatoError:
+        statement = super().statement_at(trust, like)
+        if statement is None:
             return None
-        stated = restated[term.name]
-        return {name: float(f"{value:.{DIGITS}g}") for name, value in stated.items()}
+        return {name: _rounded(value) for name, value in statement.items()}
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well means can be estimated."""
@@ -131,6 +118,24 @@ class GaussianEditor(LevelEditor):
             for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)
         )
         return tr("Moves {parts}, typically.", parts=parts)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def units(value: float) -> str:
+    """Return a number of units with two or three digits that count."""
+    return amount(value, 3 if abs(value) >= 10 else 2)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return phrases as a list in a sentence; after a few, the rest is cut short."""
+    all_parts = list(parts)
+    if len(all_parts) > MOST_NAMED:
+        return tr("{some} and so on", some=", ".join(all_parts[:MOST_NAMED]))
+    *others, last = all_parts
+    return tr("{others} and {last}", others=", ".join(others), last=last) if others else last
 
 
 EDITOR = GaussianEditor

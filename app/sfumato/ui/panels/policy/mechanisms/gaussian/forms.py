@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -13,27 +13,25 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.gaussian.settings import FORM_SETTINGS
-from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.layout import ElidedLabel, label, row
+from sfumato.ui.widgets.layout import ElidedLabel, boxed, clear_layout, label, row
 
 FIELD: Final = 88
-PARTS: Final = FORM_SETTINGS
 Forms = Mapping[str, Mapping[str, float]]
-"""For each of `PARTS`, the attributes it applies to and the number."""
+"""For each of `FORM_SETTINGS`, the attributes it applies to and the number."""
 
 
 def forms_in(settings: Settings) -> dict[str, dict[str, float]]:
     """Return the rounding and the bounds of settings, without empty parts."""
-    return {part: dict(settings[part]) for part in PARTS if settings.get(part)}
+    return {part: dict(settings[part]) for part in FORM_SETTINGS if settings.get(part)}
 
 
 def with_forms(settings: Settings, forms: Forms) -> dict[str, object]:
     """Return settings with other rounding and bounds."""
-    kept = {name: value for name, value in settings.items() if name not in PARTS}
-    return {**kept, **{part: dict(forms[part]) for part in PARTS if forms.get(part)}}
+    kept = {name: value for name, value in settings.items() if name not in FORM_SETTINGS}
+    return {**kept, **{part: dict(forms[part]) for part in FORM_SETTINGS if forms.get(part)}}
 
 
 @dataclass(frozen=True)
@@ -50,87 +48,66 @@ class FormGrid(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._attributes: tuple[Attribute, ...] = ()
-        self._spreads: tuple[float, ...] = ()
+        self._spreads: dict[str, float] = {}
         self._forms: dict[str, dict[str, float]] = {}
-        self._proposed: dict[tuple[str, str], float] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(Space.BETWEEN)
         self._grid.setVerticalSpacing(Space.INSIDE)
+        self._grid.setColumnStretch(0, 1)
         self.cells: dict[tuple[str, str], _Cell] = {}
 
-    def show_forms(
-        self, attributes: Sequence[Attribute], forms: Forms, spreads: Sequence[float]
-    ) -> None:
-        """Show rounding and bounds without telling anyone."""
-        names = [attribute.name for attribute in attributes]
-        if names != [attribute.name for attribute in self._attributes]:
-            self._rebuild(names)
-        self._attributes, self._spreads = tuple(attributes), tuple(spreads)
-        self._proposed = {
-            (name, part): proposed(part, spread)
-            for name, spread in zip(names, spreads, strict=True)
-            for part in PARTS
-        }
+    def show_forms(self, spreads: Mapping[str, float], forms: Forms) -> None:
+        """Show rounding and bounds of attributes with these spreads, without telling anyone."""
+        if list(spreads) != list(self._spreads):
+            self._rebuild(list(spreads))
+        self._spreads = dict(spreads)
         self._forms = {part: dict(numbers) for part, numbers in forms.items()}
         for (name, part), cell in self.cells.items():
             number = forms.get(part, {}).get(name)
             cell.use.setChecked(number is not None)
             cell.field.setEnabled(number is not None)
-            cell.field.set_value(number if number is not None else self._proposed[name, part])
+            cell.field.set_value(proposed(part, spreads[name]) if number is None else number)
 
     def _rebuild(self, names: Sequence[str]) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        clear_layout(self._grid)
         self.cells = {}
         titles = {
             "rounding": tr("multiples of"),
             "lowest": tr("no less than"),
             "highest": tr("no more than"),
         }
-        for place, part in enumerate(PARTS):
-            self._grid.addWidget(label(titles[part], "small"), 0, 1 + place)
+        for place, part in enumerate(FORM_SETTINGS, start=1):
+            self._grid.addWidget(label(titles[part], "small"), 0, place)
+            for line, name in enumerate(names, start=1):
+                cell = self._cell(name, part)
+                for widget in (cell.use, cell.field.spin):
+                    widget.setAccessibleName(f"{name}: {titles[part]}")
+                box = boxed(row(cell.use, cell.field, spacing=Space.TIGHT))
+                self._grid.addWidget(box, line, place)
         for line, name in enumerate(names, start=1):
             self._grid.addWidget(ElidedLabel(name), line, 0)
-            for place, part in enumerate(PARTS):
-                use = QCheckBox()
-                use.setAccessibleName(f"{name}: {titles[part]}")
-                field = NumberField(
-                    1e-6 if part == "rounding" else -1e15, 1e15, decimals=6, show_range=False
-                )
-                field.spin.setFixedWidth(FIELD)
-                field.spin.setAccessibleName(f"{name}: {titles[part]}")
-                use.clicked.connect(self._switcher(name, part))
-                field.value_changed.connect(partial(self._set, name, part))
-                cell = QWidget(self)
-                cell.setLayout(row(use, field, spacing=Space.TIGHT))
-                self._grid.addWidget(cell, line, 1 + place)
-                self.cells[name, part] = _Cell(use, field)
-        self._grid.setColumnStretch(0, 1)
 
-    def _switcher(self, name: str, part: str) -> Callable[[bool], None]:
-        def switch(wanted: bool) -> None:
-            if wanted:
-                self._set(name, part, self._proposed[name, part])
-                return
-            forms = {each: dict(numbers) for each, numbers in self._forms.items()}
-            forms.get(part, {}).pop(name, None)
-            self._tell(forms)
+    def _cell(self, name: str, part: str) -> _Cell:
+        least = 1e-6 if part == "rounding" else -1e15
+        cell = _Cell(QCheckBox(), NumberField(least, 1e15, decimals=6, show_range=False))
+        cell.field.spin.setFixedWidth(FIELD)
+        cell.use.clicked.connect(lambda wanted: self._switch(name, part, wanted))
+        cell.field.value_changed.connect(partial(self._set, name, part))
+        self.cells[name, part] = cell
+        return cell
 
-        return switch
+    def _switch(self, name: str, part: str, wanted: bool) -> None:
+        self._set(name, part, proposed(part, self._spreads[name]) if wanted else None)
 
-    def _set(self, name: str, part: str, number: float) -> None:
+    def _set(self, name: str, part: str, number: float | None) -> None:
         forms = {each: dict(numbers) for each, numbers in self._forms.items()}
-        forms.setdefault(part, {})[name] = number
-        self._tell(forms)
-
-    def _tell(self, forms: Forms) -> None:
-        kept = {part: numbers for part, numbers in forms.items() if numbers}
-        self.show_forms(self._attributes, kept, self._spreads)
+        if number is None:
+            forms.get(part, {}).pop(name, None)
+        else:
+            forms.setdefault(part, {})[name] = number
+        kept = {each: numbers for each, numbers in forms.items() if numbers}
+        self.show_forms(self._spreads, kept)
         self.changed.emit(kept)
 
 
@@ -143,21 +120,3 @@ def proposed(part: str, spread: float) -> float:
     if part == "rounding":
         return max(scale / 10.0, 1e-6)
     return 0.0 if part == "lowest" else min(10.0 * scale, 1e15)
-
-
-def any_form(forms: Forms) -> bool:
-    """Whether anything is rounded or bounded."""
-    return any(forms.values())
-
-
-def explanation() -> str:
-    """Return why this is a choice at all."""
-    return tr(
-        "Noise turns whole numbers into fractions and may make small ones negative. Rounding and"
-        " bounds mend the looks, but several mended releases together tell a little more than one."
-    )
-
-
-def heading() -> QWidget:
-    """Return the heading of the grid."""
-    return label(tr("Let released numbers be"), "caption")

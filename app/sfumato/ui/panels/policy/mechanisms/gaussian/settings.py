@@ -2,43 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.gaussian.levels import Uncertainty
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
-from sfumato.engine.mechanisms.gaussian.settings import DECIDED, Noise
-from sfumato.engine.mechanisms.postprocessing_leakage import FormLeaks
+from sfumato.engine.mechanisms.gaussian.noisy_covariance import usual_epsilon
+from sfumato.engine.mechanisms.gaussian.promise import Uncertainty, measured_sentence
+from sfumato.engine.mechanisms.gaussian.settings import DECIDED, Measured, Noise
+from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute
-from sfumato.plots.figure import percent
-from sfumato.ui.look.theme import Space
+from sfumato.plots.axes import percent
+from sfumato.ui.look.wording import typeset
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, SettingsEditor, error_words
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
 from sfumato.ui.panels.policy.mechanisms.gaussian.forms import (
     FormGrid,
     Forms,
-    any_form,
-    explanation,
     forms_in,
-    heading,
     with_forms,
 )
-from sfumato.ui.panels.policy.mechanisms.gaussian.leak import LeakCard
-from sfumato.ui.panels.policy.mechanisms.gaussian.measured import MeasureChoice
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import Card, Rule, label
+from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.layout import Card, Rule, boxed, button, column, label
+from sfumato.ui.widgets.messages import error_texts
 
 JOB: Final = "measure rounding"
 MEASURING: Final = "measure noise"
+FIELD: Final = 120
+
+
+class MeasureChoice(SourceChoice):
+    """Shows where the covariance of the noise comes from, and tells what is wanted instead."""
+
+    spreads_stated = Signal(object)
+    """The spreads that the person states, by attribute."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        form = Form(elided=True)
+        super().__init__(
+            tr("Size of the noise"),
+            tr("Where the size of the noise comes from"),
+            [(Measured.NOISY, tr("Measured with noise")), (Measured.STATED, tr("Stated"))],
+            (
+                (0.001, 20.0),
+                tr("ε0 of the size of the noise"),
+                tr(
+                    "How much the size of the noise may disclose of one record. It multiplies"
+                    " anyone's odds by at most e^ε0; a smaller ε0 measures the size less exactly."
+                ),
+            ),
+            stated=boxed(form),
+            again=tr("Measure again"),
+            parent=parent,
+        )
+        self._form = form
+        self.fields: dict[str, NumberField] = {}
+        self.source.chosen.connect(self._choose)
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show where an entry's covariance comes from."""
+        names = tuple(attribute.name for attribute in attributes)
+        if names != tuple(self.fields):
+            self._rebuild(names)
+        try:
+            read = MECHANISM.read(attributes, settings)
+        except SfumatoError:
+            self.arrange(Measured.NOISY)
+            return
+        noisy = read.measured is not Measured.STATED
+        known = noisy and math.isfinite(read.epsilon)
+        numbers = attributes[0].numbers
+        usual = usual_epsilon(0 if numbers is None else len(numbers), len(attributes))
+        self.epsilon.set_value(read.epsilon if known else usual)
+        for name, spread in zip(names, read.spreads.tolist(), strict=True):
+            self.fields[name].set_value(float(f"{spread:.6g}"))
+        words = typeset(measured_sentence(names, read))
+        unasked = tr("The table is not used, so the size of the noise discloses nothing about it.")
+        self.say(words or unasked, "danger" if read.measured is Measured.EXACT else "muted")
+        self.arrange(Measured.NOISY if noisy else Measured.STATED)
+
+    def _rebuild(self, names: tuple[str, ...]) -> None:
+        self._form.clear()
+        self.fields = {}
+        for name in names:
+            field = NumberField(1e-9, 1e15, decimals=6, show_range=False)
+            field.spin.setFixedWidth(FIELD)
+            field.value_changed.connect(self._state)
+            self._form.add_field(tr("Spread of {name}", name=name), field)
+            self.fields[name] = field
+
+    def _choose(self, source: object) -> None:
+        self.arrange(Measured(str(source)))
+        if source == Measured.NOISY:
+            self.measured.emit(self.epsilon.value)
+            return
+        self.say(
+            tr(
+                "Enter spreads that are known without this table, for instance from published"
+                " statistics. Each column's noise is then drawn independently."
+            )
+        )
+
+    def _state(self, _value: float) -> None:
+        self.spreads_stated.emit({name: field.value for name, field in self.fields.items()})
 
 
 class GaussianSettingsEditor(SettingsEditor):
@@ -46,9 +122,9 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: tuple[Attribute, ...] = ()
-        self._settings: Settings = {}
+        self._attributes: Attributes = ()
         self._draft: Forms | None = None
+        self.measured = MeasureChoice(self)
         self.noise = Segments(
             [
                 (Noise.PROPORTIONAL, tr("Varies as they do")),
@@ -57,73 +133,66 @@ class GaussianSettingsEditor(SettingsEditor):
             self,
         )
         self.noise.setAccessibleName(tr("How the noise of several attributes hangs together"))
-        self.noise.chosen.connect(self._set_noise)
-        self._noise_words = label("", "muted", wrap=True)
+        self.noise_words = label("", "muted", wrap=True)
+        self.together = boxed(column(self.noise, self.noise_words, Rule()))
         self.forms = FormGrid(self)
-        self.forms.changed.connect(self._try_forms)
-        self.leak = LeakCard(self)
-        self.leak.accepted.connect(self._accept)
-        self.leak.discarded.connect(self._discard)
-        self.measured = MeasureChoice(self)
-        self.measured.measured.connect(self._measure)
-        self.measured.spreads_stated.connect(self._state_spreads)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
+        self.accept = button(tr("Use it"), self._accept)
+        self.discard = button(tr("Discard"), self._discard, "quiet")
+        self.leak = Notice(self.accept, self.discard, parent=self)
+        why = tr(
+            "Noise turns whole numbers into fractions and may make small ones negative. Rounding"
+            " and bounds mend the looks, but several mended releases together tell a little more"
+            " than one."
+        )
         card = Card(tr("Noise"), parent=self)
-        self._together = QWidget(card)
-        lines = QVBoxLayout(self._together)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(Space.INSIDE)
-        lines.addWidget(self.noise)
-        lines.addWidget(self._noise_words)
-        lines.addWidget(Rule())
         for widget in (
             self.measured,
             Rule(),
-            self._together,
-            heading(),
+            self.together,
+            label(tr("Let released numbers be"), "caption"),
             self.forms,
-            label(explanation(), "muted", wrap=True),
+            label(why, "muted", wrap=True),
             self.leak,
         ):
             card.body.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(card)
+        self.setLayout(column(card))
+        self.measured.measured.connect(lambda epsilon: self._find({"measured_epsilon": epsilon}))
+        self.measured.spreads_stated.connect(lambda spreads: self._find({"spreads": spreads}))
+        self.noise.chosen.connect(
+            lambda noise: self.state({**self._in_force, "noise": Noise(noise).value})
+        )
+        self.forms.changed.connect(self._try_forms)
 
     # ----- what is shown
 
-    def show_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's settings; what is being weighed stays while they are the same."""
         names = [attribute.name for attribute in attributes]
         same = names == [attribute.name for attribute in self._attributes]
-        if not same or settings != self._settings:
-            self.session.runner.cancel(JOB)
-            self._draft = None
-            self.leak.clear()
-        self._attributes, self._settings = tuple(attributes), settings
-        self._together.setVisible(len(attributes) > 1)
+        if not same or settings != self._in_force:
+            self._forget()
+        self._attributes, self._in_force = tuple(attributes), settings
+        self.together.setVisible(len(attributes) > 1)
         self.measured.show_settings(attributes, settings)
         self.noise.set_value(self._noise())
-        self._noise_words.setText(self._consequence_of_noise())
-        shown = forms_in(settings) if self._draft is None else self._draft
-        self.forms.show_forms(attributes, shown, self._spreads())
-
-    def _spreads(self) -> list[float]:
-        """Return the spreads that the noise is made from; 1 where the settings are not sound."""
-        try:
-            spreads = MECHANISM.read(self._attributes, self._settings).spreads.tolist()
-        except SfumatoError:
-            return [1.0] * len(self._attributes)
-        return [float(spread) for spread in spreads]
+        self.noise_words.setText(self._consequence_of_noise())
+        self._show_forms(forms_in(settings) if self._draft is None else self._draft)
 
     def leave(self) -> None:
         """Stop measuring."""
         self.session.runner.cancel(JOB)
 
+    def _show_forms(self, forms: Forms) -> None:
+        """Show rounding and bounds beside the spreads of the noise, 1 where it is not sound."""
+        names = [attribute.name for attribute in self._attributes]
+        try:
+            spreads = MECHANISM.read(self._attributes, self._in_force).spreads.tolist()
+        except SfumatoError:
+            spreads = [1.0] * len(names)
+        self.forms.show_forms(dict(zip(names, spreads, strict=True)), forms)
+
     def _noise(self) -> Noise:
-        stated = self._settings.get("noise", Noise.PROPORTIONAL.value)
+        stated = self._in_force.get("noise", Noise.PROPORTIONAL.value)
         return Noise(stated) if stated in list(Noise) else Noise.PROPORTIONAL
 
     def _consequence_of_noise(self) -> str:
@@ -133,7 +202,7 @@ class GaussianSettingsEditor(SettingsEditor):
         try:
             left = {
                 noise: Uncertainty(
-                    MECHANISM.read(self._attributes, {**self._settings, "noise": noise.value})
+                    MECHANISM.read(self._attributes, {**self._in_force, "noise": noise.value})
                 ).normalized_error(1.0)
                 for noise in Noise
             }
@@ -156,50 +225,39 @@ class GaussianSettingsEditor(SettingsEditor):
 
     # ----- what the person does
 
-    def _set_noise(self, noise: object) -> None:
-        self._state({**self._settings, "noise": Noise(str(noise)).value})
-
-    def _measure(self, epsilon: float) -> None:
-        """Measure the size of the noise in the table again."""
-        self._complete({"measured_epsilon": epsilon})
-
-    def _state_spreads(self, spreads: object) -> None:
-        """Take the spreads that the person knows without the table."""
-        self._complete({"spreads": spreads})
-
-    def _complete(self, wanted: dict[str, Any]) -> None:
-        kept = {name: value for name, value in self._settings.items() if name not in DECIDED}
+    def _find(self, wanted: Mapping[str, Any]) -> None:
+        """Work out the size of the noise, by measuring or from what is stated, in a job."""
+        kept = {name: value for name, value in self._in_force.items() if name not in DECIDED}
         self.session.runner.run(
             tr("Measuring the size of the noise"),
             partial(_completed, self._attributes, {**kept, **wanted}, self.session.noise),
-            self._state,
-            lambda error: self.measured.say_problem(" ".join(error_texts(error))),
+            self.state,
+            lambda error: self.measured.say(error_words(error), "danger"),
             key=MEASURING,
         )
 
-    def _try_forms(self, forms: object) -> None:
+    def _try_forms(self, forms: Forms) -> None:
         """Weigh other rounding and bounds; without any there is nothing to weigh."""
-        wanted: Forms = forms if isinstance(forms, dict) else {}
         self.session.runner.cancel(JOB)
-        if wanted == forms_in(self._settings):
+        if forms == forms_in(self._in_force):
             self._discard()
             return
-        self._draft = wanted
-        settings = with_forms(self._settings, wanted)
+        self._draft = forms
+        settings = with_forms(self._in_force, forms)
         try:
             MECHANISM.check_settings(self._attributes, settings)
         except SfumatoError as error:
-            self.leak.show_problem(" ".join(error_texts(error)))
+            self._refuse(error)
             return
-        if not any_form(wanted):
+        if not any(forms.values()):
             self._accept()
             return
-        self.leak.show_measuring()
+        self._weigh("clock", tr("Measuring what this gives away…"))
         self.session.runner.run(
             tr("Measuring what rounding gives away"),
             partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings),
-            partial(self._show_leak, wanted),
-            lambda error: self.leak.show_problem(" ".join(error_texts(error))),
+            partial(self._show_leak, forms),
+            self._refuse,
             key=JOB,
         )
 
@@ -211,35 +269,43 @@ class GaussianSettingsEditor(SettingsEditor):
         levels = []
         for statement in stated or MECHANISM.default_statements(3):
             try:
-                levels.append(MECHANISM.level(statement, self._attributes, self._settings))
+                levels.append(MECHANISM.level(statement, self._attributes, self._in_force))
             except SfumatoError:
                 continue  # the policy says what is wrong with this recipient's level
         return levels or [1.0]
 
+    def _weigh(self, icon: str, text: str) -> None:
+        """Say what is known of the change; it is accepted only when its leak has been measured."""
+        self.leak.say(icon, text, self.accept, self.discard)
+        self.accept.setEnabled(icon == "caution")
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self._weigh("danger", error_words(error))
+
     def _show_leak(self, forms: Forms, leaks: FormLeaks | None) -> None:
+        """Say what was measured: by linear estimates, and by the strongest attack there is."""
         if forms == self._draft and leaks is not None:
-            self.leak.show_leaks(leaks)
+            told = "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
+            self._weigh("caution", told)
 
-    def _accept(self) -> None:
-        if self._draft is not None:
-            settings = with_forms(self._settings, self._draft)
-            self._draft = None
-            self.leak.clear()
-            self._state(settings)
-
-    def _discard(self) -> None:
+    def _forget(self) -> None:
         self.session.runner.cancel(JOB)
         self._draft = None
         self.leak.clear()
-        self.forms.show_forms(self._attributes, forms_in(self._settings), self._spreads())
 
-    def _state(self, settings: dict[str, Any]) -> None:
-        self.settings_stated.emit(settings)
-        self.finished.emit()
+    def _accept(self) -> None:
+        if self._draft is not None:
+            settings = with_forms(self._in_force, self._draft)
+            self._forget()
+            self.state(settings)
+
+    def _discard(self) -> None:
+        self._forget()
+        self._show_forms(forms_in(self._in_force))
 
 
 def _completed(
-    attributes: Sequence[Attribute], stated: Settings, noise: KeyedNoise, context: Context
+    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context
 ) -> dict[str, Any]:
     context.report(0.1, "Measuring the size of the noise")
     return dict(MECHANISM.complete_settings(attributes, stated, noise))

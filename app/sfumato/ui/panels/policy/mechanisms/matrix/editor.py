@@ -1,27 +1,313 @@
-"""The editor of any matrix: recipients by a trust factor, the matrix in a grid."""
+"""The editor of any matrix: recipients by a trust factor, the matrix in a grid, and comparing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final
 
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.base import Statement
-from sfumato.ui.look.wording import term_of
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
-from sfumato.ui.panels.policy.mechanisms.cards import Preset
-from sfumato.ui.panels.policy.mechanisms.matrix.settings import MatrixSettings
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.matrices.matrix import DenseMatrix, GarblingTest
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix, read_matrix
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Notice
+from sfumato.ui.panels.policy.mechanisms.matrix.grid import MatrixDraft, MatrixGrid
 from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.tables import sheet_rows
 
-DECIMALS = 3
-"""A rung that is dragged stops at thousandths of the trust factor."""
+JOB: Final = "compare matrices"
+MOST_NAMED: Final = 3
+LARGEST_FILE: Final = 64_000_000
+"""A larger file is no matrix that a grid could show; bytes."""
+
+Comparison = tuple[GarblingTest, GarblingTest]
+"""Whether this matrix is a garbling of the other, and the other of this one."""
+
+
+class MatrixSettings(SettingsEditor):
+    """States the matrix that is the top of the ladder."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._name = ""
+        self._draft = MatrixDraft.of((), [])
+        self.matrix = MatrixGrid(self)
+        self.compare = CompareCard(session, self)
+        self.paste = button(
+            tr("Paste"), self.matrix.grid.paste, "quiet", tip=tr("A whole matrix, or a block")
+        )
+        self.from_file = button(tr("Import…"), self._import, "quiet", tip=tr("From a CSV file"))
+        self.normalise = button(
+            tr("Normalise"), self._normalise, tip=tr("Divide each column by its sum")
+        )
+        self.transpose = button(
+            tr("Transpose"), self._transpose, tip=tr("Exchange rows and columns")
+        )
+        self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self.status = Notice(parent=self)
+        card = Card(parent=self)
+        card.body.addLayout(
+            row(label(tr("Transition matrix"), "heading"), None, self.paste, self.from_file)
+        )
+        card.body.addWidget(self.matrix)
+        card.body.addWidget(self.status)
+        card.body.addLayout(row(self.normalise, self.transpose, self.take_back, None))
+        self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
+        self.matrix.entries.written.connect(self._write)
+        self.matrix.grid.pasted.connect(self._paste)
+        self.compare.pasted.connect(self._compare)
+        self.compare.import_asked.connect(self._compare_imported)
+
+    # ----- what is shown
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's matrix; one that is not right yet stays as it is."""
+        attribute, draft = attributes[0], self._draft
+        if attribute.domain is None:
+            return
+        names = attribute.domain.names
+        same = self._name == attribute.name and draft.matrix.names == names
+        if same and settings == self._in_force:
+            return
+        if not draft.sound:
+            self.keep_draft(self._name, draft)
+        self.leave()
+        kept = self.kept_draft(attribute.name, settings)
+        self._name, self._in_force = attribute.name, settings
+        if isinstance(kept, MatrixDraft) and kept.matrix.names == names:
+            self._show(kept)
+        else:
+            self._show(MatrixDraft.of(names, settings.get("entries", [])))
+
+    def leave(self) -> None:
+        """Stop comparing."""
+        self.compare.leave()
+
+    def _show(self, draft: MatrixDraft) -> None:
+        self._draft = draft
+        self.matrix.show_draft(draft)
+        problems = draft.matrix.problems()
+        self.take_back.setVisible(bool(problems))
+        if not problems:
+            self.status.say("info", tr("Every column sums to 1. This matrix is in force."))
+            return
+        lines = [problem.what for problem in problems[:MOST_NAMED]]
+        if len(problems) > MOST_NAMED:
+            lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
+        lines.append(tr("Until this is right, the matrix before stays in force."))
+        self.status.say("danger", "\n".join(lines))
+
+    # ----- what the person does
+
+    def _take(self, draft: MatrixDraft) -> None:
+        """Take a change over; a matrix that is right comes into force, as one edit."""
+        self._show(draft)
+        self.compare.leave()
+        if draft.sound and draft.settings != dict(self._in_force):
+            self._in_force = draft.settings
+            self.state(self._in_force)
+
+    def _try(self, change: Callable[[], TransitionMatrix]) -> None:
+        """Take a changed matrix over, or say why there is none and keep the present one."""
+        try:
+            changed = change()
+        except SfumatoError as error:
+            self.status.say("danger", error_words(error))
+            return
+        self._take(MatrixDraft(changed))
+
+    def _write(self, texts: dict[tuple[int, int], str]) -> None:
+        self._take(self._draft.with_texts(texts))
+
+    def _normalise(self) -> None:
+        self._try(self._draft.matrix.normalised)
+
+    def _transpose(self) -> None:
+        texts = {(column, at): text for (at, column), text in self._draft.texts.items()}
+        self._take(MatrixDraft(self._draft.matrix.transposed(), texts))
+
+    def _take_back(self) -> None:
+        names = self._draft.matrix.names
+        self._show(MatrixDraft.of(names, self._in_force.get("entries", [])))
+
+    def _paste(self, text: str) -> None:
+        """Put a block in at the current cell, or a whole matrix in the place of the present one."""
+        draft, at, block = self._draft, self.matrix.grid.currentIndex(), sheet_rows(text)
+        if at.isValid() and block and len(block) < len(draft.matrix.names):
+            texts = {
+                (at.row() + down, at.column() + across): cell
+                for down, cells in enumerate(block)
+                for across, cell in enumerate(cells)
+            }
+            self._take(draft.with_texts(texts))
+        else:
+            self._read(text)
+
+    def _read(self, text: str) -> None:
+        """Take a whole matrix over."""
+        self._try(partial(read_matrix, text, self._draft.matrix.names))
+
+    def _import(self) -> None:
+        text = self._chosen_text()
+        if text is not None:
+            self._read(text)
+
+    def _compare_imported(self) -> None:
+        text = self._chosen_text()
+        if text is not None:
+            self._compare(text)
+
+    def _compare(self, text: str) -> None:
+        try:
+            other = read_matrix(text, self._draft.matrix.names)
+            for matrix, whose in ((self._draft.matrix, tr("This")), (other, tr("The other"))):
+                problems = matrix.problems()
+                if problems:
+                    raise PolicyError(
+                        "{whose} matrix is not right yet: {problem}",
+                        "{mending}",
+                        whose=whose,
+                        problem=problems[0].what,
+                        mending=problems[0].remedy,
+                    )
+        except SfumatoError as error:
+            self.compare.refuse(error)
+            return
+        self.compare.start(self._draft.matrix, other)
+
+    def _chosen_text(self) -> str | None:
+        """Ask for a file and return its text; None where there is none."""
+        path = self.session.chooser.open_file(
+            tr("Import a matrix"), tr("Tables of text (*.csv *.tsv *.txt)")
+        )
+        if path is None:
+            return None
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise PolicyError("The file is too large to be a matrix.", "Choose another file.")
+            return path.read_text(encoding="utf-8-sig")
+        except SfumatoError as error:
+            self.status.say("danger", error_words(error))
+        except (OSError, UnicodeDecodeError):
+            words = tr("The file can't be read as text. Save it as CSV in UTF-8.")
+            self.status.say("danger", words)
+        return None
+
+
+class CompareCard(Card):
+    """Takes a second matrix and says how it stands to the one in the grid."""
+
+    pasted = Signal(str)
+    import_asked = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(
+            tr("Compare with another matrix"),
+            tr(
+                "Was this attribute released by another matrix before? If one of the two can be"
+                " made from the other, holding both tells nothing more than the better one."
+            ),
+            parent,
+        )
+        self._session = session
+        self.paste = button(
+            tr("Paste the other matrix"),
+            lambda: self.pasted.emit(QGuiApplication.clipboard().text()),
+        )
+        self.from_file = button(tr("Import it…"), self.import_asked.emit)
+        self.verdict = Notice(parent=self)
+        self.body.addLayout(row(self.paste, self.from_file, None))
+        self.body.addWidget(self.verdict)
+
+    def start(self, this: TransitionMatrix, other: TransitionMatrix) -> None:
+        """Compare two matrices, in a job."""
+        self.verdict.say("clock", tr("Comparing…"))
+        self._session.runner.run(
+            tr("Comparing two matrices"),
+            partial(_compare, this, other),
+            partial(self._show, this.names),
+            self.refuse,
+            key=JOB,
+        )
+
+    def leave(self) -> None:
+        """Stop, and forget what was found."""
+        self._session.runner.cancel(JOB)
+        self.verdict.clear()
+
+    def refuse(self, error: SfumatoError) -> None:
+        """Say why there is nothing to compare."""
+        self.verdict.say("danger", error_words(error))
+
+    def _show(self, names: tuple[str, ...], found: Comparison) -> None:
+        this, other = found
+        if this.holds and other.holds:
+            words = tr("Each can be made from the other: they tell the same.")
+        elif this.holds:
+            words = tr(
+                "Yes: this matrix can be made from the other one. Whoever holds both releases"
+                " learns no more than from the other alone."
+            )
+        elif other.holds:
+            words = tr(
+                "Yes: the other matrix can be made from this one. Whoever holds both releases"
+                " learns no more than from this one alone."
+            )
+        else:
+            lines = (
+                tr("No: neither can be made from the other. Together they tell more than each."),
+                _forbidden(tr("This from the other"), names, this),
+                _forbidden(tr("The other from this"), names, other),
+            )
+            self.verdict.say("danger", "\n".join(lines))
+            return
+        self.verdict.say("good", words)
+
+
+def _compare(this: TransitionMatrix, other: TransitionMatrix, context: Context) -> Comparison:
+    """Examine both directions (for a job); raises SfumatoError for what is no matrix."""
+    first, second = DenseMatrix(this.entries), DenseMatrix(other.entries)
+    context.report(0.1, "Looking for a channel")
+    one = first.test_garbling_of(second)
+    context.report(0.5, "Looking for a channel back")
+    return one, second.test_garbling_of(first)
+
+
+def _forbidden(direction: str, names: tuple[str, ...], test: GarblingTest) -> str:
+    """Name the entries that forbid a direction."""
+    if not test.forbidding:
+        return tr("{direction}: no channel exists.", direction=direction)
+    listed = "; ".join(
+        f"{names[entry.original]} → {names[entry.released]}: {entry.value:.3g}"
+        for entry in test.forbidding[: MOST_NAMED + 1]
+    )
+    return tr(
+        "{direction}: the channel would need negative chances ({listed}).",
+        direction=direction,
+        listed=listed.replace("-", "−"),
+    )
 
 
 class MatrixEditor(LevelEditor):
     """States how often a recipient sees what the matrix shows."""
 
     mechanism: ClassVar[str] = "matrix"
+    settings_editor = MatrixSettings
 
     @classmethod
     def presets(cls) -> tuple[Preset, ...]:
@@ -31,26 +317,6 @@ class MatrixEditor(LevelEditor):
             Preset(tr("Half of it"), {"trust_factor": 0.5}),
             Preset(tr("A quarter of it"), {"trust_factor": 0.25}),
         )
-
-    @classmethod
-    def settings_editor(cls) -> type[SettingsEditor] | None:
-        """Return the grid of chances."""
-        return MatrixSettings
-
-    def slider_reach(self) -> Mapping[str, tuple[float, float]]:
-        """Return the part of ε and γ that differs in practice."""
-        return {"epsilon": (0.001, 8.0), "gamma": (1.001, 1000.0)}
-
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder, in the term that `like` uses."""
-        level = round(trust, DECIMALS) if trust >= 10.0**-DECIMALS else trust
-        term = term_of(self._engine, like)
-        try:
-            restated = self._engine.restate(level, self._attributes, self._settings)
-        except SfumatoError:
-            return None
-        wanted = term.name if term is not None else ""
-        return restated.get(wanted) or restated[self._engine.terms[0].name]
 
 
 EDITOR = MatrixEditor

@@ -1,84 +1,179 @@
-"""The matrix as a spreadsheet, with a line of sums that stays in sight below it."""
+"""A matrix in the making as a spreadsheet, with a line of sums that stays in sight below it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QVBoxLayout,
-    QWidget,
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.mechanisms.matrix.transition_matrix import TOLERANCE, TransitionMatrix
+from sfumato.ui.look.theme import Space, mix, themes
+from sfumato.ui.look.wording import number
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.widgets.layout import column, label
+from sfumato.ui.widgets.tables import (
+    Cell,
+    CellsModel,
+    Heading,
+    SheetView,
+    TableView,
+    typed_number,
 )
 
-from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.mechanisms.cells import CellDelegate
-from sfumato.ui.panels.policy.mechanisms.matrix.draft import MatrixDraft
-from sfumato.ui.panels.policy.mechanisms.matrix.model import EntriesModel, SumsModel
-from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.layout import label
-from sfumato.ui.widgets.tables import TableView
+Place = tuple[int, int]
+"""Row (released) and column (original), from 0."""
 
-Index = QModelIndex | QPersistentModelIndex
 CELL_WIDTH = 92
 NAME_WIDTH = 140
 ROWS_IN_SIGHT = 10
 SCROLL_BAR = 14
 
 
-class EntriesGrid(TableView):
-    """Shows the chances; what is typed goes to every selected cell."""
+@dataclass(frozen=True)
+class MatrixDraft:
+    """A matrix with the texts of the cells that are no numbers: nothing typed is lost.
 
-    pasted = Signal(str)
-    """The clipboard's text should be put in."""
+    Parameters
+    ----------
+    matrix
+        The numbers; NaN where a text is none.
+    texts
+        Those texts, by cell.
+    """
 
-    def __init__(self, model: EntriesModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._entries = model
-        self.setModel(model)
-        self.setAccessibleName(tr("Transition matrix"))
-        self.setItemDelegate(CellDelegate(self, self.write))
-        self.setEditTriggers(
-            QAbstractItemView.EditTrigger.DoubleClicked
-            | QAbstractItemView.EditTrigger.EditKeyPressed
-            | QAbstractItemView.EditTrigger.AnyKeyPressed
-        )
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.horizontalHeader().setDefaultSectionSize(CELL_WIDTH)
-        self.verticalHeader().setFixedWidth(NAME_WIDTH)
-        for header in (self.horizontalHeader(), self.verticalHeader()):
-            header.setTextElideMode(Qt.TextElideMode.ElideRight)
+    matrix: TransitionMatrix
+    texts: Mapping[Place, str] = field(default_factory=dict)
 
-    def write(self, index: Index, text: str) -> None:
-        """Write a text into every selected cell, or into one where that is not among them."""
-        cells = [(at.row(), at.column()) for at in self.selectedIndexes()]
-        here = (index.row(), index.column())
-        self._entries.written.emit(dict.fromkeys(cells if here in cells else [here], text))
+    @classmethod
+    def of(cls, names: Sequence[str], rows: Any) -> MatrixDraft:
+        """Return the draft of stored rows; what does not fit is cut, and what lacks is empty."""
+        size = len(names)
+        try:
+            return cls(TransitionMatrix.from_lists(names, rows))
+        except (PolicyError, TypeError):
+            entries = np.full((size, size), np.nan)
+            for place, row in enumerate(rows if isinstance(rows, list) else []):
+                if place < size and isinstance(row, list):
+                    kept = [number if isinstance(number, float) else np.nan for number in row]
+                    entries[place, : len(kept[:size])] = kept[:size]
+            return cls(TransitionMatrix(tuple(names), entries))
 
-    def show_cell(self, released: int, original: int) -> None:
-        """Bring a cell into sight and choose it."""
-        self.setCurrentIndex(self._entries.index(released, original))
-        self.scrollTo(self.currentIndex())
-        self.setFocus()
+    def with_texts(self, changes: Mapping[Place, str]) -> MatrixDraft:
+        """Return the draft with some cells typed anew; those outside the matrix are left out."""
+        entries, texts = self.matrix.entries.copy(), dict(self.texts)
+        for place, text in changes.items():
+            if max(place) < len(entries):
+                entries[place] = typed_number(text)
+                texts.pop(place, None)
+                if math.isnan(entries[place]) and text.strip():
+                    texts[place] = text.strip()
+        return MatrixDraft(TransitionMatrix(self.matrix.names, entries), texts)
 
-    def paste(self) -> None:
-        """Put the clipboard's text in."""
-        self.pasted.emit(QGuiApplication.clipboard().text())
+    def text(self, place: Place) -> str:
+        """Return what stands in a cell, with all its digits."""
+        chance = float(self.matrix.entries[place])
+        return self.texts.get(place, "") if math.isnan(chance) else f"{chance:.12g}"
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Answer the keys of a spreadsheet."""
-        if event.matches(QKeySequence.StandardKey.Paste):
-            self.paste()
-        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self._entries.written.emit(
-                {(at.row(), at.column()): "0" for at in self.selectedIndexes()}
+    @property
+    def sound(self) -> bool:
+        """Whether a release can be made by it."""
+        return not self.matrix.problems()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The mechanism's settings."""
+        return {"entries": self.matrix.entries.tolist()}
+
+
+class EntriesModel(CellsModel):
+    """Rows are released values, columns original ones."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._draft = MatrixDraft.of((), [])
+        self._problems: dict[Place, str] = {}
+
+    def show_draft(self, draft: MatrixDraft) -> None:
+        """Show a matrix; of the same domain, selection and scrolling stay."""
+        before, self._draft = self._draft, draft
+        self._problems = {
+            (problem.released, problem.original): f"{problem.what} {problem.remedy}"
+            for problem in draft.matrix.problems()
+            if problem.released is not None and problem.original is not None
+        }
+        names = draft.matrix.names
+        if before.matrix.names == names:
+            self.repaint()
+            return
+        original, released = tr("Original value"), tr("Released value")
+        columns = [
+            Heading(name, f"{original}: {name}", right=True, editable=True) for name in names
+        ]
+        self.lay_out(len(names), columns, [Heading(name, f"{released}: {name}") for name in names])
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a chance: shaded by its size, greyed where it is 0, marked where it is wrong."""
+        place, theme = (row, column), themes().current
+        text, problem = self._draft.text(place), self._problems.get(place)
+        if problem is not None:
+            danger = theme.style.danger
+            return Cell(text, problem, ink=danger, ground=theme.tint(danger), icon="danger")
+        chance, names = float(self._draft.matrix.entries[place]), self._draft.matrix.names
+        if chance == 0:
+            tip = tr(
+                "{original} is never released as {released}. Normalising keeps this zero.",
+                original=names[column],
+                released=names[row],
             )
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.state() == (
-            QAbstractItemView.State.NoState
-        ):
-            self.edit(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
+            return Cell("0", tip, ink=theme.quiet, ground=theme.style.line)
+        tip = tr(
+            "{original} is released as {released} with probability {chance}.",
+            original=names[column],
+            released=names[row],
+            chance=f"{chance:.6g}",
+        )
+        ground = mix(theme.style.accent, theme.style.surface, 0.35 * chance)
+        return Cell(number(chance, 4), tip, text, ground=ground)
+
+
+class SumsModel(CellsModel):
+    """Two lines: what each column sums to, and what is too much or too little."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._matrix = TransitionMatrix((), np.zeros((0, 0)))
+
+    def show_matrix(self, matrix: TransitionMatrix) -> None:
+        """Show the sums of a matrix."""
+        self._matrix = matrix
+        names = (Heading(tr("Sum")), Heading(tr("Too much, too little")))
+        self.lay_out(2, [Heading(right=True)] * len(matrix.names), names)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return a sum, or how far it is off; nothing where it is right."""
+        total, name = float(self._matrix.column_sums[column]), self._matrix.names[column]
+        off, style = total - 1, themes().current.style
+        if abs(off) <= TOLERANCE:
+            return Cell("" if row else number(total, 4), ink=style.muted)
+        if math.isnan(off):
+            tip = tr("A chance of {name} is not a number.", name=name)
+            return Cell("" if row else "?", tip, ink=style.danger, strong=True)
+        size = f"{abs(off):.3g}"
+        tip = tr(
+            "The chances of {name} sum to {total}: {off} too {side}.",
+            name=name,
+            total=f"{total:.6g}",
+            off=size,
+            side=tr("much") if off > 0 else tr("little"),
+        )
+        text = f"{'+' if off > 0 else '−'}{size}" if row else number(total, 4)
+        return Cell(text, tip, ink=style.danger, strong=True)
 
 
 class MatrixGrid(QWidget):
@@ -88,34 +183,33 @@ class MatrixGrid(QWidget):
         super().__init__(parent)
         self.entries = EntriesModel(self)
         self.sums = SumsModel(self)
-        self.grid = EntriesGrid(self.entries, self)
+        self.grid = SheetView(self.entries, blank="0", parent=self)
+        self.grid.setAccessibleName(tr("Transition matrix"))
         self.footer = TableView(self)
         self.footer.setModel(self.sums)
         self.footer.setAccessibleName(tr("Sums of the columns"))
-        self.footer.horizontalHeader().hide()
-        self.footer.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.footer.horizontalHeader().setDefaultSectionSize(CELL_WIDTH)
-        self.footer.verticalHeader().setFixedWidth(NAME_WIDTH)
+        for table in (self.grid, self.footer):
+            table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+            table.horizontalHeader().setDefaultSectionSize(CELL_WIDTH)
+            table.verticalHeader().setFixedWidth(NAME_WIDTH)
+            for header in (table.horizontalHeader(), table.verticalHeader()):
+                header.setTextElideMode(Qt.TextElideMode.ElideRight)
         off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.footer.horizontalHeader().hide()
         self.footer.setHorizontalScrollBarPolicy(off)
         self.footer.setVerticalScrollBarPolicy(off)
         self.footer.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.footer.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.footer.setFixedHeight(2 * Space.FIELD + 3)
-        self.grid.horizontalScrollBar().valueChanged.connect(
-            self.footer.horizontalScrollBar().setValue
-        )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.TIGHT)
-        column.addWidget(label(tr("Columns: original value. Rows: released value."), "small"))
-        column.addWidget(self.grid)
-        column.addWidget(self.footer)
+        across = self.grid.horizontalScrollBar()
+        across.valueChanged.connect(self.footer.horizontalScrollBar().setValue)
+        heading = label(tr("Columns: original value. Rows: released value."), "small")
+        self.setLayout(column(heading, self.grid, self.footer, spacing=Space.TIGHT))
 
     def show_draft(self, draft: MatrixDraft) -> None:
         """Show a matrix."""
         self.entries.show_draft(draft)
-        self.sums.show_draft(draft)
+        self.sums.show_matrix(draft.matrix)
         rows = min(max(self.entries.rowCount(), 3), ROWS_IN_SIGHT)
         self.grid.setFixedHeight((rows + 1) * Space.FIELD + SCROLL_BAR + 8)
         self.footer.horizontalScrollBar().setValue(self.grid.horizontalScrollBar().value())

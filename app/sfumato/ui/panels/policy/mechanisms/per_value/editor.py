@@ -2,26 +2,417 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.base import Statement
-from sfumato.ui.look.wording import term_of
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
-from sfumato.ui.panels.policy.mechanisms.cards import Preset
-from sfumato.ui.panels.policy.mechanisms.per_value.settings import FineGrainSettings
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
+from sfumato.engine.core.progress import Context
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.per_value.frequency_source import (
+    Frequencies,
+    FrequencySource,
+    frequencies_in,
+    usual_frequencies,
+)
+from sfumato.engine.mechanisms.per_value.limits import BreachMode, PrivacyLimits
+from sfumato.engine.mechanisms.per_value.mechanism import MECHANISM
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Attribute
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Notice
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
+    EDITABLE,
+    LOW,
+    LimitsGrid,
+    LimitsModel,
+    Solved,
+)
+from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
+    Floats,
+    LimitsDraft,
+    SensitivityClass,
+    by_rarity,
+    is_list,
+    names_of,
+    paste_block,
+    paste_list,
+)
+from sfumato.ui.panels.policy.mechanisms.per_value.outcome import Outcome, solved_of
+from sfumato.ui.panels.policy.mechanisms.per_value.presets import FrequencyChoice, Presets
 from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.tables import sheet_rows
 
-DECIMALS = 3
-"""A rung that is dragged stops at thousandths of the trust factor."""
+AT_ONCE: Final = 200
+"""Domains up to this size are solved while the person looks; larger ones in a job."""
+MOST_NAMED: Final = 3
+
+JOB: Final = "solve limits"
+
+
+class FineGrainSettings(SettingsEditor):
+    """States the limits of every value; what they lead to stands below."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._attribute: Attribute | None = None
+        self._draft = LimitsDraft((), np.zeros(0))
+        self.mode = Segments(
+            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
+        )
+        self.mode.setAccessibleName(tr("What the limits rule out"))
+        self.mode_words = label("", "muted", wrap=True)
+        self.frequencies = FrequencyChoice(self)
+        self._chosen = Frequencies(FrequencySource.EQUAL)
+        self.presets = Presets(self)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(tr("Find a value"))
+        self.search.setAccessibleName(tr("Find a value"))
+        self.search.setClearButtonEnabled(True)
+        self.only_own = QCheckBox(tr("Only with limits of their own"), self)
+        self.model = LimitsModel(self)
+        self.grid = LimitsGrid(self.model, self)
+        self.show_cell = button(tr("Show the cell"), self._show_problem)
+        self.remove_strays = button(tr("Remove the unknown values"), self._remove_strays)
+        self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self.solve_again = button(tr("Solve again"), self._solve, "primary")
+        self.status = Notice(
+            self.show_cell, self.remove_strays, self.take_back, self.solve_again, parent=self
+        )
+        self.outcome = Outcome(session, self)
+        self._lay_out()
+        self.mode.chosen.connect(self._set_mode)
+        self.frequencies.stated.connect(self._set_frequencies)
+        self.presets.theta_stated.connect(self._set_theta)
+        self.presets.theta_settled.connect(self.finished)
+        self.presets.rarity_stated.connect(self._set_by_rarity)
+        self.presets.class_chosen.connect(self._set_class)
+        self.search.textChanged.connect(self._narrow)
+        self.only_own.toggled.connect(self._narrow)
+        self.model.written.connect(self._write)
+        self.grid.pasted.connect(self._paste)
+
+    def _lay_out(self) -> None:
+        grid, tip = self.grid, tr("A list (value, ρ1, ρ2) or a block of cells from a spreadsheet")
+        paste = button(tr("Paste"), grid.paste, "quiet", tip=tip)
+        tip = tr("The top cell, to all below it")
+        fill = button(tr("Fill down"), grid.fill_down, "quiet", tip=tip)
+        tip = tr("Back to the tolerance rule")
+        clear = button(tr("Clear"), grid.clear_cells, "quiet", tip=tip)
+        card = Card(parent=self)
+        card.body.addLayout(row(label(tr("Limits of the values"), "heading"), None, self.mode))
+        for widget in (self.mode_words, self.frequencies, self.presets):
+            card.body.addWidget(widget)
+        card.body.addLayout(row(self.search, self.only_own, None, paste, fill, clear))
+        card.body.addWidget(grid)
+        card.body.addWidget(self.status)
+        self.setLayout(column(card, self.outcome, spacing=Space.BETWEEN))
+
+    # ----- what is shown
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's limits; a draft that is not in force yet stays as it is."""
+        attribute = attributes[0]
+        if attribute.domain is None:
+            return
+        before = self._attribute
+        if before is not None and settings == self._in_force and _same(before, attribute):
+            self._attribute = attribute
+            return
+        self.leave()
+        if before is not None and not self._settled():
+            self.keep_draft(before.name, self._draft)
+        self._attribute, self._in_force = attribute, settings
+        self._chosen = self._frequencies_in(settings, attribute)
+        draft = self.kept_draft(attribute.name, settings)
+        if isinstance(draft, LimitsDraft) and draft.names == attribute.domain.names:
+            draft = replace(draft, frequencies=self._shares(attribute))
+        else:
+            draft = self._draft_in_force(attribute)
+        self._show_in_force()
+        self._show_draft(draft)
+        if not self._settled() and draft.sound and "profile" in settings:
+            self._solve()
+
+    def leave(self) -> None:
+        """Stop solving and comparing."""
+        self.session.runner.cancel(JOB)
+        self.outcome.curve.leave()
+
+    def _draft_in_force(self, attribute: Attribute) -> LimitsDraft:
+        try:
+            limits = PrivacyLimits.from_dict(self._in_force)
+        except SfumatoError:
+            limits = PrivacyLimits()
+        return LimitsDraft.of(limits, names_of(attribute), self._shares(attribute))
+
+    def _frequencies_in(self, settings: Settings, attribute: Attribute) -> Frequencies:
+        """Return where the frequencies of settings come from, with counts drawn."""
+        records = 0 if attribute.counts is None else int(attribute.counts.sum())
+        try:
+            chosen = frequencies_in(settings, records).drawn(attribute, self.session.noise)
+            chosen.of(attribute)
+        except SfumatoError:
+            return usual_frequencies(records).drawn(attribute, self.session.noise)
+        return chosen
+
+    def _to_solve_for(self, attribute: Attribute) -> Frequencies:
+        """Return what limits would be solved for now: the exact counts never again."""
+        if self._chosen.source is not FrequencySource.EXACT:
+            return self._chosen
+        return self._frequencies_in({}, attribute)
+
+    def _shares(self, attribute: Attribute) -> Floats:
+        """Return the shares by which values are frequent or rare, shape (m,)."""
+        return self._to_solve_for(attribute).of(attribute)
+
+    def _settled(self) -> bool:
+        """Whether the grid shows just what is in force."""
+        if self._attribute is None:
+            return True
+        try:
+            in_force = PrivacyLimits.from_dict(self._in_force)
+            if frequencies_in(self._in_force) != self._chosen:
+                return False
+        except SfumatoError:
+            return False
+        names = names_of(self._attribute)
+        return LimitsDraft.of(in_force, names, self._draft.frequencies) == self._draft
+
+    def _show_in_force(self) -> None:
+        """Show what comes of the settings in force."""
+        if self._attribute is None:
+            return
+        try:
+            profile = MECHANISM.solved((self._attribute,), self._in_force)
+        except SfumatoError:
+            self.outcome.hide()
+            return
+        self.outcome.show()
+        self.outcome.show_profile(profile, self._attribute)
+
+    def _show_draft(self, draft: LimitsDraft) -> None:
+        self._draft = draft
+        attribute = self._attribute
+        if attribute is None or attribute.domain is None:
+            return
+        problems, solved = draft.problems(), self._solved_in_force(attribute)
+        self.model.show_draft(draft, draft.gammas(attribute.domain), problems, solved)
+        self.mode.set_value(draft.mode)
+        self.mode_words.setText(_promise(draft.mode))
+        self.presets.show_theta(draft.theta)
+        self.frequencies.show_frequencies(self._chosen, len(draft.names))
+        if not draft.sound:
+            self._say_problems(draft, problems)
+        elif solved is None:
+            words = tr("These limits were solved for other values of the attribute.")
+            self.status.say("danger", words, self.solve_again)
+        elif self._chosen.source is FrequencySource.EXACT:
+            words = tr(
+                "These limits were solved for the exact counts, which the profile gives away."
+            )
+            self.status.say("danger", words, self.solve_again)
+        else:
+            self.status.clear()
+
+    def _say_problems(self, draft: LimitsDraft, problems: dict[tuple[int, int], str]) -> None:
+        """Name what is wrong; the limits in force stay until it is right."""
+        places = sorted(problems)
+        lines = [f"{draft.names[at[0]]}: {problems[at]}" for at in places[:MOST_NAMED]]
+        if len(places) > MOST_NAMED:
+            lines.append(tr("{count} more are marked.", count=len(places) - MOST_NAMED))
+        actions = [self.take_back]
+        if draft.strays:
+            actions.insert(0, self.remove_strays)
+            named = ", ".join(value or "–" for value, _, _ in draft.strays[:MOST_NAMED])
+            more = len(draft.strays) - MOST_NAMED
+            lines.append(
+                tr(
+                    "Not in the domain: {named}{more}.",
+                    named=named,
+                    more=tr(" and {count} others", count=more) if more > 0 else "",
+                )
+            )
+        if places:
+            actions.insert(0, self.show_cell)
+        lines.append(tr("Until this is right, the limits before stay in force."))
+        self.status.say("danger", "\n".join(lines), *actions)
+
+    def _refuse(self, error: SfumatoError) -> None:
+        """Say why limits that are sound by themselves can't be met."""
+        self.status.say("danger", error_words(error), self.take_back)
+
+    def _solved_in_force(self, attribute: Attribute) -> Solved | None:
+        """Return what the profile in force does to each value; None where it fits no more."""
+        try:
+            retention = MECHANISM.profile((attribute,), self._in_force)
+            return solved_of(retention, MECHANISM.byproduct_epsilon(self._in_force))
+        except SfumatoError:
+            return None
+
+    # ----- what the person does
+
+    def _take(self, draft: LimitsDraft, *, merge: bool = False) -> None:
+        """Take a change over: solve it where it is sound, else say what is wrong."""
+        self._show_draft(draft)
+        self.session.runner.cancel(JOB)
+        if not draft.sound or self._settled():
+            return
+        self._solve()
+        if not merge:
+            self.finished.emit()
+
+    def _solve(self) -> None:
+        """Solve the draft: at once where that takes no time, else in a job."""
+        attribute, draft = self._attribute, self._draft
+        if attribute is None:
+            return
+        self._chosen = self._to_solve_for(attribute)
+        stated = {**draft.limits().to_dict(), **self._chosen.to_dict()}
+        work = partial(_solved_settings, attribute, stated, self.session.noise)
+        if len(draft.names) <= AT_ONCE:
+            try:
+                self._adopt(draft, work(None))
+            except SfumatoError as error:
+                self._refuse(error)
+            return
+        words = tr("Solving the limits of {count} values…", count=grouped(len(draft.names)))
+        self.status.say("clock", words)
+        self.session.runner.run(
+            tr("Solving the limits of {name}", name=attribute.name),
+            work,
+            partial(self._adopt_later, draft),
+            self._refuse,
+            key=JOB,
+        )
+
+    def _adopt_later(self, draft: LimitsDraft, settings: Settings) -> None:
+        if draft is self._draft:
+            self._adopt(draft, settings)
+            if not self.presets.theta.slider.isSliderDown():
+                self.finished.emit()
+
+    def _adopt(self, draft: LimitsDraft, settings: Settings) -> None:
+        """Put solved limits in force."""
+        self._in_force = settings
+        self._chosen = frequencies_in(settings)
+        self._show_in_force()
+        self._show_draft(draft)
+        self.settings_stated.emit(settings)
+
+    def _set_mode(self, mode: object) -> None:
+        self._take(replace(self._draft, mode=BreachMode(str(mode))))
+
+    def _set_frequencies(self, chosen: Frequencies) -> None:
+        attribute, draft = self._attribute, self._draft
+        if attribute is None:
+            return
+        self._chosen = chosen.drawn(attribute, self.session.noise)
+        self._take(replace(draft, frequencies=self._shares(attribute)))
+
+    def _set_theta(self, theta: float | None) -> None:
+        if self._draft.theta != theta:
+            self._take(replace(self._draft, theta=theta), merge=True)
+
+    def _set_by_rarity(self, rare: float, uncommon: float) -> None:
+        pairs = by_rarity(self._draft.frequencies, rare, uncommon)
+        self._take(replace(self._draft, own=pairs))
+
+    def _set_class(self, each: SensitivityClass) -> None:
+        places = [self.model.place(row) for row in self.grid.chosen_rows()]
+        if places:
+            self._take(self._draft.with_limits(places, each.pair))
+        else:
+            self.status.say("info", tr("Select values in the grid first."))
+
+    def _write(self, texts: dict[tuple[int, int], str]) -> None:
+        cells = {
+            (self.model.place(row), EDITABLE[column]): text for (row, column), text in texts.items()
+        }
+        self._take(self._draft.with_texts(cells))
+
+    def _paste(self, text: str) -> None:
+        rows, current = sheet_rows(text), self.grid.currentIndex()
+        if not rows:
+            self.status.say("info", tr("There is no text on the clipboard."))
+            return
+        if is_list(rows, self._draft.names):
+            draft, words = paste_list(self._draft, rows)
+        else:
+            first = max(current.column(), LOW) - LOW
+            places = self.model.places_from(max(current.row(), 0))
+            draft, words = paste_block(self._draft, rows, places, first)
+        self._take(draft)
+        self.status.add(words)
+
+    def _remove_strays(self) -> None:
+        self._take(replace(self._draft, strays=()))
+
+    def _take_back(self) -> None:
+        if self._attribute is not None:
+            self._chosen = self._frequencies_in(self._in_force, self._attribute)
+            self._take(replace(self._draft_in_force(self._attribute), strays=()))
+
+    def _narrow(self, _changed: object = None) -> None:
+        self.model.narrow(self.search.text(), only_own=self.only_own.isChecked())
+
+    def _show_problem(self) -> None:
+        """Bring the first cell with a problem into sight."""
+        place, column = min(self._draft.problems())
+        self.search.clear()
+        row = self.model.row_of(place)
+        if row is not None:
+            self.grid.show_cell(row, LOW + column)
+
+
+def _solved_settings(
+    attribute: Attribute, stated: Settings, noise: KeyedNoise, context: Context | None
+) -> Settings:
+    if context is not None:
+        context.report(0.1, "Finding what keeps most")
+    return MECHANISM.complete_settings((attribute,), stated, noise)
+
+
+def _same(first: Attribute, second: Attribute) -> bool:
+    """Whether two states of an attribute have the same values, equally often."""
+    return (
+        first.name == second.name
+        and names_of(first) == names_of(second)
+        and np.array_equal(first.frequencies, second.frequencies)
+    )
+
+
+def _promise(mode: BreachMode) -> str:
+    if mode is BreachMode.STRICT:
+        return tr(
+            "Nothing released makes a value more likely than its limit allows, nor less likely by"
+            " the same factor."
+        )
+    return tr(
+        "Nothing released makes a value more likely than its limit allows. It may become less"
+        " likely by more: the paper says this can't happen, but that half of its theorem fails."
+    )
 
 
 class FineGrainEditor(LevelEditor):
     """States how much of the profile a recipient gets."""
 
     mechanism: ClassVar[str] = "finegrain"
+    settings_editor = FineGrainSettings
 
     @classmethod
     def presets(cls) -> tuple[Preset, ...]:
@@ -32,29 +423,16 @@ class FineGrainEditor(LevelEditor):
             Preset(tr("A quarter of it"), {"trust_factor": 0.25}),
         )
 
-    @classmethod
-    def settings_editor(cls) -> type[SettingsEditor] | None:
-        """Return the grid of limits."""
-        return FineGrainSettings
-
-    def slider_reach(self) -> Mapping[str, tuple[float, float]]:
-        """Return the part of each range that differs in practice."""
-        return {
-            "trust_factor": (0.0, 1.0),
-            "epsilon": (0.001, 8.0),
-            "gamma": (1.001, 1000.0),
-        }
+    def level_at(self, trust: float) -> float:
+        """Return the level at a place on the ladder: what is stated of it stops at thousandths."""
+        return trust
 
     def statement_at(self, trust: float, like: Statement) -> Statement | None:
         """Return the statement for a place on the ladder, in the term that `like` uses."""
-        term = term_of(self._engine, like)
-        try:
-            restated = self._engine.restate(trust, self._attributes, self._settings)
-        except SfumatoError:
+        statement = super().statement_at(trust, like)
+        if statement is None:
             return None
-        wanted = term.name if term is not None else ""
-        statement = restated.get(wanted) or restated[self._engine.terms[0].name]
-        return {name: round(value, DECIMALS) or value for name, value in statement.items()}
+        return {name: round(value, 3) or value for name, value in statement.items()}
 
 
 EDITOR = FineGrainEditor

@@ -3,113 +3,69 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.matrices.estimate import UtilityPoint
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.mechanisms.per_value.solver import BreachMode, Profile
-from sfumato.engine.mechanisms.per_value.utility_curve import uniform_retention
+from sfumato.engine.mechanisms.per_value.limits import (
+    BreachMode,
+    Profile,
+    uniform_retention,
+    utility_curve,
+)
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.figure import percent
-from sfumato.plots.matrix_pair import PairData, build_matrix_pair
-from sfumato.plots.retention_by_value import RetentionData, build_retention_by_value
-from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.mechanisms.per_value.curve import CurvePage
-from sfumato.ui.panels.policy.mechanisms.per_value.model import Solved
+from sfumato.jobs.job import Ending, Job
+from sfumato.plots.axes import percent
+from sfumato.plots.matrices import PairData, build_matrix_pair
+from sfumato.plots.per_value import (
+    CurveData,
+    RetentionData,
+    build_retention_by_value,
+    build_utility_curve,
+)
+from sfumato.ui.panels.policy.mechanisms.base import error_words
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import Solved
+from sfumato.ui.panels.policy.mechanisms.per_value.limits import Floats, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import button, column, label, row, set_look
 from sfumato.ui.widgets.plot_view import PlotView
+
+Counts = npt.NDArray[np.int64]
 
 TOLERATED = 1e-12
 PAUSE_MILLISECONDS = 200
 MOST_NAMED = 6
 
-
-@dataclass(frozen=True)
-class Gain:
-    """How much limits of their own keep, beside one limit for all.
-
-    Parameters
-    ----------
-    own, uniform
-        The shares of records that show their true value.
-    retention
-        The uniform retention probability for the tightest limit.
-    violated
-        How many limits do not hold, recomputed from the matrix.
-    never_kept
-        The values with retention probability 0.
-    """
-
-    own: float
-    uniform: float
-    retention: float
-    violated: int
-    never_kept: tuple[str, ...]
-
-    @classmethod
-    def of(cls, profile: Profile, attribute: Attribute) -> Gain:
-        """Return the gain of a profile for an attribute's frequencies."""
-        kept = uniform_retention(profile.gammas)
-        size = len(profile.retention)
-        names = attribute.domain.names if attribute.domain is not None else ()
-        return cls(
-            profile.record_utility(attribute.frequencies),
-            kept + (1 - kept) / size,
-            kept,
-            _violated(profile),
-            tuple(names[place] for place in np.flatnonzero(profile.retention == 0)),
-        )
-
-    @property
-    def sentence(self) -> str:
-        """The gain in words and figures."""
-        words = tr(
-            "{own} of the records keep their value, {uniform} if all values had the tightest"
-            " limit.",
-            own=percent(self.own, 1),
-            uniform=percent(self.uniform, 1),
-        )
-        if self.own > self.uniform * 1.005:
-            words += " " + tr("That is {more} more.", more=percent(self.own / self.uniform - 1, 0))
-        return words
-
-    @property
-    def note(self) -> str:
-        """What was checked, and what can't be estimated."""
-        if self.violated:
-            return tr("{count} limits do not hold for this profile.", count=self.violated)
-        words = tr("Recomputed from the matrix, every limit holds.")
-        if len(self.never_kept) > 1:
-            named = ", ".join(self.never_kept[:MOST_NAMED])
-            more = len(self.never_kept) - MOST_NAMED
-            words += " " + tr(
-                "Never kept, so estimates can't tell them apart: {named}{more}.",
-                named=named,
-                more=tr(" and {count} others", count=more) if more > 0 else "",
-            )
-        return words
+JOB: Final = "utility over tolerance"
+THETAS: Final = (2.0, 3.0, 5.0, 8.0, 12.0, 20.0)
+EXAMPLE_THETAS: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 24.0)
+DRAWS: Final = 10
+EXAMPLE_VALUES: Final = 40
+EXAMPLE_RECORDS: Final = 95_946
+"""The example of Chaytor et al. 2010, section V: as many records as their table of reactions."""
 
 
-def _violated(profile: Profile) -> int:
-    """Count the values whose odds move further than their limit, from the matrix's entries."""
-    odds = RetentionMatrix(profile.retention).worst_odds_ratios()
-    limited = np.isfinite(profile.gammas)
-    allowed = profile.gammas[limited] * (1 + TOLERATED)
-    over = odds.up[limited] > allowed
-    if profile.mode is BreachMode.STRICT:
-        over |= odds.down[limited] * allowed < 1
-    return int(over.sum())
+def zipf_counts() -> Counts:
+    """Return how often each value of the example occurs, shape (40,): 1/i, scaled and rounded."""
+    weights = 1.0 / np.arange(1, EXAMPLE_VALUES + 1)
+    exact = weights / weights.sum() * EXAMPLE_RECORDS
+    counts: Counts = np.floor(exact).astype(np.int64)
+    short = EXAMPLE_RECORDS - int(counts.sum())
+    counts[np.argsort(counts - exact)[:short]] += 1
+    return counts
 
 
-def solved_of(retention: npt.NDArray[np.float64], spent: float) -> Solved:
+def solved_of(retention: Floats, spent: float) -> Solved:
     """Return what a profile does to each value, from its matrix and what its making cost, ε0."""
     odds = RetentionMatrix(retention).worst_odds_ratios()
     factor = math.exp(spent) if math.isfinite(spent) else 1.0
@@ -117,7 +73,7 @@ def solved_of(retention: npt.NDArray[np.float64], spent: float) -> Solved:
 
 
 class Outcome(QWidget):
-    """The gain in words, and three pictures of it."""
+    """What limits of their own keep beside one limit for all, in words and three pictures."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -136,16 +92,10 @@ class Outcome(QWidget):
         self.matrices = PlotView(session.chooser, self)
         self.curve = CurvePage(session, self)
         self._pages = {"values": self.values, "matrices": self.matrices, "curve": self.curve}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.INSIDE)
-        for widget in (self.sentence, self.note, self.view):
-            column.addWidget(widget)
-        for page in self._pages.values():
-            column.addWidget(page)
+        self.setLayout(column(self.sentence, self.note, self.view, *self._pages.values()))
         for plot in (self.values, self.matrices):
             plot.failed.connect(session.message)
-        self._shown: tuple[Profile, Attribute, Gain] | None = None
+        self._shown: tuple[Profile, Attribute] | None = None
         # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -162,11 +112,19 @@ class Outcome(QWidget):
 
     def show_profile(self, profile: Profile, attribute: Attribute) -> None:
         """Show what a profile keeps."""
-        gain = Gain.of(profile, attribute)
-        self.sentence.setText(gain.sentence)
-        self.note.setText(gain.note)
+        own, uniform = _kept(profile, attribute)
+        words = tr(
+            "{own} of the records keep their value, {uniform} if all values had the tightest"
+            " limit.",
+            own=percent(own, 1),
+            uniform=percent(uniform, 1),
+        )
+        if own > uniform * 1.005:
+            words += " " + tr("That is {more} more.", more=percent(own / uniform - 1, 0))
+        self.sentence.setText(words)
+        self.note.setText(_note(profile, attribute))
         self.curve.show_attribute(attribute, profile.mode)
-        first, self._shown = self._shown is None, (profile, attribute, gain)
+        first, self._shown = self._shown is None, (profile, attribute)
         if first:
             self._draw()
         else:
@@ -176,9 +134,181 @@ class Outcome(QWidget):
         """Draw what was shown last."""
         if self._shown is None:
             return
-        profile, attribute, gain = self._shown
-        names = attribute.domain.names if attribute.domain is not None else ()
-        data = RetentionData(names, attribute.frequencies, profile.retention, gain.retention)
+        profile, attribute = self._shown
+        names, alike = names_of(attribute), uniform_retention(profile.gammas)
+        data = RetentionData(names, attribute.frequencies, profile.retention, alike)
         self.values.show_plot(partial(build_retention_by_value, data))
-        pair = PairData(names, profile.retention, gain.retention, gain.own, gain.uniform)
+        pair = PairData(names, profile.retention, alike, *_kept(profile, attribute))
         self.matrices.show_plot(partial(build_matrix_pair, pair))
+
+
+def _kept(profile: Profile, attribute: Attribute) -> tuple[float, float]:
+    """Return the shares of records that keep their value: now, and with one limit for all."""
+    alike = uniform_retention(profile.gammas)
+    uniform = alike + (1 - alike) / len(profile.retention)
+    return profile.record_utility(attribute.frequencies), uniform
+
+
+def _note(profile: Profile, attribute: Attribute) -> str:
+    """Say what was checked, and what can't be estimated."""
+    violated = _violated(profile)
+    if violated:
+        return tr("{count} limits do not hold for this profile.", count=violated)
+    words = tr("Recomputed from the matrix, every limit holds.")
+    names = names_of(attribute)
+    never = [names[place] for place in np.flatnonzero(profile.retention == 0)]
+    if len(never) > 1:
+        more = len(never) - MOST_NAMED
+        words += " " + tr(
+            "Never kept, so estimates can't tell them apart: {named}{more}.",
+            named=", ".join(never[:MOST_NAMED]),
+            more=tr(" and {count} others", count=more) if more > 0 else "",
+        )
+    return words
+
+
+def _violated(profile: Profile) -> int:
+    """Count the values whose odds move further than their limit, from the matrix's entries."""
+    odds = RetentionMatrix(profile.retention).worst_odds_ratios()
+    limited = np.isfinite(profile.gammas)
+    allowed = profile.gammas[limited] * (1 + TOLERATED)
+    over = odds.up[limited] > allowed
+    if profile.mode is BreachMode.STRICT:
+        over |= odds.down[limited] * allowed < 1
+    return int(over.sum())
+
+
+class CurvePage(QWidget):
+    """The paper's comparison over the tolerance θ, on the custodian's attribute or an example."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._attribute: Attribute | None = None
+        self._mode = BreachMode.STRICT
+        self._job: Job | None = None
+        self._shown: dict[object, CurveData] = {}
+        self.source = Segments(
+            [("own", tr("This attribute")), ("example", tr("An example (Zipf)"))], self
+        )
+        self.source.setAccessibleName(tr("What is compared"))
+        self.source.chosen.connect(self._show_known)
+        self.start = button(tr("Compare over θ"), self.compare)
+        self.stop = button(tr("Cancel"), self.leave)
+        self.words = label(self._explanation(), "small", wrap=True)
+        self.plot = PlotView(session.chooser, self)
+        self.plot.failed.connect(session.message)
+        lines = column()
+        lines.addLayout(row(self.source, self.start, self.stop, None))
+        lines.addWidget(self.words)
+        lines.addWidget(self.plot)
+        self.setLayout(lines)
+        self.stop.hide()
+        self.plot.hide()
+
+    def show_attribute(self, attribute: Attribute, mode: BreachMode) -> None:
+        """Take an attribute as what is compared; what was found of another is forgotten."""
+        before = self._attribute
+        same = (
+            before is not None
+            and before.name == attribute.name
+            and before.counts is not None
+            and np.array_equal(before.counts, _counts(attribute))
+            and self._mode is mode
+        )
+        self._attribute, self._mode = attribute, mode
+        if not same:
+            self.leave()
+            self._shown.clear()
+            self._show_known(self.source.value)
+
+    def leave(self) -> None:
+        """Stop the comparison."""
+        self._session.runner.cancel(JOB)
+
+    def compare(self) -> None:
+        """Draw releases at each tolerance, in a job."""
+        if self._attribute is None:
+            return
+        source = self.source.value
+        example = source == "example"
+        counts = zipf_counts() if example else _counts(self._attribute)
+        about = tr("Zipf example") if example else self._attribute.name
+        thetas = EXAMPLE_THETAS if example else THETAS
+        work = partial(_work, counts, thetas, self._mode)
+        self._busy(True)
+        self._job = self._session.runner.run(
+            tr("Comparing {about} over θ", about=about),
+            work,
+            partial(self._keep, source, about, int(counts.sum())),
+            self._refuse,
+            key=JOB,
+        )
+        self._job.finished.connect(partial(self._end, self._job))
+
+    def _end(self, job: Job) -> None:
+        if job is self._job:
+            self._job = None
+            self._busy(False)
+            if job.ending is Ending.CANCELLED:
+                self._say(self._explanation())
+
+    def _keep(
+        self, source: object, about: str, records: int, points: tuple[UtilityPoint, ...]
+    ) -> None:
+        self._shown[source] = CurveData(about, points, DRAWS, records)
+        self._show_known(self.source.value)
+
+    def _show_known(self, source: object) -> None:
+        data = self._shown.get(source)
+        self.plot.setVisible(data is not None)
+        self._say(self._explanation() if data is None else self._errors(data))
+        if data is not None:
+            self.plot.show_plot(partial(build_utility_curve, data))
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self._say(error_words(error), "danger")
+
+    def _busy(self, busy: bool) -> None:
+        self.start.setEnabled(not busy)
+        self.stop.setVisible(busy)
+
+    def _say(self, text: str, look: str = "small") -> None:
+        self.words.setText(text)
+        set_look(self.words, look)
+
+    def _explanation(self) -> str:
+        return tr(
+            "Draws {draws} releases at each tolerance and estimates the shares from them, with"
+            " limits by the tolerance rule and with one limit for all.",
+            draws=DRAWS,
+        )
+
+    def _errors(self, data: CurveData) -> str:
+        """Return the standard errors in theory beside those that were observed."""
+        last = data.points[-1]
+        return tr(
+            "Root mean square error of a share at θ = {theta}: expected {expected}, observed"
+            " {observed} percentage points (limits of their own, inverse matrix). All figures are"
+            " in the exported CSV.",
+            theta=f"{last.theta:g}",
+            expected=_points(last.fine_grain.error_expected),
+            observed=_points(last.fine_grain.error_observed),
+        )
+
+
+def _work(
+    counts: Counts, thetas: tuple[float, ...], mode: BreachMode, context: Context
+) -> tuple[UtilityPoint, ...]:
+    return utility_curve(counts, thetas, mode, DRAWS, context)
+
+
+def _counts(attribute: Attribute) -> Counts:
+    counts = attribute.counts
+    if counts is None:
+        raise TypeError("only categorical attributes have limits for their values")
+    return counts
+
+
+def _points(error: float) -> str:
+    return "–" if np.isnan(error) else f"{error * 100:.2g}"

@@ -1,23 +1,28 @@
-"""Ways to set many limits at once: by tolerance, by rarity, by a class that is painted on."""
+"""What many limits follow from at once: a tolerance, rarity, a class, and the frequencies."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QStackedWidget, QWidget
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.per_value.frequency_source import (
+    Frequencies,
+    FrequencySource,
+    frequencies_in,
+)
+from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.cards import ChoiceCard
-from sfumato.ui.panels.policy.mechanisms.per_value.classes import (
-    SensitivityClass,
-    classes,
-    unlimited,
-)
+from sfumato.ui.panels.policy.mechanisms.base import error_words
+from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.per_value.limits import SensitivityClass, classes
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
-from sfumato.ui.widgets.layout import boxed, button, label, row
+from sfumato.ui.widgets.layout import boxed, button, column, label, row
 from sfumato.ui.widgets.responsive import ResponsiveGrid, ResponsiveRow
 
 WIDE = 600
@@ -27,7 +32,7 @@ THETA_REACH = (1.1, 100.0)
 
 
 class Presets(QWidget):
-    """Three ways, one in sight."""
+    """Three ways to set many limits at once, one in sight."""
 
     theta_stated = Signal(object)
     """The tolerance θ, or None where values without limits of their own are to have none."""
@@ -35,7 +40,7 @@ class Presets(QWidget):
     """The slider was let go."""
     rarity_stated = Signal(float, float)
     """Shares below which a value is rare, and uncommon."""
-    painted = Signal(object)
+    class_chosen = Signal(object)
     """A `SensitivityClass` for the selected values."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -49,30 +54,15 @@ class Presets(QWidget):
             self,
         )
         self.way.setAccessibleName(tr("How limits are set"))
-        self.pages = QStackedWidget(self)
-        self._pages = {
-            "class": self._build_classes(),
-            "tolerance": self._build_tolerance(),
-            "rarity": self._build_rarity(),
-        }
-        for page in self._pages.values():
-            self.pages.addWidget(page)
-        self.way.chosen.connect(self.show_way)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(label(tr("Set limits"), "muted"))
-        line.addWidget(self.way)
-        line.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.INSIDE)
-        column.addLayout(line)
-        column.addWidget(self.pages)
-
-    def show_way(self, way: object) -> None:
-        """Bring one of the ways into sight."""
-        self.way.set_value(str(way))
-        self.pages.setCurrentWidget(self._pages[str(way)])
+        pages = QStackedWidget(self)
+        for page in (self._build_classes(), self._build_tolerance(), self._build_rarity()):
+            pages.addWidget(page)
+        ways = self.way.values
+        self.way.chosen.connect(lambda way: pages.setCurrentIndex(ways.index(way)))
+        lines = column()
+        lines.addLayout(row(label(tr("Set limits")), self.way, None))
+        lines.addWidget(pages)
+        self.setLayout(lines)
 
     def show_theta(self, theta: float | None) -> None:
         """Show the tolerance in force."""
@@ -85,71 +75,53 @@ class Presets(QWidget):
     # ----- the pages
 
     def _build_classes(self) -> QWidget:
-        page, column = _page()
-        cards = ResponsiveGrid(WIDE, 3, page)
+        grid = ResponsiveGrid(WIDE, 3, self)
         self.cards: list[ChoiceCard] = []
-        for each in (*classes(), unlimited()):
-            card = ChoiceCard(each.name, page)
+        for each in classes():
+            card = ChoiceCard(each.name, grid)
             card.setCheckable(False)
             card.show_sentence(each.sentence)
-            card.clicked.connect(partial(self._paint, each))
-            cards.add(card)
+            card.clicked.connect(partial(self._choose_class, each))
+            grid.add(card)
             self.cards.append(card)
-        column.addWidget(
-            label(tr("Select values in the grid, then say how sensitive they are:"), "small")
-        )
-        column.addWidget(cards)
-        column.addStretch(1)
-        return page
+        how = label(tr("Select values in the grid, then say how sensitive they are:"), "muted")
+        return boxed(column(how, grid, None, spacing=Space.TIGHT))
 
     def _build_tolerance(self) -> QWidget:
-        page, column = _page()
-        self.rule = QCheckBox(tr("Values without limits of their own follow the tolerance θ"), page)
+        self.rule = QCheckBox(tr("Values without limits of their own follow the tolerance θ"))
         # Not toggled: showing what is in force must not state it.
         self.rule.clicked.connect(self._toggle_rule)
-        self.theta = SliderField(
-            *THETA_RANGE, decimals=2, logarithmic=True, reach=THETA_REACH, parent=page
-        )
-        self.theta.field.spin.setAccessibleName(tr("Tolerance θ"))
-        self.theta.slider.setAccessibleName(tr("Tolerance θ"))
+        self.theta = SliderField(*THETA_RANGE, decimals=2, logarithmic=True, reach=THETA_REACH)
+        for part in (self.theta.spin, self.theta.slider):
+            part.setAccessibleName(tr("Tolerance θ"))
         self.theta.set_value(3.0)
         self.theta.value_changed.connect(self._state_theta)
         self.theta.editing_finished.connect(self.theta_settled)
-        self._theta_words = label("", "small", wrap=True)
-        column.addWidget(self.rule)
-        column.addWidget(self.theta)
-        column.addWidget(self._theta_words)
-        column.addStretch(1)
-        return page
+        self._theta_words = label("", "muted", wrap=True)
+        return boxed(column(self.rule, self.theta, self._theta_words, None, spacing=Space.TIGHT))
 
     def _build_rarity(self) -> QWidget:
-        page, column = _page()
-        self.rare = NumberField(0.0, 100.0, decimals=2, unit="%", show_range=False, parent=page)
-        self.uncommon = NumberField(0.0, 100.0, decimals=2, unit="%", show_range=False, parent=page)
+        self.rare = NumberField(0.0, 100.0, decimals=2, unit="%", show_range=False)
+        self.uncommon = NumberField(0.0, 100.0, decimals=2, unit="%", show_range=False)
         self.rare.set_value(2.0)
         self.uncommon.set_value(10.0)
         self.rare.spin.setAccessibleName(tr("Rare below"))
         self.uncommon.spin.setAccessibleName(tr("Uncommon below"))
-        self.apply_rarity = button(tr("Set by rarity"), self._state_rarity)
-        line = ResponsiveRow(WIDE, parent=page)
-        line.add(boxed(row(label(tr("Very sensitive below"), "muted"), self.rare, None)), 0)
-        line.add(
-            boxed(
-                row(label(tr("sensitive below"), "muted"), self.uncommon, self.apply_rarity, None)
-            )
+        self.apply_rarity = button(
+            tr("Set by rarity"),
+            lambda: self.rarity_stated.emit(self.rare.value / 100, self.uncommon.value / 100),
         )
-        column.addWidget(line)
-        column.addWidget(
-            label(tr("A value that few records have says more about them. Others: ordinary."),
-                  "small", wrap=True)
-        )  # fmt: skip
-        column.addStretch(1)
-        return page
+        line = ResponsiveRow(WIDE)
+        line.add(boxed(row(label(tr("Very sensitive below")), self.rare, None)), 0)
+        line.add(boxed(row(label(tr("sensitive below")), self.uncommon, self.apply_rarity, None)))
+        why = tr("A value that few records have says more about them. Others: ordinary.")
+        gloss = label(why, "muted", wrap=True)
+        return boxed(column(line, gloss, None, spacing=Space.TIGHT))
 
     # ----- what the person does
 
-    def _paint(self, each: SensitivityClass, _checked: bool = False) -> None:
-        self.painted.emit(each)
+    def _choose_class(self, each: SensitivityClass, _checked: bool = False) -> None:
+        self.class_chosen.emit(each)
 
     def _toggle_rule(self, follows: bool) -> None:
         self.theta.setEnabled(follows)
@@ -160,9 +132,6 @@ class Presets(QWidget):
     def _state_theta(self, theta: float) -> None:
         self._say_theta()
         self.theta_stated.emit(theta)
-
-    def _state_rarity(self) -> None:
-        self.rarity_stated.emit(self.rare.value / 100, self.uncommon.value / 100)
 
     def _say_theta(self) -> None:
         if not self.rule.isChecked():
@@ -179,9 +148,108 @@ class Presets(QWidget):
         )
 
 
-def _page() -> tuple[QWidget, QVBoxLayout]:
-    page = QWidget()
-    column = QVBoxLayout(page)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(Space.TIGHT)
-    return page, column
+class FrequencyChoice(SourceChoice):
+    """Where the frequencies come from that the limits are solved for, and what that costs."""
+
+    stated = Signal(object)
+    """`Frequencies`, without counts where they have to be drawn."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        shares = QLineEdit()
+        super().__init__(
+            tr("Frequencies"),
+            tr("Where frequencies come from"),
+            [
+                (FrequencySource.NOISY, tr("Noisy counts")),
+                (FrequencySource.EQUAL, tr("All values equal")),
+                (FrequencySource.STATED, tr("Stated")),
+            ],
+            (
+                (0.001, 5.0),
+                tr("ε0 of the noisy counts"),
+                tr(
+                    "How much the noisy counts may disclose of one record. It multiplies anyone's"
+                    " odds by at most e^ε0 and is included in every limit; a smaller ε0 means more"
+                    " noise."
+                ),
+            ),
+            stated=shares,
+            parent=parent,
+        )
+        self._shown = Frequencies(FrequencySource.EQUAL)
+        self._size = 0
+        self.shares = shares
+        shares.setAccessibleName(tr("Shares in the order of the domain"))
+        shares.setPlaceholderText(tr("Shares in the order of the domain, such as 50; 30; 20"))
+        shares.editingFinished.connect(self._state_shares)
+        self.source.chosen.connect(self._choose)
+        self.measured.connect(self._set_epsilon)
+
+    def show_frequencies(self, frequencies: Frequencies, size: int) -> None:
+        """Show where the frequencies of so many values come from."""
+        self._shown, self._size = frequencies, size
+        exact = frequencies.source is FrequencySource.EXACT
+        # Solving again would take noisy counts in the place of the exact ones.
+        shown = FrequencySource.NOISY if exact else frequencies.source
+        self.arrange(shown)
+        if shown is FrequencySource.NOISY:
+            self.epsilon.set_value(frequencies.epsilon)
+        if frequencies.source is FrequencySource.STATED:
+            self.shares.setText("; ".join(f"{share:g}" for share in frequencies.shares))
+        self.say(_words(frequencies), "danger" if exact else "muted")
+
+    def _choose(self, source: object) -> None:
+        chosen = FrequencySource(str(source))
+        if chosen is FrequencySource.STATED and not self._shown.shares:
+            self.arrange(chosen)
+            self.say(tr("Enter shares that are known without this table."))
+            self.shares.setFocus()
+            return
+        self.stated.emit(replace(self._shown, source=chosen))
+
+    def _set_epsilon(self, epsilon: float) -> None:
+        if epsilon != self._shown.epsilon or self._shown.source is FrequencySource.EXACT:
+            self.stated.emit(Frequencies(FrequencySource.NOISY, epsilon))
+
+    def _state_shares(self) -> None:
+        if not self.shares.text().strip():
+            return
+        texts = self.shares.text().replace("%", " ").replace(",", ".").split(";")
+        try:
+            shares = [float(text) for text in texts]
+            stated = frequencies_in({"frequencies": "stated", "shares": shares})
+        except ValueError:
+            self.say(tr("The shares must be numbers separated by semicolons."), "danger")
+            return
+        except SfumatoError as error:
+            self.say(error_words(error), "danger")
+            return
+        if len(shares) != self._size:
+            words = tr(
+                "{given} shares for {size} values: one is needed for each.",
+                given=len(shares),
+                size=self._size,
+            )
+            self.say(words, "danger")
+        elif stated.shares != self._shown.shares:
+            self.stated.emit(stated)
+
+
+def _words(frequencies: Frequencies) -> str:
+    """Return what a source means, in plain words."""
+    if frequencies.source is FrequencySource.NOISY:
+        return tr(
+            "Counts of the table with noise of about ± {spread} records, drawn once. The"
+            " retention probabilities, which recipients see, disclose at most ε0; every limit"
+            " includes it.",
+            spread=number(standard_deviation(SENSITIVITY_OF_COUNTS, frequencies.epsilon)),
+        )
+    if frequencies.source is FrequencySource.EXACT:
+        return tr(
+            "These limits were solved for the exact counts of the table: anyone who knows all"
+            " other records can tell a person's value from the retention probabilities. Solve"
+            " them again, or treat all values as equal."
+        )
+    return tr(
+        "The table is not used, so the retention probabilities disclose nothing about anyone."
+    )

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
+from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Reach
+from sfumato.ui.panels.policy.mechanisms.reconstruction.outcome import usefulness_of
 from sfumato.ui.panels.policy.mechanisms.reconstruction.settings import ReconstructionSettings
-from sfumato.ui.panels.policy.mechanisms.reconstruction.wording import usefulness_of
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
 from sfumato.ui.panels.policy.wording import suspicion, tr
-
-DECIMALS = 3
-"""A rung that is dragged stops at thousandths of the retention probability."""
 
 
 class ReconstructionEditor(LevelEditor):
     """States a recipient's retention probability, at most that of the most trusted release."""
 
     mechanism: ClassVar[str] = "reconstruction"
+    settings_editor = ReconstructionSettings
 
-    @classmethod
-    def settings_editor(cls) -> type[SettingsEditor] | None:
-        """Return what is asked of every group."""
-        return ReconstructionSettings
-
-    def reach_now(self) -> Mapping[str, tuple[float, float]]:
+    def reach_now(self) -> Reach:
         """Let the slider end at the most trusted release."""
         return {"retention_probability": (0.0, self._top())}
 
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder; the top is as high as it goes."""
-        del like
-        level = min(trust, self._top())
-        return {"retention_probability": round(level, DECIMALS) or level}
+    def level_at(self, trust: float) -> float:
+        """Return the level for a place on the ladder; the top is as high as it goes."""
+        return min(super().level_at(trust), self._top())
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return what a level means to a person in the table, and to the recipient."""

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.group_privacy import Rule as Test
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.reconstruction.figures import (
-    Gap,
-    GroupFigures,
-    gap_of,
-    group_figures,
-)
+from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, default_limits
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
-from sfumato.engine.mechanisms.reconstruction.settings import default_limits
-from sfumato.engine.mechanisms.reconstruction.sizes import Limits
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.mechanisms.reconstruction.promise import on_each_side, times
+from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.mechanisms.reconstruction import wording
-from sfumato.ui.panels.policy.mechanisms.reconstruction.public import PublicColumns
-from sfumato.ui.panels.policy.mechanisms.settings import SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, SettingsEditor, error_words
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.reconstruction.outcome import Outcome, outcome_of
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.shell.messages import error_texts
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
-from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, Rule, button, label, row, set_look
+from sfumato.ui.widgets.layout import Card, Rule, button, column, label, row, set_look
 
 JOB: Final = "groups"
 """The job that works out what the limits mean for the table's groups."""
+ABREAST: Final = 3
+"""How many public columns stand side by side."""
 
-
-@dataclass(frozen=True)
-class _Found:
-    gap: Gap
-    figures: GroupFigures
-    usefulness: str
+RULES = (
+    (Test.EXACT.value, QT_TRANSLATE_NOOP("Policy", "Exact")),
+    (Test.CHERNOFF.value, QT_TRANSLATE_NOOP("Policy", "Chernoff")),
+    (Test.SIMPLIFIED.value, QT_TRANSLATE_NOOP("Policy", "Simplified")),
+)
+SAMPLINGS = (
+    (Sampling.BLIND.value, QT_TRANSLATE_NOOP("Policy", "Blindly")),
+    (Sampling.PUBLISHED.value, QT_TRANSLATE_NOOP("Policy", "As published")),
+)
 
 
 class ReconstructionSettings(SettingsEditor):
@@ -50,102 +47,65 @@ class ReconstructionSettings(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: tuple[Attribute, ...] = ()
-        self._in_force: Settings = {}
+        self._attributes: Attributes = ()
         self._draft: dict[str, Any] = {}
-        self._kept: dict[str, tuple[Settings, dict[str, Any]]] = {}
         self._shown: tuple[object, Limits] | None = None
-        self.epsilon = _percentage(tr("Relative error"), 100.0)
-        self.delta = _percentage(tr("Probability on each side"), 99.9)
+        self.epsilon = NumberField(0.1, 100.0, decimals=1, unit="%", step=1.0)
+        self.delta = NumberField(0.1, 99.9, decimals=1, unit="%", step=1.0)
         self.retention = NumberField(0.001, 0.999, decimals=3, step=0.05)
-        self.retention.spin.setAccessibleName(tr("Retention probability of the top"))
-        self.rule = Segments([(value, tr(str(name))) for value, name in wording.RULES], self)
-        self.rule.setAccessibleName(tr("Test"))
-        self.sampling = Segments(
-            [(value, tr(str(name))) for value, name in wording.SAMPLINGS], self
-        )
-        self.sampling.setAccessibleName(tr("How records are drawn"))
+        self.rule = Segments([(value, tr(str(name))) for value, name in RULES], self)
+        self.sampling = Segments([(value, tr(str(name))) for value, name in SAMPLINGS], self)
         self.public = PublicColumns(self)
         self.meaning = label("", "", wrap=True)
         self.about_rule = label("", "muted", wrap=True)
         self.about_sampling = label("", "muted", wrap=True)
         self.figures = label("", "", wrap=True)
-        self.status = label("", "danger", wrap=True)
-        self._icon = IconLabel("danger", "danger", 18)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self.status = Notice(self.take_back, parent=self)
         self._lay_out()
-        self._connect()
+        for name, field, unit in (
+            ("epsilon", self.epsilon, 100),
+            ("delta", self.delta, 100),
+            ("retention_probability", self.retention, 1),
+        ):
+            field.value_changed.connect(partial(self._state_number, name, unit))
+        self.rule.chosen.connect(lambda value: self._state({"rule": value}))
+        self.sampling.chosen.connect(lambda value: self._state({"sampling": value}))
+        self.public.chosen.connect(self._choose_public)
 
     def _lay_out(self) -> None:
+        numbers, choices = Form(), Form()
+        for words, field, symbol in (
+            (tr("An estimate is wrong when it is off by more than"), self.epsilon, "ε"),
+            (tr("How likely it has to be wrong, on each side"), self.delta, "δ"),
+            (tr("Retention probability of the most trusted release"), self.retention, "p"),
+        ):
+            numbers.add_field(words, field, symbol)
+        choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
+        choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
         asked = Card(tr("What a group must keep to itself"), parent=self)
         asked.body.addWidget(self.meaning)
-        asked.body.addLayout(self._fields())
-        trouble = row(self._icon, self.status)
-        trouble.setStretch(1, 1)
-        asked.body.addLayout(trouble)
-        asked.body.addLayout(row(self.take_back, None))
+        asked.body.addLayout(numbers)
+        asked.body.addWidget(self.status)
         asked.body.addWidget(Rule())
-        for name, field, about in (
-            (tr("Test"), self.rule, self.about_rule),
-            (tr("Draw records"), self.sampling, self.about_sampling),
-        ):
-            asked.body.addLayout(row(label(name), field, None))
-            asked.body.addWidget(about)
+        asked.body.addLayout(choices)
         asked.body.addWidget(Rule())
         asked.body.addWidget(self.public)
         outcome = Card(tr("What changes in this table"), parent=self)
         outcome.body.addWidget(self.figures)
-        lines = QVBoxLayout(self)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(Space.BETWEEN)
-        lines.addWidget(asked)
-        lines.addWidget(outcome)
-
-    def _fields(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(Space.BETWEEN)
-        grid.setVerticalSpacing(Space.INSIDE)
-        fields = (
-            (tr("An estimate is wrong when it is off by more than"), "ε", self.epsilon),
-            (tr("How likely it has to be wrong, on each side"), "δ", self.delta),
-            (tr("Retention probability of the most trusted release"), "p", self.retention),
-        )
-        for line, (words, symbol, field) in enumerate(fields):
-            name = label(words, wrap=True)
-            name.setBuddy(field)
-            grid.addWidget(name, line, 0)
-            grid.addWidget(label(symbol, "muted"), line, 1)
-            grid.addWidget(field, line, 2)
-        grid.setColumnStretch(0, 1)
-        return grid
-
-    def _connect(self) -> None:
-        self.epsilon.value_changed.connect(
-            lambda value: self._state({"epsilon": round(value / 100, 6)})
-        )
-        self.delta.value_changed.connect(
-            lambda value: self._state({"delta": round(value / 100, 6)})
-        )
-        self.retention.value_changed.connect(
-            lambda value: self._state({"retention_probability": round(value, 6)})
-        )
-        self.rule.chosen.connect(lambda value: self._state({"rule": str(value)}))
-        self.sampling.chosen.connect(lambda value: self._state({"sampling": str(value)}))
-        self.public.chosen.connect(self._choose_public)
+        self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
 
     # ----- what is shown
 
-    def show_settings(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's settings; what is not right yet stays as it was typed."""
-        name = attributes[0].name
-        before = self._attributes[0].name if self._attributes else ""
-        if self._draft != dict(self._in_force) and before:
-            self._kept[before] = (self._in_force, self._draft)
-        self._attributes, self._in_force = tuple(attributes), settings
-        kept = self._kept.pop(name, None)
+        if self._attributes and self._draft != self._in_force:
+            self.keep_draft(self._attributes[0].name, self._draft)
+        self._attributes = tuple(attributes)
         in_force = {**default_limits(), **settings}
-        self._draft = kept[1] if kept is not None and kept[0] == settings else in_force
+        kept = self.kept_draft(attributes[0].name, in_force)
         self._in_force = in_force
+        self._draft = in_force if kept is None else kept
         self._show()
 
     def fitted(self, statement: Statement, settings: Settings) -> Statement:
@@ -174,27 +134,20 @@ class ReconstructionSettings(SettingsEditor):
         except SfumatoError as error:
             self._refuse(error)
             return
-        self._say_sound(limits)
+        self.status.clear()
+        self.meaning.setText(_meaning(limits))
+        self.about_sampling.setText(_about_sampling(limits.sampling))
         if draft == self._in_force:
             self._work_out(limits)
 
     def _refuse(self, error: SfumatoError) -> None:
         """Say what is wrong; what was in force stays."""
-        what, remedy = error_texts(error)
-        lines = [f"{what} {remedy}".strip()]
-        if self._draft != self._in_force:
-            lines.append(tr("Until this is right, what was asked before stays in force."))
-        self.status.setText("\n".join(lines))
-        self._icon.show()
-        self.status.show()
-        self.take_back.setVisible(self._draft != self._in_force)
-
-    def _say_sound(self, limits: Limits) -> None:
-        for widget in (self._icon, self.status, self.take_back):
-            widget.hide()
-        self.status.setText("")
-        self.meaning.setText(wording.meaning(limits))
-        self.about_sampling.setText(wording.about_sampling(limits.sampling))
+        words = error_words(error)
+        if self._draft == self._in_force:
+            self.status.say("danger", words)
+            return
+        stays = tr("Until this is right, what was asked before stays in force.")
+        self.status.say("danger", f"{words}\n{stays}", self.take_back)
 
     def _work_out(self, limits: Limits) -> None:
         """Work out what the limits mean for the groups, unless that is in sight already."""
@@ -202,41 +155,27 @@ class ReconstructionSettings(SettingsEditor):
         if groups is None or self._shown == (groups, limits):
             return
         self._shown = (groups, limits)
-        set_look(self.figures, "muted")
         self.about_rule.setText(tr("Weighing this test…"))
-        self.figures.setText(tr("Working out which groups have to be resampled…"))
-        attributes, settings = self._attributes, dict(self._in_force)
-
-        def work(context: Context) -> _Found:
-            figures = group_figures(groups, limits, context)
-            useful = wording.usefulness_of(limits.retention, attributes, settings, wait=True)
-            return _Found(gap_of(limits), figures, useful)
-
+        self._say_figures(tr("Working out which groups have to be resampled…"), "muted")
         self.session.runner.run(
-            tr("Looking at the groups of {name}", name=attributes[0].name),
-            work,
-            partial(self._say_figures, limits),
+            tr("Looking at the groups of {name}", name=self._attributes[0].name),
+            partial(outcome_of, groups, limits, self._attributes, dict(self._in_force)),
+            self._show_outcome,
             self._say_failed,
             key=JOB,
         )
 
-    def _say_figures(self, limits: Limits, found: _Found) -> None:
-        figures = found.figures
-        self.about_rule.setText(wording.about_rule(found.gap, limits))
-        lines = (
-            wording.groups_line(figures),
-            wording.change_line(figures, limits),
-            wording.draws_line(figures),
-            wording.single_line(figures),
-            found.usefulness,
-        )
-        set_look(self.figures, "")
-        self.figures.setText("\n\n".join(line for line in lines if line))
+    def _show_outcome(self, outcome: Outcome) -> None:
+        self.about_rule.setText(outcome.about_rule)
+        self._say_figures(outcome.figures)
 
     def _say_failed(self, error: SfumatoError) -> None:
         self._shown = None
-        set_look(self.figures, "danger")
-        self.figures.setText(" ".join(error_texts(error)))
+        self._say_figures(error_words(error), "danger")
+
+    def _say_figures(self, text: str, look: str = "") -> None:
+        set_look(self.figures, look)
+        self.figures.setText(text)
 
     def _released(self) -> tuple[str, ...]:
         return tuple(
@@ -247,32 +186,112 @@ class ReconstructionSettings(SettingsEditor):
 
     # ----- what the person does
 
+    def _state_number(self, name: str, unit: int, value: float) -> None:
+        self._state({name: round(value / unit, 6)})
+
     def _state(self, change: dict[str, Any]) -> None:
         """Take a change over; what holds comes into force, as one edit."""
         self._draft = {**self._draft, **change}
         self._show()
-        try:
-            MECHANISM.check_settings(self._attributes, self._draft)
-        except SfumatoError:
-            return
-        if self._draft != self._in_force:
-            self.settings_stated.emit(dict(self._draft))
-            self.finished.emit()
+        if self._draft != self._in_force and not self.status.words:
+            self.state(dict(self._draft))
 
-    def _choose_public(self, names: object) -> None:
-        change = dict(self._draft)
-        change.pop("public", None)
-        if isinstance(names, tuple):
-            change["public"] = list(names)
-        self._draft = change
-        self._state({})
+    def _choose_public(self, names: tuple[str, ...] | None) -> None:
+        self._draft = {name: value for name, value in self._draft.items() if name != "public"}
+        self._state({} if names is None else {"public": list(names)})
 
     def _take_back(self) -> None:
         self._draft = dict(self._in_force)
         self._show()
 
 
-def _percentage(name: str, most: float) -> NumberField:
-    field = NumberField(0.1, most, decimals=1, unit="%", step=1.0)
-    field.spin.setAccessibleName(name)
-    return field
+class PublicColumns(QWidget):
+    """A tick for each released column: whoever knows a person knows those that are public.
+
+    All are public until somebody says otherwise.
+    """
+
+    chosen = Signal(object)
+    """The names ticked, as a tuple; None where all that are released count."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.boxes: dict[str, QCheckBox] = {}
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(Space.BETWEEN)
+        self._grid.setVerticalSpacing(Space.INSIDE)
+        self.words = label("", "muted", wrap=True)
+        self.everything = button(
+            tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
+        )
+        lines = column()
+        lines.addLayout(row(label(tr("Public columns")), None, self.everything))
+        lines.addWidget(self.words)
+        lines.addLayout(self._grid)
+        self.setLayout(lines)
+
+    def show_columns(self, released: Sequence[str], named: Sequence[str] | None) -> None:
+        """Show which of the released columns make groups; all of them where `named` is None."""
+        self.everything.setVisible(named is not None)
+        self.words.setText(
+            tr(
+                "A group is the records alike in all of these. Take out only what nobody knows of"
+                " a person: it makes groups larger, and more of them are resampled."
+            )
+            if released
+            else tr(
+                "No other column is released, so there is nothing by which records would be alike."
+            )
+        )
+        if list(self.boxes) != list(released):
+            self._fill(released)
+        for name, box in self.boxes.items():
+            box.setChecked(named is None or name in named)
+
+    def _fill(self, released: Sequence[str]) -> None:
+        for box in self.boxes.values():
+            self._grid.removeWidget(box)
+            box.deleteLater()
+        self.boxes = {}
+        for place, name in enumerate(released):
+            box = QCheckBox(name.replace("&", "&&"), self)
+            box.setToolTip(name)
+            box.clicked.connect(self._tell)
+            self._grid.addWidget(box, place // ABREAST, place % ABREAST)
+            self.boxes[name] = box
+
+    def _tell(self, _ticked: bool) -> None:
+        names = tuple(name for name, box in self.boxes.items() if box.isChecked())
+        self.chosen.emit(None if len(names) == len(self.boxes) else names)
+
+
+def _meaning(limits: Limits) -> str:
+    """Return what ε and δ mean."""
+    error = percent(limits.epsilon, 0)
+    if limits.rule is not Test.EXACT:
+        return tr(
+            "Nobody can prove by Chernoff's bound that an attacker's estimate for a group is off"
+            " by more than {error} less often than {times}.",
+            error=error,
+            times=times(limits.delta),
+        )
+    return tr(
+        "An attacker's estimate for any group is off by more than {error} at least {times}:"
+        " {sides}.",
+        error=error,
+        times=times(limits.least_missed),
+        sides=on_each_side(limits.delta),
+    )
+
+
+def _about_sampling(sampling: Sampling) -> str:
+    """Return what decides who is drawn, and what that gives away."""
+    if sampling is Sampling.BLIND:
+        return tr(
+            "How many records of a group are drawn follows from its size alone, and which ones"
+            " from chance: nothing about the group shows but the draws."
+        )
+    return tr(
+        "How many records are drawn follows from the group's largest share. The number of copies"
+        " shows it: whoever counts them learns how much of the group shares one value."
+    )

@@ -1,0 +1,382 @@
+"""What a recipient estimates from noisy numbers, beside the true figures.
+
+Means, spreads and correlations, quantiles, and regressions; all corrected for the noise.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.matrices.number_estimates import (
+    estimate_covariance,
+    estimate_means,
+    estimate_quantiles,
+    estimate_regression,
+)
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.project.document.model import Document
+
+Floats = npt.NDArray[np.float64]
+
+SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+CONFIDENCE_95: Final = 1.96
+
+
+class Figure(StrEnum):
+    """What is estimated."""
+
+    MEAN = "mean"
+    SPREAD = "standard deviation"
+    CORRELATION = "correlation"
+    QUANTILE = "quantile"
+    INTERCEPT = "intercept"
+    SLOPE = "slope"
+
+
+POPULATION = (Figure.QUANTILE, Figure.INTERCEPT, Figure.SLOPE)
+"""Figures whose standard errors take the records for a sample."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One figure, as it is and as a recipient estimates it.
+
+    Parameters
+    ----------
+    figure
+        What is estimated.
+    about
+        Of which attribute or attributes.
+    true, estimated
+        The figure.
+    error
+        The standard error that the recipient is told.
+    scale
+        What a deviation is measured in: the attribute's standard deviation, or 1; of a slope,
+        standard deviations for one of the predictor.
+    at
+        Of a quantile, the share below it; of a slope, its predictor; of an intercept, all.
+    """
+
+    figure: Figure
+    about: str
+    true: float
+    estimated: float
+    error: float
+    scale: float
+    at: str = ""
+
+    @property
+    def deviation(self) -> float:
+        """How far the estimate is off, in its scale."""
+        return (self.estimated - self.true) / self.scale
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval, in its scale."""
+        return CONFIDENCE_95 * self.error / self.scale
+
+    @property
+    def holds(self) -> bool:
+        """Whether the 95 % interval holds the true figure."""
+        return abs(self.deviation) <= self.half_width
+
+
+@dataclass(frozen=True)
+class EstimatesData:
+    """What a recipient can estimate.
+
+    Parameters
+    ----------
+    recipient
+        Who.
+    records
+        From how many records.
+    estimates
+        The figures.
+    """
+
+    recipient: str
+    records: int
+    estimates: tuple[Estimate, ...]
+
+
+# ----- means, spreads and correlations
+
+
+def estimates_of(
+    recipient: str, attributes: Sequence[str], true: Floats, released: Floats, noise: Floats
+) -> EstimatesData:
+    """Return every mean, spread and correlation with its error.
+
+    Errors are those of the table's own figures: the records are no sample of anything.
+
+    Parameters
+    ----------
+    recipient
+        Who estimates.
+    attributes
+        Their names.
+    true, released
+        The numbers, shape (n, N); not a number where missing.
+    noise
+        The covariance of the noise, shape (N, N), which the recipient is told.
+
+    Raises
+    ------
+    EstimationError
+        If there are too few numbers to estimate anything.
+    """
+    count = int(np.isfinite(released).any(axis=1).sum())
+    means = estimate_means(released.T, noise)
+    corrected = estimate_covariance(released.T, noise)
+    truth = estimate_covariance(true.T, np.zeros_like(noise)).values
+    true_means = np.nanmean(true, axis=0)
+    scales = np.sqrt(np.where(np.diag(truth) > 0, np.diag(truth), 1.0))
+    found = [
+        Estimate(Figure.MEAN, name, float(mean), float(value), float(error), float(scale))
+        for name, mean, value, error, scale in zip(
+            attributes, true_means, means.values, means.errors, scales, strict=True
+        )
+    ]
+    # A variance can be estimated below 0: then there is too little to tell of its attribute.
+    usable = np.diag(corrected.values) > 0
+    for i in np.flatnonzero(usable).tolist():
+        spread = float(np.sqrt(corrected.values[i, i]))
+        error = float(corrected.errors[i, i]) / (2 * spread)
+        true_spread = float(np.sqrt(truth[i, i]))
+        found.append(
+            Estimate(Figure.SPREAD, attributes[i], true_spread, spread, error, float(scales[i]))
+        )
+    found += [
+        _correlation(attributes, truth, corrected.values, noise, count, i, j)
+        for i, j in itertools.combinations(np.flatnonzero(usable).tolist(), 2)
+    ]
+    return EstimatesData(recipient, count, tuple(found))
+
+
+def _correlation(
+    attributes: Sequence[str],
+    truth: Floats,
+    corrected: Floats,
+    noise: Floats,
+    count: int,
+    i: int,
+    j: int,
+) -> Estimate:
+    """Return a correlation, its error by the delta method."""
+    scale = np.sqrt(corrected[i, i] * corrected[j, j])
+    value = corrected[i, j] / scale
+    entries = ((i, j), (i, i), (j, j))
+    slope = np.array([1 / scale, -value / (2 * corrected[i, i]), -value / (2 * corrected[j, j])])
+    spread = np.array(
+        [[_covariance_of_products(corrected, noise, a, b) for b in entries] for a in entries]
+    )
+    true_scale = np.sqrt(truth[i, i] * truth[j, j])
+    return Estimate(
+        Figure.CORRELATION,
+        f"{attributes[i]} and {attributes[j]}",
+        float(truth[i, j] / true_scale) if true_scale > 0 else 0.0,
+        float(np.clip(value, -1.0, 1.0)),
+        float(np.sqrt(max(slope @ spread @ slope, 0.0) / count)),
+        1.0,
+    )
+
+
+def _covariance_of_products(
+    truth: Floats, noise: Floats, first: tuple[int, int], second: tuple[int, int]
+) -> float:
+    """Return n times the covariance of two entries of the released covariance matrix.
+
+    The true numbers stand still; of Gaussian noise Z, products have covariance
+    K_ik·K_jl + K_il·K_jk (Isserlis), and the true numbers weigh the noise once.
+    """
+    (i, j), (k, m) = first, second
+
+    def crossed(left: Floats, right: Floats) -> float:
+        return float(left[i, k] * right[j, m] + left[i, m] * right[j, k])
+
+    return (
+        crossed(noise, noise)
+        + crossed(truth, noise)
+        + float(truth[j, m] * noise[i, k] + truth[j, k] * noise[i, m])
+    )
+
+
+# ----- quantiles and regressions
+
+
+def quantiles_of(
+    recipient: str, attributes: Sequence[str], true: Floats, released: Floats, noise: Floats
+) -> tuple[EstimatesData | None, ...]:
+    """Return each attribute's quantiles; None where too much noise hides its spread.
+
+    Parameters
+    ----------
+    recipient
+        Who estimates.
+    attributes
+        Their names.
+    true, released
+        The numbers, shape (n, N); not a number where missing.
+    noise
+        The covariance of the noise, shape (N, N), which the recipient is told.
+    """
+    return tuple(
+        _quantiles(recipient, name, true[:, place], released[:, place], noise[place, place])
+        for place, name in enumerate(attributes)
+    )
+
+
+def _quantiles(
+    recipient: str, attribute: str, true: Floats, released: Floats, noise: float
+) -> EstimatesData | None:
+    try:
+        found = estimate_quantiles(released, float(noise), SHARES)
+    except EstimationError:
+        return None
+    spread = float(np.nanstd(true)) or 1.0
+    rows = zip(SHARES, np.nanquantile(true, SHARES), found.values, found.errors, strict=True)
+    estimates = tuple(
+        Estimate(
+            Figure.QUANTILE, attribute, float(truth), float(value), float(error), spread,
+            f"{100 * share:.0f}\u202f%",
+        )
+        for share, truth, value, error in rows
+    )  # fmt: skip
+    return EstimatesData(recipient, int(np.isfinite(released).sum()), estimates)
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """What regressions are estimated from, and from which further columns they can be.
+
+    Parameters
+    ----------
+    recipient
+        Who estimates.
+    attributes
+        The entry's N attributes.
+    true, released
+        Their numbers, shape (n, N); not a number where missing.
+    noise
+        The covariance of the noise, shape (N, N), which the recipient is told.
+    table
+        The table; columns beside the entry's are released as they are.
+    beside
+        The numeric ones among these that identify nobody by themselves.
+    """
+
+    recipient: str
+    attributes: tuple[str, ...]
+    true: Floats
+    released: Floats
+    noise: Floats
+    table: Table
+    beside: tuple[ColumnSpec, ...] = ()
+
+    def regression(self, outcome: int, chosen: Sequence[str], context: Context) -> EstimatesData:
+        """Return an attribute's regression on the entry's others and on columns beside them.
+
+        Parameters
+        ----------
+        outcome
+            The place of the attribute that is explained.
+        chosen
+            The names of the columns beside the entry's that explain it too.
+        context
+            Progress and cancelling.
+
+        Raises
+        ------
+        EstimationError
+            If there is nothing to depend on, or too little is known for so much noise.
+        """
+        context.report(0.1, "Estimating a regression")
+        exact = [exact_numbers(self.table, spec) for spec in self.beside if spec.name in chosen]
+        names = (*self.attributes, *(spec.name for spec in self.beside if spec.name in chosen))
+        size = len(self.attributes)
+        noise = np.zeros((len(names), len(names)))
+        noise[:size, :size] = self.noise
+        true, released = (
+            np.column_stack([numbers, *exact]) for numbers in (self.true, self.released)
+        )
+        context.report(0.3, "Estimating a regression")
+        return _regression(self.recipient, names, true, released, noise, outcome)
+
+
+def columns_beside(document: Document, attributes: Sequence[str]) -> tuple[ColumnSpec, ...]:
+    """Return the numeric columns that recipients get as they are, whoever they are.
+
+    The column that records are known by is none of them: it is there to link, not to explain.
+    """
+    return tuple(
+        spec
+        for spec in document.columns
+        if spec.kind is Kind.NUMERIC
+        and spec.role in (Role.INSENSITIVE, Role.QUASI_IDENTIFIER)
+        and spec.name not in attributes
+        and spec.name != document.record_key
+    )
+
+
+def exact_numbers(table: Table, spec: ColumnSpec) -> Floats:
+    """Return a column's numbers as recipients get them, NaN where missing, shape (n,)."""
+    numbers = encode_column(table, replace(spec, binning=None)).attribute.numbers
+    return np.full(table.rows, np.nan) if numbers is None else numbers
+
+
+def regressions_of(
+    recipient: str, attributes: Sequence[str], true: Floats, released: Floats, noise: Floats
+) -> tuple[EstimatesData | None, ...]:
+    """Return each attribute's regression on all others; None where it can't be estimated.
+
+    Parameters
+    ----------
+    recipient, attributes, true, released, noise
+        As for `quantiles_of`.
+    """
+    found: list[EstimatesData | None] = []
+    for place in range(len(attributes)):
+        try:
+            found.append(_regression(recipient, attributes, true, released, noise, place))
+        except EstimationError:
+            found.append(None)
+    return tuple(found)
+
+
+def _regression(
+    recipient: str,
+    attributes: Sequence[str],
+    true: Floats,
+    released: Floats,
+    noise: Floats,
+    outcome: int,
+) -> EstimatesData:
+    predictors = [place for place in range(len(attributes)) if place != outcome]
+    if not predictors:
+        raise EstimationError("There is nothing to depend on.", "Choose a column.")
+    found = estimate_regression(released.T, noise, outcome, predictors)
+    truth = estimate_regression(true.T, np.zeros_like(noise), outcome, predictors)
+    spreads = np.nanstd(true, axis=0)
+    name = attributes[outcome]
+    kinds = [(Figure.INTERCEPT, ", ".join(attributes[p] for p in predictors), spreads[outcome])]
+    kinds += [(Figure.SLOPE, attributes[p], spreads[outcome] / spreads[p]) for p in predictors]
+    estimates = tuple(
+        Estimate(figure, name, float(true_value), float(value), float(error), float(scale), at)
+        for (figure, at, scale), true_value, value, error in zip(
+            kinds, truth.values, found.values, found.errors, strict=True
+        )
+    )
+    count = int(np.isfinite(released).all(axis=1).sum())
+    return EstimatesData(recipient, count, estimates)

@@ -1,0 +1,370 @@
+"""What recipients would see of attributes that stay numbers, and what that tells."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.analysis.number_estimates import (
+    EstimatesData,
+    Recovery,
+    columns_beside,
+    estimates_of,
+    quantiles_of,
+    regressions_of,
+)
+from sfumato.analysis.previewed_values import (
+    Positions,
+    Question,
+    released_of,
+    sample_positions,
+)
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.postprocessing import added_covariance
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+
+Floats = npt.NDArray[np.float64]
+Noise = Callable[[int, int], Floats]
+"""The covariance of two copies' noise, shape (N, N), by their places."""
+
+INTERVALS = 48
+POINTS = 1500
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What one recipient sees of the sample rows.
+
+    Parameters
+    ----------
+    recipient
+        The recipient.
+    trust
+        From 0 to 1.
+    values
+        The released numbers, shape (rows, N).
+    apart
+        What they would be if this release had noise of its own, shape (rows, N).
+    noise
+        The covariance of the noise, shape (N, N); None where it is not known.
+    """
+
+    recipient: str
+    trust: float
+    values: Floats = field(repr=False)
+    apart: Floats = field(repr=False)
+    noise: Floats | None
+
+
+@dataclass(frozen=True)
+class NumberSample:
+    """Some rows as they are and as each recipient sees them.
+
+    Parameters
+    ----------
+    attributes
+        Their names.
+    rows
+        The rows' numbers, from 1.
+    true
+        The true numbers, shape (rows, N); not a number where missing.
+    spreads
+        The standard deviation of each attribute over all records, shape (N,).
+    seen
+        Every recipient's view, the most trusted first.
+    """
+
+    attributes: tuple[str, ...]
+    rows: tuple[int, ...]
+    true: Floats
+    spreads: Floats
+    seen: tuple[Witness, ...]
+
+
+@dataclass(frozen=True)
+class DistributionData:
+    """One attribute's distribution, as it is and as it is released.
+
+    Parameters
+    ----------
+    attribute, recipient
+        Of what, and for whom.
+    edges
+        The intervals' edges, shape (k + 1,).
+    true, released
+        The share of the records in each interval, shape (k,).
+    true_spread, released_spread
+        The standard deviations over all records.
+    """
+
+    attribute: str
+    recipient: str
+    edges: Floats
+    true: Floats
+    released: Floats
+    true_spread: float
+    released_spread: float
+
+
+@dataclass(frozen=True)
+class ScatterData:
+    """Two attributes of some records, as they are and as they are released.
+
+    Parameters
+    ----------
+    attributes
+        Their names, the horizontal one first.
+    recipient
+        For whom.
+    true, released
+        The numbers, shape (rows, 2).
+    true_correlation, released_correlation
+        Over all records.
+    """
+
+    attributes: tuple[str, str]
+    recipient: str
+    true: Floats
+    released: Floats
+    true_correlation: float
+    released_correlation: float
+
+
+@dataclass(frozen=True)
+class NumberPreview:
+    """Everything that is shown for one policy entry and recipient.
+
+    Parameters
+    ----------
+    sample
+        Before and after.
+    distributions
+        For each attribute.
+    scatters
+        For each pair of attributes, by their positions.
+    means, covariance
+        Of the true numbers, shapes (N,) and (N, N).
+    estimates
+        What the recipient can estimate; None where nothing is known of the noise.
+    quantiles, regressions
+        For each attribute, what the recipient recovers of its distribution and of how it depends
+        on the others; None where there is too much noise or nothing to depend on.
+    recovery
+        What other regressions are estimated from; None where nothing is known of the noise.
+    """
+
+    sample: NumberSample
+    distributions: tuple[DistributionData, ...]
+    scatters: Mapping[tuple[int, int], ScatterData]
+    means: Floats
+    covariance: Floats
+    estimates: EstimatesData | None
+    quantiles: tuple[EstimatesData | None, ...]
+    regressions: tuple[EstimatesData | None, ...]
+    recovery: Recovery | None = None
+
+
+def compute_numbers(question: Question, context: Context) -> NumberPreview:
+    """Compute what the preview shows of numbers.
+
+    Raises
+    ------
+    SfumatoError
+        If the policy entry can't be applied to the table.
+    """
+    names = question.entry.attributes
+    true = np.column_stack([np.asarray(question.columns[n].values, np.float64) for n in names])
+    known = {a.name: a for a in question.attributes}
+    plan = plan_entry(
+        question.document, question.entry, known, question.document.recipient(question.recipient)
+    )
+    complete = np.isfinite(true).all(axis=1)
+    means = true[complete].mean(axis=0)
+    covariance = np.atleast_2d(np.cov(true[complete], rowvar=False))
+    spreads = np.sqrt(np.diag(covariance))
+    seen = _views(question, Part(context, 0.0, 0.3))
+    released = _matrix(question, plan.level, None, Part(context, 0.3, 0.9))
+    rows = sample_positions(question.table.rows)
+    sample = NumberSample(names, tuple(int(row) + 1 for row in rows), true[rows], spreads, seen)
+    context.report(0.9, "Comparing distributions")
+    return NumberPreview(
+        sample,
+        tuple(_distribution(question, true, released, place) for place in range(len(names))),
+        _scatters(question, true, released),
+        means,
+        covariance,
+        *_estimates(question, plan, true, released),
+    )
+
+
+def _views(question: Question, context: Context) -> tuple[Witness, ...]:
+    """Return the sample rows as every recipient with a sound level sees them."""
+    rows = sample_positions(question.table.rows)
+    known = {a.name: a for a in question.attributes}
+    mechanism = mechanism_called(question.entry.mechanism)
+    seen = []
+    recipients = question.document.recipients
+    for place, recipient in enumerate(recipients):
+        context.report(place / len(recipients), "Releasing sample rows")
+        try:
+            plan = plan_entry(question.document, question.entry, known, recipient)
+            values = _matrix(question, plan.level, rows, Silent())
+            apart = independent_values(question, plan.level, rows, place)
+        except SfumatoError:
+            continue  # the policy says what is wrong with this recipient's level
+        noise = mechanism.noise_covariance(plan.level, question.attributes, plan.settings)
+        trust = mechanism.trust(plan.level)
+        seen.append(Witness(recipient.name, trust, values, apart, noise))
+    return tuple(sorted(seen, key=lambda view: -view.trust))
+
+
+def independent_values(question: Question, level: float, rows: Positions, place: int) -> Floats:
+    """Return some rows released with noise that no other release shares, shape (rows, N).
+
+    The key is one that everyone knows: nothing of this is released.
+    """
+    secret = hashlib.sha256(f"independent noise {place}".encode()).digest()[:SECRET_BYTES]
+    return _matrix(question, level, rows, Silent(), KeyRing(secret))
+
+
+def _matrix(
+    question: Question,
+    level: float,
+    rows: Positions | None,
+    context: Context,
+    keys: KeyRing | None = None,
+) -> Floats:
+    """Return the released numbers, shape (rows, N)."""
+    released = released_of(question, level, rows, context, keys)
+    columns = [released[name] for name in question.entry.attributes]
+    return np.column_stack([c.to_numpy(dtype=np.float64, na_value=np.nan) for c in columns])
+
+
+def _distribution(
+    question: Question, true: Floats, released: Floats, place: int
+) -> DistributionData:
+    before, after = (side[np.isfinite(side[:, place]), place] for side in (true, released))
+    low, high = np.quantile(after, [0.002, 0.998])
+    low, high = min(low, before.min()), max(high, before.max())
+    edges = _edges(before, float(low), float(high))
+    return DistributionData(
+        question.entry.attributes[place],
+        question.recipient,
+        edges,
+        np.histogram(before, edges)[0] / len(before),
+        np.histogram(after, edges)[0] / len(after),
+        float(before.std()),
+        float(after.std()),
+    )
+
+
+def _edges(numbers: Floats, low: float, high: float) -> Floats:
+    """Return edges of intervals; of whole numbers, every interval holds equally many."""
+    if not high > low:
+        return np.array([low - 0.5, low + 0.5])
+    width = (high - low) / INTERVALS
+    if np.array_equal(numbers, np.round(numbers)):
+        width = float(max(math.ceil(width), 1))
+        low = math.floor(low) - 0.5
+    count = max(int(np.ceil((high - low) / width)), 1)
+    edges: Floats = np.asarray(low + width * np.arange(count + 1), dtype=np.float64)
+    return edges
+
+
+def _scatters(
+    question: Question, true: Floats, released: Floats
+) -> dict[tuple[int, int], ScatterData]:
+    found = {}
+    names = question.entry.attributes
+    for first, second in itertools.combinations(range(len(names)), 2):
+        pair = [first, second]
+        known = np.isfinite(true[:, pair]).all(axis=1)
+        known &= np.isfinite(released[:, pair]).all(axis=1)
+        before, after = true[known][:, pair], released[known][:, pair]
+        shown = np.unique(np.linspace(0, len(before) - 1, min(POINTS, len(before))).astype(int))
+        found[first, second] = ScatterData(
+            (names[first], names[second]),
+            question.recipient,
+            before[shown],
+            after[shown],
+            _correlation(before),
+            _correlation(after),
+        )
+    return found
+
+
+def _correlation(pair: Floats) -> float:
+    spread = pair.std(axis=0)
+    if not (spread > 0).all():
+        return 0.0
+    return float(np.corrcoef(pair[:, 0], pair[:, 1])[0, 1])
+
+
+def _estimates(
+    question: Question, plan: EntryPlan, true: Floats, released: Floats
+) -> tuple[
+    EstimatesData | None,
+    tuple[EstimatesData | None, ...],
+    tuple[EstimatesData | None, ...],
+    Recovery | None,
+]:
+    """Return moments, quantiles and regressions as the recipient estimates them."""
+    mechanism = mechanism_called(plan.mechanism)
+    noise = added_covariance(mechanism, plan.level, question.attributes, plan.settings)
+    if noise is None:
+        return None, (), (), None
+    names = question.entry.attributes
+    beside = columns_beside(question.document, names)
+    return (
+        estimates_of(question.recipient, names, true, released, noise),
+        quantiles_of(question.recipient, names, true, released, noise),
+        regressions_of(question.recipient, names, true, released, noise),
+        Recovery(question.recipient, names, true, released, noise, question.table, beside),
+    )
+
+
+# ----- one record
+
+
+def linear_estimate(
+    means: Floats,
+    covariance: Floats,
+    copies: Sequence[Floats],
+    noise_between: Noise,
+) -> tuple[Floats, Floats]:
+    """Return the best linear estimate from several noisy copies, and the covariance of its error.
+
+    Li, Chen, Li and Zhang, TKDE 2012, eqs. 6 to 8.
+
+    Parameters
+    ----------
+    means, covariance
+        Of the true numbers, shapes (N,) and (N, N).
+    copies
+        The M copies, each of shape (N,).
+    noise_between
+        The covariance of two copies' noise, shape (N, N), by their places.
+    """
+    count = len(copies)
+    scales = np.sqrt(np.diagonal(covariance))
+    scales = np.where(scales > 0, scales, 1.0)
+    both = np.outer(scales, scales)
+    own = covariance / both
+    between = np.block(
+        [[own + noise_between(a, b) / both for b in range(count)] for a in range(count)]
+    )
+    across = np.tile(own, count)
+    # Two copies may be one and the same, so there may be no inverse.
+    weights = np.linalg.lstsq(between, across.T, rcond=None)[0].T
+    surprise = np.concatenate([(copy - means) / scales for copy in copies])
+    error = own - weights @ across.T
+    return means + scales * (weights @ surprise), both * (error + error.T) / 2

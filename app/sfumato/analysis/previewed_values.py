@@ -1,0 +1,337 @@
+"""What recipients would see of an attribute's values, and what that tells, before any release.
+
+What is released of some rows or of all is what a release would hold, made in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import EstimationError, SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.matrices.estimate import Target, estimate_frequencies, record_utility
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Adopted
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.project.adoption.rows import read_rungs
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.plan import Rows, record_ids_of, release_entry
+
+SAMPLE_ROWS = 200
+
+Positions = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: a policy entry, and the recipient in sight.
+
+    Parameters
+    ----------
+    document, table, keys
+        Snapshots of the session's.
+    entry
+        The policy entry.
+    columns
+        The entry's attributes with their rows, by name.
+    recipient
+        Whose release is examined in full.
+    folder
+        The project's folder, where adopted files may have moved with it.
+    """
+
+    document: Document
+    table: Table
+    keys: KeyRing
+    entry: PolicyEntry
+    columns: Mapping[str, EncodedColumn]
+    recipient: str
+    folder: Path | None = None
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The entry's attributes."""
+        return tuple(self.columns[name].attribute for name in self.entry.attributes)
+
+    @cached_property
+    def adopted(self) -> tuple[Adopted, ...]:
+        """The earlier releases that the entry is fitted to, with all their rows.
+
+        Raises
+        ------
+        AdoptionError
+            If a file is gone, has changed, or does not match the table.
+        """
+        source = self.document.source
+        return read_rungs(
+            self.entry.settings,
+            tuple(self.columns[name] for name in self.entry.attributes),
+            self.table,
+            Silent(),
+            () if self.folder is None else (self.folder,),
+            "" if source is None else source.digest,
+        )
+
+
+def sample_positions(rows: int) -> Positions:
+    """Return the positions of evenly spaced rows, at most `SAMPLE_ROWS`."""
+    spaced = np.linspace(0, rows - 1, min(SAMPLE_ROWS, rows))
+    return np.unique(spaced.round().astype(np.intp))
+
+
+def released_of(
+    question: Question,
+    level: float,
+    rows: Positions | None,
+    context: Context,
+    keys: KeyRing | None = None,
+) -> Mapping[str, pd.Series]:
+    """Return what is released at a level, by attribute.
+
+    Parameters
+    ----------
+    question
+        The policy entry and the table.
+    level
+        In the mechanism's unit.
+    rows
+        Which rows; all where None.
+    context
+        Progress and cancelling.
+    keys
+        Other keys than the question's: a release with noise of its own.
+    """
+    chosen = [question.columns[name] for name in question.entry.attributes]
+    if rows is not None and any(column.groups is not None for column in chosen):
+        # What a row shows depends on its whole group, so the whole table is released.
+        whole = released_of(question, level, None, context, keys)
+        return {name: column.iloc[rows] for name, column in whole.items()}
+    entry, document, table = question.entry, question.document, question.table
+    plan = EntryPlan(entry.attributes, entry.mechanism, entry.settings, {}, level, "")
+    encoded, adopted = tuple(chosen), question.adopted
+    if rows is not None:
+        encoded = tuple(EncodedColumn(each.attribute, each.values[rows]) for each in chosen)
+        adopted = tuple(one.at(rows) for one in adopted)
+    asked = Rows(
+        table,
+        {column.attribute.name: column for column in encoded},
+        record_ids_of(document.record_key, table, question.keys, context, rows),
+        {plan.key: adopted},
+    )
+    return release_entry(plan, asked, question.keys if keys is None else keys, context)
+
+
+# ----- what is shown of values
+
+
+@dataclass(frozen=True)
+class UtilityData:
+    """True shares and what a recipient estimates from a release.
+
+    Parameters
+    ----------
+    names
+        The domain's values, shape (m,).
+    true, estimated
+        Shares, shape (m,).
+    low, high
+        The ends of the estimates' intervals, shape (m,).
+    confidence
+        The intervals' confidence, e.g. 0.95.
+    recipient
+        Who gets the release.
+    """
+
+    names: tuple[str, ...]
+    true: Floats
+    estimated: Floats
+    low: Floats
+    high: Floats
+    confidence: float
+    recipient: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one recipient sees of the sample rows.
+
+    Parameters
+    ----------
+    recipient
+        The recipient.
+    trust
+        From 0 to 1.
+    values
+        The released values, as names.
+    kept
+        Whether each is the true one, shape (rows,).
+    """
+
+    recipient: str
+    trust: float
+    values: tuple[str, ...]
+    kept: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of one attribute, as they are and as each recipient sees them.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    rows
+        The rows' numbers, from 1.
+    true
+        The true values, as names.
+    seen
+        Every recipient's view, the most trusted first.
+    """
+
+    attribute: str
+    rows: tuple[int, ...]
+    true: tuple[str, ...]
+    seen: tuple[Seen, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Everything that is shown for one policy entry and recipient.
+
+    Parameters
+    ----------
+    sample
+        Before and after.
+    domain
+        The attribute's domain.
+    frequencies
+        The true shares, shape (m,).
+    matrix
+        The perturbation matrix; None where the mechanism has none for this domain.
+    utility
+        True and estimated shares; None where nothing can be estimated.
+    kept_share
+        The expected share of records that show their true value.
+    problem
+        Why nothing can be estimated.
+    """
+
+    sample: Sample
+    domain: Domain
+    frequencies: npt.NDArray[np.float64]
+    matrix: PerturbationMatrix | None
+    utility: UtilityData | None
+    kept_share: float | None
+    problem: SfumatoError | None = None
+
+
+def compute_preview(question: Question, context: Context) -> Preview:
+    """Compute what the preview shows.
+
+    Raises
+    ------
+    SfumatoError
+        If the policy entry can't be applied to the table.
+    """
+    attribute = question.attributes[0]
+    domain = attribute.domain
+    if domain is None:
+        raise TypeError("the preview shows categorical attributes")
+    sample = sample_of(question, domain, Part(context, 0.0, 0.2))
+    plan = plan_entry(
+        question.document,
+        question.entry,
+        {a.name: a for a in question.attributes},
+        question.document.recipient(question.recipient),
+    )
+    mechanism = mechanism_called(plan.mechanism)
+    matrix = mechanism.matrix(plan.level, question.attributes, plan.settings)
+    if matrix is not None and matrix.size != domain.size:
+        matrix = None
+    frequencies = attribute.frequencies
+    preview = Preview(
+        sample,
+        domain,
+        frequencies,
+        matrix,
+        utility=None,
+        kept_share=record_utility(frequencies, matrix) if matrix is not None else None,
+    )
+    if matrix is None:
+        return preview
+    counts = _released_counts(question, plan.level, Part(context, 0.2, 1.0))
+    try:
+        law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
+        estimate = estimate_frequencies(counts, matrix, target=Target.TABLE, law=law)
+    except EstimationError as error:
+        return replace(preview, problem=error)
+    utility = UtilityData(
+        domain.names,
+        frequencies,
+        estimate.frequencies,
+        estimate.low,
+        estimate.high,
+        estimate.confidence,
+        question.recipient,
+    )
+    return replace(preview, utility=utility)
+
+
+def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
+    """Return evenly spaced rows as they are and as every recipient with a level sees them."""
+    rows = sample_positions(question.table.rows)
+    attribute = question.attributes[0]
+    true = np.asarray(question.columns[attribute.name].values)[rows]
+    known = {a.name: a for a in question.attributes}
+    seen: list[Seen] = []
+    for recipient in question.document.recipients:
+        context.report(len(seen) / len(question.document.recipients), "Releasing sample rows")
+        try:
+            plan = plan_entry(question.document, question.entry, known, recipient)
+            released = _released(question, plan.level, rows, Silent())
+        except SfumatoError:
+            continue  # the policy says what is wrong with this recipient's level
+        names = tuple(domain.names[code] for code in released)
+        trust = mechanism_called(plan.mechanism).trust(plan.level)
+        seen.append(Seen(recipient.name, trust, names, released == true))
+    return Sample(
+        attribute.name,
+        tuple(int(row) + 1 for row in rows),
+        tuple(domain.names[code] for code in true),
+        tuple(sorted(seen, key=lambda view: -view.trust)),
+    )
+
+
+def _released_counts(question: Question, level: float, context: Context) -> npt.NDArray[np.int64]:
+    """Return how often each value is released in the whole table, shape (m,)."""
+    codes = _released(question, level, None, context)
+    domain = question.attributes[0].domain
+    size = domain.size if domain is not None else 0
+    return np.bincount(codes, minlength=size).astype(np.int64)
+
+
+def _released(
+    question: Question, level: float, rows: Positions | None, context: Context
+) -> npt.NDArray[np.unsignedinteger]:
+    """Return the codes that are released of the entry's first attribute.
+
+    Of some rows, or of all where `rows` is None.
+    """
+    attribute = question.attributes[0]
+    released = released_of(question, level, rows, context)
+    if attribute.domain is None:
+        raise TypeError("the preview shows categorical attributes")
+    return attribute.domain.encode(released[attribute.name], attribute.name)

@@ -1,0 +1,339 @@
+"""Which small groups of people alike a release gives away, and what releasing less would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sfumato.analysis.attacker import (
+    Attacked,
+    Exposure,
+    attacked,
+    exposure,
+    released_values,
+    trials_of,
+)
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.disclosure.estimate_tails import retention_of
+from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_risk import (
+    Change,
+    CurvePoint,
+    GroupRisk,
+    Remedy,
+    RestsOn,
+    RiskLimits,
+    Setting,
+    group_risk,
+    in_bins,
+    left_out,
+    level_by_level,
+    remedies,
+    risk_curves,
+)
+from sfumato.engine.disclosure.grouped_values import GroupedValues, GroupView, group_view
+from sfumato.engine.disclosure.resampled_law import Trials
+from sfumato.engine.generalization.hierarchies import ground_series, hierarchy_of
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.micro_groups import GroupCounts, regrouped
+from sfumato.engine.table.profile import suggest_binning
+from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.regenerate import Regenerator
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+FEW_BINS: Final = 10
+"""Into how many bins a numeric column without a hierarchy is put to see what that would save."""
+
+MOST_LISTED: Final = 1_000
+"""Groups in the list, the riskiest first."""
+
+USUAL_RETENTION: Final = 0.5
+"""What the curves start from where a release has no retention probability of its own."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An attribute, and what the attacker knows of the people in its table.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    entry
+        The policy entry of the attribute.
+    column
+        The attribute with its rows, and the groups that its mechanism asks for.
+    knowledge
+        The public columns that the attacker knows.
+    folders
+        Where adopted files are looked for that are not in their places.
+    """
+
+    document: Document
+    table: Table
+    entry: PolicyEntry
+    column: EncodedColumn
+    knowledge: tuple[str, ...]
+    folders: Sequence[Path] = ()
+
+    def known(self, context: Context) -> Attacked:
+        """Return the attribute as the attacker sees it; raises what `attacked` does."""
+        return attacked(self.document, self.table, self.column, self.knowledge, context)
+
+    def regenerator(self, keys: KeyRing) -> Regenerator:
+        """Return what makes released columns with a project's keys."""
+        return Regenerator(self.document, self.table, keys, self.folders)
+
+
+def promised_limits(entry: PolicyEntry) -> RiskLimits:
+    """Return what is asked of groups: what the entry's mechanism promises them, or the usual."""
+    promised = mechanism_called(entry.mechanism).group_limits(entry.settings)
+    if promised is None:
+        return RiskLimits()
+    epsilon, delta, rule = promised
+    return RiskLimits(epsilon, delta, Rule(rule))
+
+
+@dataclass(frozen=True)
+class RiskAnswer:
+    """What one recipient's release gives away of small groups.
+
+    Parameters
+    ----------
+    known
+        The attribute as the attacker sees it.
+    shown
+        The recipient's release.
+    risk
+        What violates.
+    remedies
+        What releasing less of each public column would change; none where nobody asked.
+    released
+        How often each value is released in each group; None where nobody asked, or where the
+        release tells nothing.
+    """
+
+    known: Attacked
+    shown: Exposure
+    risk: GroupRisk
+    remedies: tuple[Remedy, ...] = ()
+    released: sparse.csr_array | None = None
+
+    @cached_property
+    def listed(self) -> tuple[int, ...]:
+        """The riskiest groups, at most `MOST_LISTED`: violating ones first, the largest first."""
+        order = np.lexsort((-self.known.grouped.sizes, ~self.risk.violating))
+        return tuple(int(group) for group in order[:MOST_LISTED])
+
+    def view(self, group: int) -> GroupView:
+        """Return one group's true distribution beside its reconstruction."""
+        counts = None
+        if self.released is not None:
+            counts = np.asarray(self.released[[group]].todense(), dtype=np.int64).ravel()
+        law = None if self.shown.trials is None else self.shown.trials.law
+        return group_view(self.known.grouped, group, self.shown.matrix, counts, law)
+
+
+def answer_risk(
+    subject: Subject, known: Attacked, recipient: Recipient, limits: RiskLimits, context: Context
+) -> RiskAnswer:
+    """Examine the groups of one recipient's release.
+
+    Parameters
+    ----------
+    subject, known
+        Which attribute, and it as the attacker sees it.
+    recipient
+        Whose release is examined.
+    limits
+        What is asked for.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    SfumatoError
+        If the release can't be examined.
+    """
+    shown = exposure(subject.document, subject.entry, known, recipient)
+    risk = group_risk(known.grouped, shown.matrix, limits, context, shown.trials)
+    return RiskAnswer(known, shown, risk)
+
+
+def with_released(
+    subject: Subject, answer: RiskAnswer, keys: KeyRing, context: Context
+) -> RiskAnswer:
+    """Return an answer with how often each value is released in each group.
+
+    Raises
+    ------
+    SfumatoError
+        As making the release would.
+    """
+    if answer.shown.trust <= 0.0:
+        return answer
+    recipient = subject.document.recipient(answer.shown.recipient)
+    regenerator = subject.regenerator(keys)
+    found = released_values(regenerator, subject.entry, answer.known, recipient, context)
+    return replace(answer, released=found)
+
+
+def risk_figures(answer: RiskAnswer) -> dict[str, object]:
+    """Return what was found as plain JSON values, without any value of the table."""
+    total, tails = answer.risk.total, answer.risk.tails
+    return {
+        "recipient": answer.shown.recipient,
+        "level": answer.shown.level,
+        "violating_groups": total.groups,
+        "violating_records": total.records,
+        "group_share": total.group_share,
+        "record_share": total.record_share,
+        "highest_confidence": float(tails.within.max()),
+        "tails": "exact" if tails.exact else "approximate",
+        "tails_error": tails.error,
+    }
+
+
+def answer_curves(answer: RiskAnswer, context: Context) -> tuple[CurvePoint, ...]:
+    """Return how the violating shares move with p, ε, δ and size, around a release."""
+    known, limits = answer.known, answer.risk.limits
+    retention = retention_of(answer.shown.matrix)
+    if retention is None or not 0.0 < retention < 1.0:
+        retention = USUAL_RETENTION
+    start = Setting(retention, limits, known.groups.records)
+    return risk_curves(
+        known.groups, known.codes, known.grouped.values, start, context, rules=[limits.rule]
+    )
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How often a guess is right for the people of the groups that are given away.
+
+    Parameters
+    ----------
+    group_guess
+        By guessing each group's most frequent value.
+    highest
+        The same in the group where it is right most often.
+    table_guess
+        By guessing the whole table's most frequent value.
+    """
+
+    group_guess: float
+    highest: float
+    table_guess: float
+
+
+def gain_of(answer: RiskAnswer) -> Gain | None:
+    """Return what an attacker gains who knows the shares in the violating groups; else None."""
+    grouped, violating = answer.known.grouped, answer.risk.violating
+    if not violating.any():
+        return None
+    people = int(grouped.sizes[violating].sum())
+    commonest = int(np.asarray(grouped.counts.sum(axis=0)).argmax())
+    in_table = np.asarray(grouped.counts[np.flatnonzero(violating)].sum(axis=0))
+    return Gain(
+        float(grouped.largest[violating].sum()) / people,
+        float(grouped.shares[violating].max()),
+        float(in_table[commonest]) / people,
+    )
+
+
+def passed_by_published_rule(answer: RiskAnswer) -> npt.NDArray[np.bool_]:
+    """Return which groups the simplified published test lets pass, shape (G,).
+
+    Raises
+    ------
+    EstimationError
+        If the release has no retention probability that all values share.
+    """
+    if answer.risk.allowed is None:
+        raise EstimationError("There is no published test for this release.")
+    passed: npt.NDArray[np.bool_] = answer.known.grouped.sizes <= answer.risk.allowed
+    return passed
+
+
+def possible_changes(document: Document, table: Table, known: Attacked) -> tuple[Change, ...]:
+    """Return what could be released less of, among what an attacker knows.
+
+    Every column can be left out. One with a hierarchy can be released at its levels, a number
+    without one in bins.
+    """
+    names = known.grouped.names
+    found = [left_out(name) for name in names]
+    for name in names:
+        found += _coarser(document, table, name)
+    return tuple(found)
+
+
+def _coarser(document: Document, table: Table, name: str) -> tuple[Change, ...]:
+    spec, recipe = document.column(name), document.hierarchies.get(name)
+    if recipe is not None:
+        try:
+            hierarchy = hierarchy_of(recipe, spec, table.column(name))
+            hierarchy.encode(ground_series(spec, table.column(name)))
+        except (HierarchyError, DomainError):
+            return ()  # the Attributes panel says what is wrong with it
+        return level_by_level(name, hierarchy)
+    if spec.kind is not Kind.NUMERIC or spec.binning is not None:
+        return ()
+    try:
+        return (in_bins(name, suggest_binning(table.column(name), FEW_BINS)),)
+    except DomainError:
+        return ()  # the column holds no two different numbers
+
+
+def with_remedies(subject: Subject, answer: RiskAnswer, context: Context) -> RiskAnswer:
+    """Return an answer with what releasing less of each public column would change.
+
+    Where the mechanism protects groups, the release is taken to be made anew for the groups that
+    are left. A change that would leave it nothing to group records by is none.
+
+    Raises
+    ------
+    SfumatoError
+        As `sfumato.engine.disclosure.group_risk.group_risk` does.
+    """
+    known, shown, limits = answer.known, answer.shown, answer.risk.limits
+    changes = possible_changes(subject.document, subject.table, known)
+    protected = known.column.groups
+    rests_on = None
+    if shown.trials is not None and protected is not None:
+        changes = tuple(change for change in changes if change.applied(protected.attributes))
+        rests_on = _made_anew(subject.entry, known, shown)
+    found = remedies(known.grouped, changes, shown.matrix, limits, context, rests_on)
+    return replace(answer, remedies=found)
+
+
+def _made_anew(entry: PolicyEntry, known: Attacked, shown: Exposure) -> RestsOn:
+    """Return what estimates rest on when a release is made for changed groups."""
+    mechanism = mechanism_called(entry.mechanism)
+
+    def rests_on(change: Change, merged: GroupedValues, context: Context) -> Trials | None:
+        context.report(0.0, f"Making groups without part of {change.attribute}")
+        before = known.column.groups
+        if before is None:
+            return None
+        protected = regrouped(before, change.applied(before.attributes))
+        counts = GroupCounts.of(protected, known.codes, merged.values)
+        attribute = replace(known.attribute, groups=counts)
+        how = mechanism.resampling(shown.level, (attribute,), entry.settings)
+        if how is None:
+            return None
+        groups = regrouped(known.groups, change.applied(known.groups.attributes))
+        return trials_of(replace(known, groups=groups, grouped=merged), protected, how)
+
+    return rests_on

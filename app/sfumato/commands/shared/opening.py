@@ -1,0 +1,163 @@
+"""Opening the project and the files that a command line names, and the flags that say how."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sfumato.commands.shared.command import Group, argument, repeated
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.errors import WrongEncoding
+from sfumato.formats.files import opening
+
+if TYPE_CHECKING:
+    from sfumato.engine.table.table import Table
+    from sfumato.formats.options import ReadOptions
+    from sfumato.project.project_file import ProjectFile
+
+_NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": "."}
+"""Words for marks that a command line hardly lets one write."""
+
+READING: Final = Group(
+    (
+        argument("--encoding", metavar="NAME", help="the text's encoding, e.g. cp1252"),
+        argument(
+            "--delimiter",
+            metavar="MARK",
+            help="between fields: a character, tab, comma or semicolon",
+        ),
+        argument(
+            "--decimal",
+            choices=("point", "comma", ".", ","),
+            help="the mark in decimal numbers",
+        ),
+        repeated(
+            "--missing",
+            "TEXT",
+            "a text that means a missing value, beside the empty one; may be repeated",
+        ),
+        argument(
+            "--skip-lines",
+            type=int,
+            metavar="N",
+            help="how many lines above the table are left out",
+        ),
+        argument("--sheet", metavar="NAME", help="the sheet of a workbook"),
+        argument(
+            "--any-size",
+            action="store_true",
+            default=None,
+            help="read a file that unpacks to far more than its size lets one expect",
+        ),
+    ),
+    title="how the file is read (usual: found out)",
+)
+"""The flags; without them, a file is read as it seems to be meant."""
+
+
+def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = False) -> ProjectFile:
+    """Open the project that the arguments name, and say what became of unfinished releases."""
+    from sfumato.project.project_file import ProjectFile
+
+    passphrase = terminal.passphrase(arguments.passphrase_fd)
+    project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
+    for recovered in project.recovered:
+        terminal.note(
+            f"An unfinished release to {recovered.recipient} was settled:"
+            f" {recovered.explanation}. ({recovered.target})"
+        )
+    if project.tampering is not None:
+        terminal.note(f"sfumato: {project.tampering.what}")
+    return project
+
+
+@contextmanager
+def opened(
+    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
+) -> Iterator[tuple[ProjectFile, Table, Context]]:
+    """Open the project that the arguments name and read its source table.
+
+    Parameters
+    ----------
+    arguments, terminal
+        The command's.
+    share
+        How much of the work reading is, from 0 to 1.
+    read_only
+        Whether the project stays as it is.
+
+    Yields
+    ------
+    tuple
+        The project, its table, and a context for the rest of the work.
+    """
+    with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
+        table = source_of(project, Part(context, 0.0, share))
+        yield project, table, Part(context, share, 1.0)
+
+
+def read_text(path: Path) -> str:
+    """Return a text file's contents.
+
+    Raises
+    ------
+    CannotOpen, WrongEncoding
+        If it is not there, may not be read, or is not UTF-8.
+    """
+    try:
+        with opening(path):
+            return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise WrongEncoding(
+            "{path} is not text in UTF-8.", "Save it as UTF-8.", path=path
+        ) from None
+
+
+def source_of(project: ProjectFile, context: Context) -> Table:
+    """Return the project's source table, from its place or from beside the project.
+
+    Raises
+    ------
+    SourceMissing, SourceChanged
+        See `sfumato.project.source.open_source`.
+    """
+    from sfumato.project.source import open_source
+
+    table, document = open_source(project.document, context, beside=project.path.parent)
+    if not project.read_only:
+        project.save_document(document)
+    return table
+
+
+def reading_of(arguments: Namespace, path: Path) -> ReadOptions:
+    """Return how a file is read: as it seems to be meant, except for what the flags say.
+
+    Raises
+    ------
+    FileError
+        If the file can't be looked into.
+    BadOptions
+        If the flags contradict one another.
+    """
+    from sfumato.formats.reading import detect_options
+
+    given: dict[str, Any] = {
+        "encoding": arguments.encoding,
+        "delimiter": _mark(arguments.delimiter),
+        "decimal": _mark(arguments.decimal),
+        "missing": None if arguments.missing is None else ("", *dict.fromkeys(arguments.missing)),
+        "skip_lines": arguments.skip_lines,
+        "sheet": arguments.sheet,
+        "any_size": arguments.any_size,
+    }
+    stated = {name: value for name, value in given.items() if value is not None}
+    return replace(detect_options(path), **stated)
+
+
+def _mark(given: str | None) -> str | None:
+    return None if given is None else _NAMED.get(given, given)

@@ -1,1 +1,0 @@
-"""The experiments of Xiao, Tao and Chen (VLDB 2009, section 7), as audits anyone can run."""

@@ -1,0 +1,149 @@
+"""What every file format offers, and what reading and writing a table tell."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Final
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.table.table import Table
+from sfumato.formats.errors import TooLarge, UnknownFormat, Way
+from sfumato.formats.options import ReadOptions
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on what was read or written, as a template with named details.
+
+    Like an error, it never holds a cell value.
+
+    Parameters
+    ----------
+    template, details
+        See `SfumatoError`.
+    caution
+        Whether the table may be another one than the file was meant to hold.
+    """
+
+    template: str
+    details: Mapping[str, object] = field(default_factory=dict)
+    caution: bool = False
+
+    @property
+    def text(self) -> str:
+        """The remark, filled in."""
+        return self.template.format(**self.details)
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """What was read.
+
+    Parameters
+    ----------
+    table
+        The table.
+    skipped_rows
+        How many rows of the file the options left out.
+    notes
+        What the custodian should know.
+    """
+
+    table: Table
+    skipped_rows: int = 0
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """What was written.
+
+    Parameters
+    ----------
+    names
+        The columns' names in the file, by their names in the table.
+    notes
+        What the custodian should know.
+    """
+
+    names: Mapping[str, str]
+    notes: tuple[Note, ...] = ()
+
+
+class TableFormat(ABC):
+    """One file format: a module of `sfumato.formats.tables` holds one as ``FORMAT``.
+
+    A format that can't be written, or not be read, leaves the methods for it as they are here.
+    """
+
+    name: ClassVar[str]
+    """Its identifier in files; also the extension that is written."""
+    title: ClassVar[str]
+    """Its name in plain words."""
+    extensions: ClassVar[tuple[str, ...]]
+    """The endings of file names, in lower case, with the dot."""
+    order: ClassVar[int]
+    """Where it stands among the formats on offer."""
+    reading_options: ClassVar[frozenset[str]] = frozenset({"column_types", "bad_values"})
+    """The fields of `ReadOptions` that change how this format is read, beside `format`."""
+    can_read: ClassVar[bool] = True
+    can_write: ClassVar[bool] = False
+    last_resort: ClassVar[bool] = False
+    """Whether its files can be told from others only by not being any of them."""
+
+    @abstractmethod
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Whether a file's first bytes are those of this format, whatever its name."""
+
+    def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
+        """Propose how to read a file of this format; see `reading.detect_options`."""
+        return ReadOptions(format=self.name)
+
+    @abstractmethod
+    def read(
+        self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
+    ) -> ReadResult:
+        """Read a file, or its first rows, which refuse nothing; see `sfumato.formats.reading`."""
+
+    def sheets(self, path: Path) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the tables a file holds, where it can hold several."""
+        return ()
+
+    def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
+        """Return what each column is called in a file of this format."""
+        return {name: name for name in columns}
+
+    def write(self, table: Table, path: Path, context: Context) -> WriteResult:  # noqa: ARG002
+        """Write a table to a path where no file stands yet."""
+        raise UnknownFormat(
+            "Sfumato does not write {title} files.",
+            "Choose another format.",
+            title=self.title,
+        )
+
+
+MOST_CELLS: Final = 250_000_000
+"""About 2 GB of numbers. A packed file of a few kilobytes can state as many."""
+
+
+def refuse_many_cells(path: Path, rows: int, columns: int, options: ReadOptions) -> None:
+    """Refuse a file that states more cells than are read unasked.
+
+    Raises
+    ------
+    TooLarge
+        If it does, unless the options let any size be read.
+    """
+    if options.any_size or rows * columns <= MOST_CELLS:
+        return
+    raise TooLarge(
+        "{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.",
+        "If you know where it comes from and there is memory for it, let any size be read.",
+        ways=(Way("Read it all the same", replace(options, any_size=True)),),
+        file=path.name,
+        rows=rows,
+        columns=columns,
+    )

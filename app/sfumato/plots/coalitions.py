@@ -1,0 +1,401 @@
+"""What a coalition restores: its members alone and together, one by one, and with one more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from sfumato.analysis.coalitions import CoalitionAnswer
+from sfumato.engine.disclosure.coalition_risk import AddedRecipient
+from sfumato.engine.disclosure.risk_growth import GrowthPoint
+from sfumato.plots.axes import (
+    DASHED,
+    name_axes,
+    name_line,
+    name_ticks,
+    percent,
+    percent_axis,
+    percent_ticks,
+    plot,
+    probability,
+    row_plot,
+    shorten,
+    whole_ticks,
+    write,
+)
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
+
+MOST_MEMBERS = 12
+"""Members drawn one by one, most trusted first; all of them are in the data."""
+SAME = 5e-4
+"""Risks that differ by less are shown as the same."""
+MOST_NAMED = 5
+"""Recipients whose names stand below the axis; more are numbered."""
+MOST_LETTERS = 38
+"""What fits below the axis beside another plot; the names share it."""
+
+
+# ----- alone and together
+
+
+@dataclass(frozen=True)
+class Member:
+    """One recipient of the coalition.
+
+    Parameters
+    ----------
+    name
+        The recipient.
+    trust
+        From 0 (nothing) to 1 (the original).
+    restored
+        The share of records whose true value the recipient guesses right alone.
+    """
+
+    name: str
+    trust: float
+    restored: float
+
+
+@dataclass(frozen=True)
+class CollusionData:
+    """What members restore alone and together.
+
+    Parameters
+    ----------
+    attribute
+        The attribute in question.
+    members
+        The coalition, most trusted first.
+    on_ladder
+        The share of records restored together when the releases sit on one ladder.
+    independent
+        The same if every release had noise of its own.
+    uncertainty
+        Half the width of the 95 % interval of `independent`; 0 where it is exact.
+    without
+        The share guessed right without any release: the commonest value's.
+    """
+
+    attribute: str
+    members: tuple[Member, ...]
+    on_ladder: float
+    independent: float
+    uncertainty: float
+    without: float
+
+
+def collusion_data(answer: CoalitionAnswer) -> CollusionData:
+    """Return what a coalition restores as it is drawn."""
+    return CollusionData(
+        answer.entry,
+        tuple(
+            Member(held.recipient, held.trust, share)
+            for held, share in zip(answer.members, answer.alone, strict=True)
+        ),
+        on_ladder=answer.alone[0],
+        independent=answer.guessed_apart,
+        uncertainty=answer.risk.independent.guessed_error if len(answer.members) > 1 else 0.0,
+        without=answer.without,
+    )
+
+
+def build_collusion_bars(data: CollusionData, style: PlotStyle) -> PlotFigure:
+    """Draw what each member restores alone and what all restore together.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns who, noise and restored.
+    """
+    members = data.members[:MOST_MEMBERS]
+    rows = [(each.name, each.restored, style.trust_colour(each.trust)) for each in members]
+    rows += [
+        (style.say("Together, on the ladder"), data.on_ladder, style.accent),
+        (style.say("Together, independent noise"), data.independent, style.danger),
+    ]
+    figure, axes = row_plot(
+        style,
+        _collusion_headline(data, style),
+        style.say(
+            "Share of records whose true value the best guess hits. Dashed: guessing without any"
+            " release, {without}.",
+            without=percent(data.without),
+        ),
+        _collusion_table(data),
+        [name for name, _, _ in rows],
+        (150.0, 32.0),
+        30,
+    )
+    shares, colours = [row[1] for row in rows], [row[2] for row in rows]
+    axes.barh(range(len(rows)), shares, height=0.58, color=colours, zorder=2)
+    axes.set_xlim(0.0, 1.1)
+    percent_ticks(axes, "x")
+    for place, (name, share, _) in enumerate(rows):
+        exact = place < len(rows) - 1 or not data.uncertainty
+        shown = percent(share) + ("" if exact else f" ± {percent(data.uncertainty, 1)}")
+        write(axes, shown, (share, place), style)
+        said = style.say("{name}: {share} of records", name=name, share=percent(share, 2))
+        figure.tell_row(axes, place, said)
+    axes.axhline(len(members) - 0.5, color=style.line, linewidth=points(1.0))
+    axes.axvline(data.without, color=style.muted, linewidth=points(1.0), linestyle=DASHED, zorder=4)
+    return figure
+
+
+def _collusion_headline(data: CollusionData, style: PlotStyle) -> str:
+    """Return the sentence that the bars say."""
+    if len(data.members) == 1:
+        return style.say(
+            "{name} alone guesses {ladder} of the values of {attribute} right",
+            name=data.members[0].name,
+            ladder=percent(data.on_ladder),
+            attribute=data.attribute,
+        )
+    return style.say(
+        "{count} recipients who pool independent releases restore {independent} of the"
+        " values of {attribute}; on the ladder, {ladder}",
+        count=_counted(len(data.members), style),
+        independent=percent(data.independent),
+        attribute=data.attribute,
+        ladder=percent(data.on_ladder),
+    )
+
+
+def _counted(number: int, style: PlotStyle) -> str:
+    """Return a small number as a word, as a sentence begins with it."""
+    words = ("Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+    return style.say(words[number - 2]) if 2 <= number <= 10 else str(number)
+
+
+def _collusion_table(data: CollusionData) -> pd.DataFrame:
+    rows = [(member.name, "own", member.restored) for member in data.members]
+    rows += [
+        ("together", "ladder", data.on_ladder),
+        ("together", "independent", data.independent),
+        ("nobody", "no release", data.without),
+    ]
+    return pd.DataFrame(rows, columns=["who", "noise", "restored"])
+
+
+# ----- one more recipient
+
+
+@dataclass(frozen=True)
+class AddedData:
+    """What one more recipient would change.
+
+    Parameters
+    ----------
+    attribute
+        The attribute in question.
+    level
+        The new recipient's level, as it is stated.
+    best
+        The most trusted member so far; empty where there is none.
+    change
+        The risk before and after.
+    """
+
+    attribute: str
+    level: str
+    best: str
+    change: AddedRecipient
+
+
+def build_added_recipient(data: AddedData, style: PlotStyle) -> PlotFigure:
+    """Draw the coalition's average risk before and after somebody joins.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns noise, before and after.
+    """
+    change = data.change
+    before = change.before.average if change.before is not None else 0.0
+    apart = change.independent_before.average if change.independent_before is not None else 0.0
+    rows = (
+        (style.say("On the ladder"), before, change.after.average, style.accent),
+        (style.say("Independent noise"), apart, change.independent_after.average, style.danger),
+        (style.say("The new one alone"), 0.0, change.alone.average, style.muted),
+    )
+    figure, axes = row_plot(
+        style,
+        _added_headline(data, style),
+        style.say(
+            "Average probability given to a record's true value. Hollow: before. Full: after."
+        ),
+        pd.DataFrame(
+            {
+                "noise": ["ladder", "independent", "new recipient alone"],
+                "before": [row[1] for row in rows],
+                "after": [row[2] for row in rows],
+            }
+        ),
+        [row[0] for row in rows],
+    )
+    percent_axis(axes, "x")
+    axes.set_xlim(0.0, 1.1)
+    for place, (name, first, last, colour) in enumerate(rows):
+        compared = place < 2 and change.before is not None
+        _added_row(axes, place, first if compared else None, last, colour, style)
+        said = style.say(
+            "{name}: {before} before, {after} after" if compared else "{name}: {after}",
+            name=name,
+            before=percent(first, 2),
+            after=percent(last, 2),
+        )
+        figure.tell_row(axes, place, said)
+    return figure
+
+
+def _added_row(
+    axes: Axes, place: int, first: float | None, last: float, colour: str, style: PlotStyle
+) -> None:
+    size = points(9.0)
+    if first is not None:
+        axes.hlines(place, first, last, color=style.blend(colour, 0.5), linewidth=points(4.0))
+        axes.plot(
+            first, place, "o", markersize=size, color=style.background, markeredgecolor=colour
+        )
+    axes.plot(last, place, "o", markersize=size, color=colour, zorder=4)
+    write(axes, percent(last), (max(last, first or 0.0), place), style, (10.0, 0.0))
+
+
+def _added_headline(data: AddedData, style: PlotStyle) -> str:
+    """Return what would change, in a sentence."""
+    change = data.change
+    after = percent(change.after.average)
+    if change.before is None:
+        return style.say(
+            "The first recipient, at {level}, gives the true {attribute} a probability of {after}"
+            " on average",
+            level=data.level,
+            attribute=data.attribute,
+            after=after,
+        )
+    rise = change.after.average - change.before.average
+    if not change.raises_the_top or rise < SAME:
+        return style.say(
+            "A recipient at {level} would teach the coalition nothing: {best} tells all they know",
+            level=data.level,
+            best=data.best,
+        )
+    return style.say(
+        "A recipient at {level} would raise what the coalition knows from {before} to {after}",
+        level=data.level,
+        before=percent(change.before.average),
+        after=after,
+    )
+
+
+# ----- recipient by recipient
+
+
+@dataclass(frozen=True)
+class GrowthData:
+    """The risk after every recipient.
+
+    Parameters
+    ----------
+    attribute
+        What was released.
+    points
+        One for each recipient, in the order in which they are added; at least one.
+    names
+        The recipients' names in the same order; empty where they have none.
+    """
+
+    attribute: str
+    points: tuple[GrowthPoint, ...]
+    names: tuple[str, ...] = ()
+
+
+def build_risk_growth(data: GrowthData, style: PlotStyle) -> PlotFigure:
+    """Draw the average reconstruction probability over the number of recipients.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns recipients, name, trust, independent, independent_error,
+        on_ladder and ladder_error.
+    """
+    table = pd.DataFrame([vars(point) for point in data.points])
+    table.insert(1, "name", data.names or table["recipients"].astype(str))
+    headline, subtitle = _growth_headline(data, style), _growth_subtitle(data, style)
+    figure, axes = plot(style, headline, subtitle, table)
+    count = table["recipients"].to_numpy(np.float64)
+    independent, error = table["independent"].to_numpy(), table["independent_error"].to_numpy()
+    ladder = table["on_ladder"].to_numpy()
+    marker = "o" if len(count) <= 15 else ""
+    look = {"marker": marker, "markersize": points(6.0), "linewidth": points(2.0), "zorder": 3}
+    axes.fill_between(
+        count, independent - error, independent + error, color=style.blend(style.danger, 0.2)
+    )
+    axes.plot(count, independent, color=style.danger, linestyle="--", **look)  # type: ignore[arg-type]
+    axes.plot(count, ladder, color=style.accent, drawstyle="steps-post", **look)  # type: ignore[arg-type]
+    axes.set_xlim(0.6, count[-1] + 0.4)
+    if 0 < len(data.names) <= MOST_NAMED:
+        widest = MOST_LETTERS // len(count)
+        name_ticks(axes, "x", count, [shorten(name, widest) for name in data.names])
+    else:
+        axes.set_xticks(list(whole_ticks(len(count))))
+    percent_axis(axes)
+    name_axes(axes, style, style.say("Recipients, in the order in which they are added"))
+    if len(count) > 1:
+        few = len(count) <= 4
+        at = -1 if few else len(count) // 2
+        name = style.say("independent noise")
+        name_line(axes, (count[at], independent[at]), name, style.danger, style)
+        beside = (count[-2] + 0.08, ladder[-2]) if few else (count[-1], ladder[-1])
+        align, name = "left" if few else "right", style.say("on the ladder")
+        name_line(axes, beside, name, style.accent, style, above=False, align=align)
+    for place, point in enumerate(data.points):
+        figure.tell_column(axes, count[place], _growth_text(data, place, point, style))
+    return figure
+
+
+def _growth_headline(data: GrowthData, style: PlotStyle) -> str:
+    """Return the sentence that the curves say."""
+    last = data.points[-1]
+    if len(data.points) == 1:
+        return style.say(
+            "One recipient gives a record's true {attribute} a probability of {share} on average",
+            attribute=data.attribute,
+            share=percent(last.on_ladder),
+        )
+    return style.say(
+        "With {count} recipients, independent noise gives a record's true {attribute} a probability"
+        " of {independent} on average; the ladder, {ladder}",
+        count=last.recipients,
+        attribute=data.attribute,
+        independent=probability(last.independent),
+        ladder=probability(last.on_ladder),
+    )
+
+
+def _growth_subtitle(data: GrowthData, style: PlotStyle) -> str:
+    """Return how to read the curves, and how exact they are."""
+    words = style.say(
+        "Average probability that all who hold a release give to a record's true value. The ladder"
+        " rises only with somebody more trusted than all before."
+    )
+    error = max(point.independent_error for point in data.points)
+    exact = style.say("Exact.")
+    drawn = style.say("Drawn: ± {error} at most.", error=percent(error, 1))
+    return f"{words} {drawn if error else exact}"
+
+
+def _growth_text(data: GrowthData, place: int, point: GrowthPoint, style: PlotStyle) -> str:
+    who = data.names[place] if data.names else style.say("one at trust {t}", t=f"{point.trust:.3f}")
+    return style.say(
+        "{count} recipients, the last {who}: on the ladder {ladder}, independent noise"
+        " {independent}",
+        count=point.recipients,
+        who=who,
+        ladder=percent(point.on_ladder, 1),
+        independent=percent(point.independent, 1),
+    )

@@ -1,0 +1,242 @@
+"""How well a recipient can estimate shares, means, spreads, quantiles and slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from sfumato.analysis.number_estimates import (
+    CONFIDENCE_95,
+    POPULATION,
+    Estimate,
+    EstimatesData,
+    Figure,
+)
+from sfumato.analysis.previewed_values import UtilityData
+from sfumato.plots.axes import (
+    Floats,
+    amount,
+    fit_percent_ticks,
+    label_font,
+    percent,
+    row_plot,
+    write,
+)
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
+
+MOST_ROWS = 24
+"""The most frequent values are drawn; all of them are in the data."""
+
+
+# ----- shares of values
+
+
+def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure:
+    """Draw each value's true share, its estimate and the estimate's interval.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns value, true, estimated, low and high, for the whole domain.
+    """
+    order = np.argsort(-data.true, kind="stable")[:MOST_ROWS]
+    worst = float(np.max(np.abs(data.estimated - data.true)))
+    columns = {"value": data.names, "true": data.true, "estimated": data.estimated}
+    figure, axes = row_plot(
+        style,
+        style.say(
+            "{recipient} can estimate every share to within {worst} percentage points",
+            recipient=data.recipient,
+            worst=f"{max(worst * 100, 0.01):.{1 if worst >= 0.00995 else 2}f}",
+        ),
+        _utility_subtitle(data, style),
+        pd.DataFrame(columns | {"low": data.low, "high": data.high}),
+        [data.names[i] for i in order],
+        (140.0, 26.0),
+    )
+    rows = np.arange(len(order))
+    pale = style.blend(style.released, 0.45)
+    axes.hlines(
+        rows, data.low[order], data.high[order], color=pale, linewidth=points(6.0), zorder=2
+    )
+    axes.plot(
+        data.estimated[order], rows, "o", color=style.released, markersize=points(8.0), zorder=3
+    )
+    axes.plot(
+        data.true[order], rows, "|", color=style.original, markersize=points(17.0),
+        markeredgewidth=points(2.5), zorder=4,
+    )  # fmt: skip
+    low = min(float(data.low[order].min()), 0.0)
+    high = max(float(data.high[order].max()), float(data.true[order].max()))
+    room = (high - low) * 0.06
+    axes.set_xlim(low - (room if low < 0 else 0.0), high + room)
+    fit_percent_ticks(axes, "x")
+    _name_marks(axes, data, int(order[0]), style)
+    for row, i in enumerate(order):
+        said = style.say(
+            "{name}: true {true}, estimated {estimated} ({low} to {high})",
+            name=data.names[i],
+            true=percent(float(data.true[i]), 2),
+            estimated=percent(float(data.estimated[i]), 2),
+            low=percent(float(data.low[i]), 2),
+            high=percent(float(data.high[i]), 2),
+        )
+        figure.tell_row(axes, row, said)
+    return figure
+
+
+def _utility_subtitle(data: UtilityData, style: PlotStyle) -> str:
+    """Return how to read the marks, and how many intervals hold the true share."""
+    words = style.say(
+        "Stroke: true share. Dot: estimate from the release, with its {confidence} interval;"
+        " {inside} of {count} intervals hold the true share.",
+        confidence=percent(data.confidence, 0),
+        inside=int(np.sum((data.low <= data.true) & (data.true <= data.high))),
+        count=len(data.names),
+    )
+    if len(data.names) > MOST_ROWS:
+        words += " " + style.say("The {count} most frequent values are shown.", count=MOST_ROWS)
+    return words
+
+
+def _name_marks(axes: Axes, data: UtilityData, first: int, style: PlotStyle) -> None:
+    """Name both marks beside the first row, in their own colours."""
+    start = min(float(data.low[first]), float(data.true[first]))
+    end = max(float(data.high[first]), float(data.true[first]))
+    left, right = axes.get_xlim()
+    outside = right - end < 0.3 * (right - left)
+    at, align = ((start, 0.0), "right") if outside else ((end, 0.0), "left")
+    shifts = (-80.0, -12.0) if outside else (12.0, 48.0)
+    names = ((style.say("true"), style.original), (style.say("estimated"), style.released))
+    for shift, (words, colour) in zip(shifts, names, strict=True):
+        write(axes, words, at, style, (shift, 0.0), colour, ha=align)
+
+
+# ----- statistics of numbers
+
+
+def build_number_estimates(data: EstimatesData, style: PlotStyle) -> PlotFigure:
+    """Draw how far each estimate is off, with its interval.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns figure, about, at, true, estimated and standard_error.
+    """
+    rows = data.estimates
+    columns = ["figure", "about", "at", "true", "estimated", "standard_error"]
+    listed = [(r.figure.value, r.about, r.at, r.true, r.estimated, r.error) for r in rows]
+    figure, axes = row_plot(
+        style,
+        _estimates_headline(data, style),
+        _estimates_subtitle(data, style),
+        pd.DataFrame(listed, columns=columns),
+        [_name(row, style) for row in rows],
+        (180.0, 32.0),
+        44,
+        680.0,
+    )
+    places = np.arange(len(rows))
+    off = np.array([row.deviation for row in rows])
+    half = np.array([row.half_width for row in rows])
+    axes.axvline(0.0, color=style.original, linewidth=points(2.0), zorder=2)
+    pale = style.blend(style.released, 0.45)
+    axes.hlines(places, off - half, off + half, color=pale, linewidth=points(6.0), zorder=3)
+    axes.plot(off, places, "o", color=style.released, markersize=points(8.0), zorder=4)
+    _write_estimates(figure, axes, rows, _scaled(axes, off, half, style))
+    return figure
+
+
+def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
+    """Return how well the worst mean, the median or the worst slope can be estimated."""
+    row = _headlined(data.estimates)
+    what = style.say(
+        "what half of {about} lie below"
+        if row.figure is Figure.QUANTILE
+        else "how {about} changes with {at}"
+        if row.figure is Figure.SLOPE
+        else "the mean of {about}",
+        about=row.about,
+        at=row.at,
+    )
+    return style.say(
+        "From {records} records, {recipient} can estimate {what} to within ± {units} (95\u202f%)",
+        records=amount(data.records, 9),
+        recipient=data.recipient,
+        what=what,
+        units=amount(CONFIDENCE_95 * row.error, 2),
+    )
+
+
+def _headlined(rows: Sequence[Estimate]) -> Estimate:
+    """Return the estimate that the headline is about."""
+    for figure in (Figure.MEAN, Figure.SLOPE):
+        chosen = [row for row in rows if row.figure is figure]
+        if chosen:
+            return max(chosen, key=lambda row: row.half_width)
+    return rows[len(rows) // 2]
+
+
+def _estimates_subtitle(data: EstimatesData, style: PlotStyle) -> str:
+    """Return how to read the marks, and how many intervals hold the true figure."""
+    sampled = any(row.figure in POPULATION for row in data.estimates)
+    return style.say(
+        "Stroke: the truth. Dot: the estimate, corrected for the noise, with its 95\u202f%"
+        " interval for the population behind the records; {inside} of {count} intervals hold the"
+        " truth of this table."
+        if sampled
+        else "Stroke: the truth. Dot: the estimate, corrected for the noise, with its 95\u202f%"
+        " interval; {inside} of {count} intervals hold the truth.",
+        inside=sum(row.holds for row in data.estimates),
+        count=len(data.estimates),
+    )
+
+
+def _name(row: Estimate, style: PlotStyle) -> str:
+    return style.say(
+        {
+            Figure.MEAN: "mean of {about}",
+            Figure.SPREAD: "spread of {about}",
+            Figure.CORRELATION: "correlation of {about}",
+            Figure.QUANTILE: "{at} of {about} are below",
+            Figure.INTERCEPT: "{about} with {at} at 0",
+            Figure.SLOPE: "{about} for each unit of {at}",
+        }[row.figure],
+        about=row.about,
+        at=row.at,
+    )
+
+
+def _scaled(axes: Axes, off: Floats, half: Floats, style: PlotStyle) -> float:
+    """Leave room for the numbers at the right; return how far the marks reach."""
+    reach = float(np.max(np.abs(off) + half, initial=0.0)) * 1.08
+    reach = reach if np.isfinite(reach) and reach > 0 else 1.0
+    axes.set_xlim(-reach, reach * 2.1)
+    ticks = [float(tick) for tick in axes.get_xticks() if -reach <= tick <= reach]
+    axes.set_xticks(ticks, [amount(tick, 2) for tick in ticks])
+    words = style.say("how far off, in standard deviations of the attribute")
+    look = label_font(style, style.small)
+    axes.set_xlabel(words, color=style.muted, loc="left", **look)  # type: ignore[arg-type]
+    return reach
+
+
+def _write_estimates(
+    figure: PlotFigure, axes: Axes, rows: Sequence[Estimate], reach: float
+) -> None:
+    style = figure.style
+    for place, row in enumerate(rows):
+        details = {
+            "true": amount(row.true),
+            "estimated": amount(row.estimated),
+            "error": amount(CONFIDENCE_95 * row.error, 2),
+        }
+        words = style.say("{estimated} ± {error}, true {true}", **details)
+        write(axes, words, (reach * 1.12, place), style, (0.0, 0.0), weight=400)
+        said = style.say(
+            "{name}: {estimated} ± {error}, true {true}", name=_name(row, style), **details
+        )
+        figure.tell_row(axes, place, said)

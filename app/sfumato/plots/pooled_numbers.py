@@ -1,0 +1,374 @@
+"""How closely pooled copies tell numbers: the error that is left, and that of single records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from sfumato.analysis.pooled_numbers import NumbersCoalition
+from sfumato.engine.disclosure.gaussian_attack import Dependence
+from sfumato.plots.axes import (
+    Floats,
+    amount,
+    amount_ticks,
+    fit_percent_ticks,
+    name_axes,
+    percent,
+    plot,
+    quiet_axes,
+    whole,
+    write,
+)
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
+
+INTERVALS = 30
+SHOWN = 0.99
+"""The share of the records whose errors the axis covers."""
+
+Curve = tuple[Floats, str, str, str]
+"""Errors by the number of copies, their colour, stroke and name."""
+
+
+def _draw_copies(axes: Axes, curves: Sequence[Curve], highest: float, style: PlotStyle) -> None:
+    """Draw errors over the number of copies, each named at its end; no two names collide."""
+    copies = np.arange(1, len(curves[0][0]) + 1)
+    lowest_named = -np.inf
+    for errors, colour, dash, words in sorted(curves, key=lambda curve: float(curve[0][-1])):
+        look = {"linewidth": points(2.0), "marker": "o", "markersize": points(6.0), "zorder": 3}
+        axes.plot(copies, errors, dash, color=colour, **look)  # type: ignore[arg-type]
+        lowest_named = max(float(errors[-1]), lowest_named + 0.075 * highest)
+        end = (float(copies[-1]), lowest_named)
+        write(axes, words, end, style, (10.0, 0.0), colour, annotation_clip=False)
+    axes.set_ylim(-highest * 0.06, highest * 1.2)
+    axes.set_xlim(0.7, len(copies) + 0.3)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    name_axes(axes, style, style.say("copies pooled"))
+    fit_percent_ticks(axes, "y", highest * 1.2)
+
+
+# ----- the best linear estimate
+
+
+@dataclass(frozen=True)
+class CopiesData:
+    """The normalized error of the best linear estimate, by the number of copies pooled.
+
+    Parameters
+    ----------
+    attribute
+        The policy entry's attributes.
+    names
+        Who joins, in this order, shape (M,).
+    ladder, independent, linear
+        The error once so many have joined, shape (M,): with noise on the ladder, with noise of
+        its own for every copy, and with noise that differs by a factor only.
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    ladder: Floats
+    independent: Floats
+    linear: Floats
+
+
+def copies_data(coalition: NumbersCoalition, errors: Mapping[Dependence, Floats]) -> CopiesData:
+    """Return the errors of `sfumato.analysis.pooled_numbers.linear_errors` as they are drawn."""
+    return CopiesData(
+        coalition.entry.key,
+        coalition.names,
+        errors[Dependence.LADDER],
+        errors[Dependence.INDEPENDENT],
+        errors[Dependence.LINEAR],
+    )
+
+
+def build_error_by_copies(data: CopiesData, style: PlotStyle) -> PlotFigure:
+    """Draw the error over the number of copies (Li et al. 2012, Fig. 2).
+
+    Returns
+    -------
+    PlotFigure
+        Its data has a row for each number of copies: who joined, and the three errors.
+    """
+    table = pd.DataFrame(
+        {
+            "copies": np.arange(1, len(data.names) + 1),
+            "joined": data.names,
+            "ladder": data.ladder,
+            "independent": data.independent,
+            "linearly_dependent": data.linear,
+        }
+    )
+    subtitle = style.say(
+        "Share of the variance that the best linear estimate leaves unexplained, the most trusted"
+        " recipient first. Higher is safer."
+    )
+    figure, axes = plot(style, _copies_headline(data, style), subtitle, table)
+    curves = (
+        (data.ladder, style.accent, "-", style.say("on the ladder")),
+        (data.independent, style.danger, "--", style.say("independent noise")),
+        (data.linear, style.muted, ":", style.say("noise that differs by a factor")),
+    )
+    highest = float(max(data.ladder.max(), data.independent.max(), 1e-6))
+    _draw_copies(axes, curves, highest, style)
+    for place, name in enumerate(data.names):
+        text = style.say(
+            "{count} copies, {name} joined last: ladder {ladder}, independent {independent},"
+            " differing by a factor {linear}",
+            count=place + 1,
+            name=name,
+            ladder=percent(float(data.ladder[place]), 1),
+            independent=percent(float(data.independent[place]), 1),
+            linear=percent(float(data.linear[place]), 1),
+        )
+        figure.tell_column(axes, place + 1, text)
+    return figure
+
+
+def _copies_headline(data: CopiesData, style: PlotStyle) -> str:
+    """Return what all of them together leave open."""
+    if len(data.names) == 1:
+        return style.say(
+            "{name} alone leaves {ladder} of the variance of {attribute} open",
+            name=data.names[0],
+            ladder=percent(float(data.ladder[-1])),
+            attribute=data.attribute,
+        )
+    return style.say(
+        "With independent noise, {count} recipients together leave {independent} of the variance"
+        " of {attribute} open; on the ladder, {ladder}",
+        count=len(data.names),
+        independent=percent(float(data.independent[-1])),
+        attribute=data.attribute,
+        ladder=percent(float(data.ladder[-1])),
+    )
+
+
+# ----- somebody who knows the distribution
+
+
+@dataclass(frozen=True)
+class BayesData:
+    """What the Bayes estimate leaves open of an attribute, by the number of copies pooled.
+
+    Parameters
+    ----------
+    attribute
+        The attribute.
+    names
+        Who joins, in this order, shape (M,).
+    ladder, independent
+        The estimate's normalized error once so many have joined, shape (M,): measured on
+        releases of one ladder, and on copies with noise of their own.
+    linear
+        The same for the best linear estimate on the ladder, shape (M,).
+    apart
+        The largest difference, in spreads, between the coalition's estimate of a record and
+        its first member's own, on the ladder.
+    records
+        How many records were estimated.
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    ladder: Floats
+    independent: Floats
+    linear: Floats
+    apart: float
+    records: int
+
+
+def build_bayes_by_copies(data: BayesData, style: PlotStyle) -> PlotFigure:
+    """Draw the error of the Bayes estimate over the number of copies.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has a row for each number of copies: who joined, and the three errors.
+    """
+    table = pd.DataFrame(
+        {
+            "copies": np.arange(1, len(data.names) + 1),
+            "joined": data.names,
+            "ladder": data.ladder,
+            "independent": data.independent,
+            "linear_on_ladder": data.linear,
+        }
+    )
+    subtitle = style.say(
+        "Share of the variance that the mean given the distribution and the releases leaves"
+        " unexplained, measured on {records} records. Higher is safer.",
+        records=whole(data.records),
+    )
+    figure, axes = plot(style, _bayes_headline(data, style), subtitle, table)
+    curves = (
+        (data.linear, style.muted, ":", style.say("best linear estimate, on the ladder")),
+        (data.independent, style.danger, "--", style.say("independent noise")),
+        (data.ladder, style.accent, "-", style.say("on the ladder")),
+    )
+    highest = float(max(data.ladder.max(), data.independent.max(), data.linear.max(), 1e-6))
+    _draw_copies(axes, curves, highest, style)
+    for place, name in enumerate(data.names):
+        text = style.say(
+            "{count} copies, {name} joined last: ladder {ladder}, independent {independent}; best"
+            " linear estimate on the ladder {linear}",
+            count=place + 1,
+            name=name,
+            ladder=percent(float(data.ladder[place]), 1),
+            independent=percent(float(data.independent[place]), 1),
+            linear=percent(float(data.linear[place]), 1),
+        )
+        figure.tell_column(axes, place + 1, text)
+    return figure
+
+
+def _bayes_headline(data: BayesData, style: PlotStyle) -> str:
+    """Return what somebody who knows the distribution gains by pooling."""
+    details = {
+        "attribute": data.attribute,
+        "name": data.names[0],
+        "count": len(data.names),
+        "alone": percent(float(data.ladder[0]), 1),
+        "ladder": percent(float(data.ladder[-1]), 1),
+        "independent": percent(float(data.independent[-1]), 1),
+    }
+    if len(data.names) == 1:
+        return style.say(
+            "To somebody who knows the distribution of {attribute}, {name}'s release leaves"
+            " {alone} of its variance open",
+            **details,
+        )
+    return style.say(
+        "Knowing the distribution of {attribute}, {count} recipients together leave {ladder} of"
+        " its variance open on the ladder, {name} alone {alone}; with independent noise,"
+        " {independent}",
+        **details,
+    )
+
+
+# ----- single records
+
+
+@dataclass(frozen=True)
+class ErrorsData:
+    """How far off the guesses of single records are, on the ladder and with independent noise.
+
+    Parameters
+    ----------
+    attribute
+        Which attribute is guessed.
+    members
+        How many recipients pool their copies.
+    knowledge
+        What they know of the distribution, in words.
+    spread
+        The attribute's standard deviation.
+    ladder, independent
+        The distance of each record's guess from the truth, in the attribute's unit, shape (n,).
+    """
+
+    attribute: str
+    members: int
+    knowledge: str
+    spread: float
+    ladder: Floats
+    independent: Floats
+
+
+def build_error_histogram(data: ErrorsData, style: PlotStyle) -> PlotFigure:
+    """Draw the errors as a histogram and as a cumulative one (Li et al. 2012, Fig. 3).
+
+    Returns
+    -------
+    PlotFigure
+        Its data has a row for each interval: its ends, and both shares of the records, within
+        the interval and up to its end.
+    """
+    both = np.concatenate([data.ladder, data.independent])
+    reach = float(np.quantile(both, SHOWN)) or 1.0
+    edges = np.linspace(0.0, reach, INTERVALS + 1)
+    shares = [np.histogram(side, edges)[0] / len(side) for side in (data.ladder, data.independent)]
+    sums = [np.cumsum(share) for share in shares]
+    table = pd.DataFrame(
+        {
+            "from": edges[:-1],
+            "to": edges[1:],
+            "ladder": shares[0],
+            "independent": shares[1],
+            "ladder_up_to": sums[0],
+            "independent_up_to": sums[1],
+        }
+    )
+    subtitle = style.say(
+        "Share of the records whose guess is so far off; right: at most so far off. The attacker"
+        " makes the best linear estimate and knows {knowledge}.",
+        knowledge=data.knowledge,
+    )
+    figure = PlotFigure(style, _errors_headline(data, style), subtitle, table, size=(680.0, 340.0))
+    left, right = figure.subplots(1, 2)
+    below = style.say("how far off, in units of {attribute}", attribute=data.attribute)
+    for axes in (left, right):
+        quiet_axes(axes, style, grid="y")
+        axes.set_xlim(0.0, reach)
+        name_axes(axes, style, below)
+    for place, (colour, dash) in enumerate(((style.accent, "-"), (style.danger, "--"))):
+        left.stairs(shares[place], edges, color=colour, linestyle=dash, linewidth=points(2.0))
+        left.stairs(shares[place], edges, color=colour, fill=True, alpha=0.12)
+        right.plot(edges, [0.0, *sums[place]], dash, color=colour, linewidth=points(2.0), zorder=3)
+    _name_sums(right, edges, sums, style)
+    for axes, listed in ((left, shares), (right, sums)):
+        fit_percent_ticks(axes, "y")
+        amount_ticks(axes, "x")
+        _tell_errors(figure, axes, edges, listed)
+    return figure
+
+
+def _tell_errors(figure: PlotFigure, axes: Axes, edges: Floats, listed: list[Floats]) -> None:
+    summed = axes is figure.axes[1]
+    for place in range(INTERVALS):
+        text = figure.style.say(
+            "{low} to {high}: ladder {ladder}, independent {independent}",
+            low=amount(0.0 if summed else float(edges[place])),
+            high=amount(float(edges[place + 1])),
+            ladder=percent(float(listed[0][place]), 1),
+            independent=percent(float(listed[1][place]), 1),
+        )
+        figure.tell(axes, (float(edges[place]), -1.0, float(edges[place + 1]), 2.0), text)
+
+
+def _errors_headline(data: ErrorsData, style: PlotStyle) -> str:
+    """Return how close half of the guesses come."""
+    details = {
+        "attribute": data.attribute,
+        "ladder": amount(float(np.median(data.ladder)), 2),
+        "independent": amount(float(np.median(data.independent)), 2),
+        "count": data.members,
+    }
+    if data.members == 1:
+        return style.say(
+            "Half of the guesses of {attribute} are off by {ladder} or more", **details
+        )
+    return style.say(
+        "Half of the guesses of {attribute} that {count} recipients make together are off by"
+        " {ladder} or more; with independent noise, by {independent}",
+        **details,
+    )
+
+
+def _name_sums(axes: Axes, edges: Floats, sums: list[Floats], style: PlotStyle) -> None:
+    """Name both curves where they are furthest apart, and there is room left of them."""
+    apart = np.abs(sums[1] - sums[0])
+    apart[: INTERVALS // 3] = -1.0
+    at = int(np.argmax(apart))
+    for share, colour, words, side, ha, va in (
+        (sums[0], style.accent, style.say("on the ladder"), 1, "left", "top"),
+        (sums[1], style.danger, style.say("independent noise"), -1, "right", "bottom"),
+    ):
+        shift = (10.0 * side, -6.0 * side)
+        write(axes, words, (edges[at + 1], share[at]), style, shift, colour, ha=ha, va=va)

@@ -1,0 +1,338 @@
+"""What is asked about a project: its passphrase, whether to trust it, what becomes of edits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from enum import Enum
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QFormLayout, QLineEdit, QWidget
+
+from sfumato.project.errors import NotSealed, Part
+from sfumato.ui.dialogs.base import Dialog
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.layout import Badge, label
+from sfumato.ui.widgets.messages import Message
+
+WEAK_BITS: Final = 45.0
+STRONG_BITS: Final = 70.0
+BITS_OF_A_WORD: Final = 12.0
+"""A word that a person picks is one of some four thousand."""
+
+
+class Strength(Enum):
+    """How long a passphrase would withstand guessing, roughly."""
+
+    EMPTY = 0
+    WEAK = 1
+    FAIR = 2
+    STRONG = 3
+
+
+def guessing_bits(passphrase: str) -> float:
+    """Estimate how many bits of guessing a passphrase withstands; on the careful side.
+
+    Letters that repeat or follow one another count once. Several words count as words
+    rather than as letters: a guesser tries dictionaries.
+    """
+    pieces = [piece for piece in re.split(r"[\s\-_.,]+", passphrase) if piece]
+    fresh = [
+        now
+        for before, now in zip(" " + passphrase, passphrase, strict=False)
+        if ord(now) - ord(before) not in (-1, 0, 1)
+    ]
+    pools = ((r"[a-z]", 26), (r"[A-Z]", 26), (r"[0-9]", 10), (r"[^a-zA-Z0-9]", 33))
+    alphabet = sum(size for pattern, size in pools if re.search(pattern, passphrase))
+    letters = len(fresh) * math.log2(alphabet) if alphabet > 1 else 0.0
+    if not all(re.fullmatch(r"[^\W\d_]+", piece) for piece in pieces):
+        return letters * 0.8
+    return min(letters, BITS_OF_A_WORD * len(set(map(str.lower, pieces))) * 1.5)
+
+
+def strength_of(passphrase: str) -> Strength:
+    """Return how strong a passphrase is, roughly."""
+    if not passphrase:
+        return Strength.EMPTY
+    bits = guessing_bits(passphrase)
+    if bits < WEAK_BITS:
+        return Strength.WEAK
+    return Strength.FAIR if bits < STRONG_BITS else Strength.STRONG
+
+
+class _SecretField(QLineEdit):
+    """A field for a passphrase, with an action that shows what was typed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setEchoMode(QLineEdit.EchoMode.Password)
+        self.setMinimumWidth(280)
+        self._show = QAction(themed_icon("preview"), self.tr("Show the passphrase"), self)
+        self._show.setCheckable(True)
+        self._show.toggled.connect(self._reveal)
+        self.addAction(self._show, QLineEdit.ActionPosition.TrailingPosition)
+
+    def _reveal(self, shown: bool) -> None:
+        modes = QLineEdit.EchoMode
+        self.setEchoMode(modes.Normal if shown else modes.Password)
+
+
+class _PassphraseDialog(Dialog):
+    """Hands a passphrase over and stays until whoever asked for it closes the dialog."""
+
+    submitted = Signal()
+    """The person is content with `passphrase`."""
+
+    def __init__(self, title: str, text: str, action: str, parent: QWidget | None = None) -> None:
+        super().__init__(title, text, parent)
+        self.form = QFormLayout()
+        self.form.setHorizontalSpacing(Space.BETWEEN)
+        self.form.setVerticalSpacing(Space.INSIDE)
+        sides = Qt.AlignmentFlag
+        self.form.setLabelAlignment(sides.AlignLeft | sides.AlignVCenter)
+        self.first = _SecretField(self)
+        self.form.addRow(self.tr("&Passphrase"), self.first)
+        self.body.addLayout(self.form)
+        self._fields = [self.first]
+        self.add_cancel()
+        self.submit = self.add_primary(action)
+        self.submit.setEnabled(False)
+        self.buttons.accepted.disconnect(self.accept)
+        self.buttons.accepted.connect(self.submitted)
+
+    @property
+    def passphrase(self) -> str:
+        """What was typed."""
+        return self.first.text()
+
+    def set_busy(self, busy: bool) -> None:
+        """Show that the passphrase is being tried; the dialog can still be cancelled."""
+        for field in self._fields:
+            field.setEnabled(not busy)
+        self.submit.setEnabled(not busy)
+        if not busy:
+            self.first.setFocus()
+
+    def set_idle(self) -> None:
+        """Take the passphrase again."""
+        self.set_busy(False)
+
+    def ask_again(self, message: Message) -> None:
+        """Say why it did not work, and let the person type another."""
+        self.messages.show_message(message)
+        self.grow()
+        self.first.selectAll()
+        self.first.setFocus()
+
+
+class OpenPassphraseDialog(_PassphraseDialog):
+    """Asks for the passphrase of a project.
+
+    Parameters
+    ----------
+    project
+        The project's name.
+    """
+
+    def __init__(self, project: str, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
+        super().__init__(
+            tr("OpenPassphraseDialog", "Open {project}").format(project=project),
+            "",
+            tr("OpenPassphraseDialog", "Open"),
+            parent,
+        )
+        self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
+
+
+class NewPassphraseDialog(_PassphraseDialog):
+    """Asks twice for the passphrase of a new project, with a hint on its strength.
+
+    Parameters
+    ----------
+    project
+        The new project's name.
+    """
+
+    def __init__(self, project: str, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
+        super().__init__(
+            tr("NewPassphraseDialog", "Choose a passphrase for {project}").format(project=project),
+            tr(
+                "NewPassphraseDialog",
+                "It protects the secret that every release is made with. Whoever has both the"
+                " project and the passphrase can tell which released values are true. Nobody"
+                " can restore a passphrase that is lost.",
+            ),
+            tr("NewPassphraseDialog", "Create project"),
+            parent,
+        )
+        self.second = _SecretField(self)
+        self._fields.append(self.second)
+        self.strength = Badge("info", "muted", "")
+        self.same = label(" ", "small")
+        self.form.addRow("", self.strength)
+        self.form.addRow(self.tr("&Again"), self.second)
+        self.form.addRow("", self.same)
+        # Qt goes through fields in the order in which they were made: the buttons came first.
+        QWidget.setTabOrder(self.first, self.second)
+        QWidget.setTabOrder(self.second, self.submit)
+        self.first.textChanged.connect(self._judge)
+        self.second.textChanged.connect(self._judge)
+        self._judge()
+
+    def _judge(self) -> None:
+        words = {
+            Strength.EMPTY: ("info", "muted", self.tr("Four or five random words are strong.")),
+            Strength.WEAK: (
+                "caution",
+                "caution",
+                self.tr("Weak: a program guesses it. Add words."),
+            ),
+            Strength.FAIR: ("info", "accent", self.tr("Fair: one more word makes it strong.")),
+            Strength.STRONG: ("good", "good", self.tr("Strong.")),
+        }
+        self.strength.show_state(*words[strength_of(self.first.text())])
+        agree = self.first.text() == self.second.text()
+        differs = bool(self.second.text()) and not agree
+        self.same.setText(self.tr("The two are not the same yet.") if differs else " ")
+        self.submit.setEnabled(bool(self.first.text()) and agree)
+
+
+class UnsealedDialog(Dialog):
+    """Offers to look at a project only, or to accept it as it stands, for a reason.
+
+    Parameters
+    ----------
+    project
+        The project's name.
+    error
+        What was found.
+
+    Attributes
+    ----------
+    reading
+        Whether the person chose to look at it only.
+    """
+
+    def __init__(self, project: str, error: NotSealed, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
+        titles = {
+            frozenset({Part.NEVER_SEALED}): tr("UnsealedDialog", "{project} has no seal"),
+            frozenset({Part.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
+        }
+        changed = tr("UnsealedDialog", "{project} was changed outside Sfumato")
+        super().__init__(
+            titles.get(error.parts, changed).format(project=project),
+            tr(
+                "UnsealedDialog",
+                "Nothing has been written and no unfinished work was carried out. The safest"
+                " course is to restore a copy from before the change. You can also open the"
+                " project read-only, to inspect it and save its rules. Accept it as it stands"
+                " only if you know how the change came about and have checked every column,"
+                " level and recipient.",
+            ),
+            parent,
+        )
+        self.reading = False
+        self._add_findings(error)
+        self.body.addSpacing(Space.INSIDE)
+        form = QFormLayout()
+        form.setHorizontalSpacing(Space.BETWEEN)
+        self.reason = QLineEdit(self)
+        self.reason.setPlaceholderText(self.tr("Restored from a backup"))
+        form.addRow(self.tr("&Reason for accepting it"), self.reason)
+        self.body.addLayout(form)
+        self.understood = QCheckBox(
+            self.tr("I have checked the project and take responsibility for it as it stands"), self
+        )
+        self.body.addWidget(self.understood)
+        self.body.addWidget(
+            label(
+                self.tr("Your reason and the findings are recorded in the ledger."),
+                "small",
+                wrap=True,
+            )
+        )
+        self.add_cancel()
+        role = QDialogButtonBox.ButtonRole.DestructiveRole
+        self.accept_button = self.add_button(self.tr("Accept and seal again"), self.accept, role)
+        self.read_button = self.add_primary(self.tr("Open read-only"))
+        self.buttons.accepted.disconnect(self.accept)
+        self.buttons.accepted.connect(self._read)
+        self.reason.textChanged.connect(self._judge)
+        self.understood.toggled.connect(self._judge)
+        self._judge()
+
+    def _add_findings(self, error: NotSealed) -> None:
+        self.warning = Badge(
+            "danger",
+            "danger",
+            self.tr("Danger: Sfumato cannot vouch for what this project says"),
+            look="danger",
+            wrap=True,
+        )
+        self.body.addWidget(self.warning)
+        self.findings = [
+            label(spoken(finding.what), "danger", wrap=True) for finding in error.findings
+        ]
+        for finding in self.findings:
+            finding.setIndent(Space.AROUND)
+            self.body.addWidget(finding)
+
+    @property
+    def accepting(self) -> str:
+        """The reason to accept the project; empty where it is only looked at."""
+        return "" if self.reading else self.reason.text().strip()
+
+    def _read(self) -> None:
+        self.reading = True
+        self.accept()
+
+    def _judge(self) -> None:
+        informed = self.understood.isChecked() and bool(self.reason.text().strip())
+        self.accept_button.setEnabled(informed)
+
+
+class ChoiceDialog(Dialog):
+    """Offers a few ways forward, the first of them the primary one.
+
+    Parameters
+    ----------
+    title, text
+        What is to be decided.
+    ways
+        Pairs of a name that `chosen` gives back and the button's text.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        ways: Sequence[tuple[str, str]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(title, text, parent)
+        self.chosen = ""
+        (first, words), *others = ways
+        self.add_cancel()
+        for name, other_words in others:
+            role = QDialogButtonBox.ButtonRole.DestructiveRole
+            self.add_button(other_words, partial(self._choose, name), role)
+        self._first = first
+        self.add_primary(words)
+
+    def accept(self) -> None:
+        """Close with what was chosen; without a choice, with the first way."""
+        self.chosen = self.chosen or self._first
+        super().accept()
+
+    def _choose(self, name: str) -> None:
+        self.chosen = name
+        self.accept()

@@ -1,0 +1,435 @@
+"""How a file is read: its options beside its first rows, in a page and in a dialog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QSizePolicy,
+    QStackedWidget,
+    QWidget,
+)
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.errors import BadOptions
+from sfumato.formats.options import (
+    ENCODINGS,
+    BadValues,
+    DateOrder,
+    RaggedRows,
+    ReadOptions,
+)
+from sfumato.formats.reading import ColumnType, ReadResult, first_rows
+from sfumato.formats.tables import format_called
+from sfumato.ui.dialogs.base import Dialog
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    ElidedLabel,
+    EmptyState,
+    ScrollPage,
+    column,
+    label,
+    row,
+)
+from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.tables import FrameModel, TableView
+
+Choices = Sequence[tuple[Hashable, str]]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("OptionsForm", text)
+
+
+def _choices() -> dict[str, Choices]:
+    """Return what is offered for each option that is one of a few."""
+    return {
+        "delimiter": (
+            (",", _tr("comma")),
+            (";", _tr("semicolon")),
+            ("\t", _tr("tab")),
+            ("|", _tr("bar")),
+        ),
+        "quote": (('"', _tr('quotes  "x"')), ("'", _tr("single  'x'")), ("", _tr("nothing"))),
+        "encoding": [(name, spoken(title)) for name, title in ENCODINGS],
+        "decimal": ((".", _tr("point  3.14")), (",", _tr("comma  3,14"))),
+        "thousands": (
+            ("", _tr("none")),
+            (",", _tr("comma  1,204")),
+            (".", _tr("point  1.204")),
+            (" ", _tr("blank  1 204")),
+            ("'", _tr("apostrophe  1'204")),
+            ("\u2019", _tr("raised comma  1’204")),
+            ("\u00a0", _tr("fixed blank  1 204")),
+            ("\u202f", _tr("narrow blank  1 204")),
+        ),
+        "date_order": (
+            (DateOrder.YEAR_FIRST, _tr("year-month-day")),
+            (DateOrder.DAY_FIRST, _tr("day.month.year")),
+            (DateOrder.MONTH_FIRST, _tr("month/day/year")),
+        ),
+        "ragged_rows": (
+            (RaggedRows.REFUSE, _tr("stop and tell me")),
+            (RaggedRows.SKIP, _tr("leave the row out")),
+        ),
+        "bad_values": (
+            (BadValues.REFUSE, _tr("stop and tell me")),
+            (BadValues.MISSING, _tr("treat as missing")),
+            (BadValues.SKIP, _tr("leave the row out")),
+            (BadValues.TEXT, _tr("read the column as text")),
+        ),
+    }
+
+
+class OptionsForm(Card):
+    """Shows the options that concern the file's format; each change is told at once."""
+
+    changed = Signal(object)
+    """The person chose other `ReadOptions`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("How it is read"), "", parent)
+        self._options = ReadOptions()
+        self._showing = False
+        self._rows: dict[str, QWidget] = {}
+        self._chosen: dict[str, ChoiceField] = {}
+        self.nothing = label(
+            self.tr("The file itself says how it is read. There is nothing to choose."),
+            "muted",
+            wrap=True,
+        )
+        self.problem = label("", "danger", wrap=True)
+        self._build_fields()
+        self.body.addWidget(self.nothing)
+        self.body.addWidget(self.problem)
+        self.body.addStretch(1)
+        self.problem.hide()
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options as they are chosen."""
+        return self._options
+
+    def _build_fields(self) -> None:
+        tr = self.tr
+        self.sheet = self._choice("sheet", tr("Sheet"))
+        self.delimiter = self._choice("delimiter", tr("Between columns"))
+        self.quote = self._choice("quote", tr("Around texts"), beside="delimiter")
+        self.encoding = self._choice("encoding", tr("Encoding"))
+        self.decimal = self._choice("decimal", tr("Decimal mark"))
+        self.thousands = self._choice("thousands", tr("Thousands"), beside="decimal")
+        self.date_order = self._choice("date_order", tr("Dates are written"))
+        self.header = QCheckBox(tr("The first row holds the names"))
+        self.header.toggled.connect(lambda on: self._change(header=on))
+        self._add("header", self.header)
+        self.skip_lines = NumberField(0, 10_000, decimals=0, show_range=False)
+        self.skip_lines.value_changed.connect(lambda value: self._change(skip_lines=int(value)))
+        self._add("skip_lines", self.skip_lines, tr("Lines to leave out above"))
+        self.missing = QLineEdit()
+        self.missing.setPlaceholderText(tr("NA; ?; unknown"))
+        self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
+        self.missing.editingFinished.connect(self._take_missing)
+        self._add("missing", self.missing, tr("Empty, and these, mean missing"))
+        self.keep_user_missing = QCheckBox(tr("Keep declared missing codes as values"))
+        self.keep_user_missing.toggled.connect(lambda on: self._change(keep_user_missing=on))
+        self._add("keep_user_missing", self.keep_user_missing)
+        self.ragged_rows = self._choice("ragged_rows", tr("A row with too many or few fields"))
+        self.bad_values = self._choice("bad_values", tr("A value of another type"))
+
+    def _choice(self, name: str, title: str, beside: str = "") -> ChoiceField:
+        field = self._chosen[name] = ChoiceField()
+        field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        field.chosen.connect(lambda value: self._change(**{name: value}))
+        self._add(name, field, title, beside)
+        return field
+
+    def _add(self, name: str, field: QWidget, title: str = "", beside: str = "") -> None:
+        field.setObjectName(f"option-{name}")
+        if title:
+            field.setAccessibleName(title)
+        caption = label(title, "small") if title else None
+        if caption is not None:
+            caption.setBuddy(field)
+        line = QWidget(self)
+        parts = (caption, field) if caption is not None else (field,)
+        line.setLayout(column(*parts, spacing=Space.TIGHT))
+        self._rows[name] = line
+        if beside:
+            place = self.body.indexOf(self._rows[beside])
+            pair = row(self._rows[beside], line)
+            pair.setStretch(0, 1)
+            pair.setStretch(1, 1)
+            self.body.insertLayout(place, pair)
+        else:
+            self.body.addWidget(line)
+
+    def show_options(
+        self, options: ReadOptions, concerned: frozenset[str], sheets: Sequence[str]
+    ) -> None:
+        """Show options without telling anyone.
+
+        Parameters
+        ----------
+        options
+            What is chosen.
+        concerned
+            The names of the options that change how this file is read.
+        sheets
+            The tables in the file, where it can hold several.
+        """
+        self._showing = True
+        self._options = options
+        for name, line in self._rows.items():
+            line.setVisible(name in concerned and (name != "sheet" or len(sheets) > 1))
+        self.nothing.setVisible(not any(not line.isHidden() for line in self._rows.values()))
+        self.problem.hide()
+        values = {name: getattr(options, name) for name in self._chosen}
+        values["sheet"] = options.sheet or (sheets[0] if sheets else "")
+        values["encoding"] = options.encoding or "utf-8"
+        offered = {**_choices(), "sheet": [(name, name) for name in sheets]}
+        for name, field in self._chosen.items():
+            value, known = values[name], offered[name]
+            if name != "sheet" and value not in {choice for choice, _ in known}:
+                known = (*known, (value, self.tr("{mark} (other)").format(mark=value)))
+            field.set_choices(known)
+            field.set_value(value)
+        self.header.setChecked(options.header)
+        self.skip_lines.set_value(options.skip_lines)
+        self.missing.setText("; ".join(text for text in options.missing if text))
+        self.keep_user_missing.setChecked(options.keep_user_missing)
+        self._showing = False
+
+    def _take_missing(self) -> None:
+        texts = [text.strip() for text in re.split(r";", self.missing.text())]
+        self._change(missing=("", *dict.fromkeys(text for text in texts if text)))
+
+    def _change(self, **changes: object) -> None:
+        """Take a change over, unless it contradicts the other options."""
+        if self._showing:
+            return
+        try:
+            options = replace(self._options, **changes)  # type: ignore[arg-type]
+        except BadOptions as error:
+            self.problem.setText(" ".join(error_texts(error)))
+            self.problem.show()
+            return
+        self.problem.hide()
+        if options != self._options:
+            self._options = options
+            self.changed.emit(options)
+
+
+FORM_WIDTH = 272
+DEBOUNCE_MILLISECONDS = 180
+PREVIEW_KEY = "preview of a file"
+
+
+def size_words(size: int) -> str:
+    """Return a file's size in words."""
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.3g} {unit}"
+        amount /= 1000
+    return ""
+
+
+class ImportPage(QWidget):
+    """Shows a file's options beside its first rows, which follow every change.
+
+    Parameters
+    ----------
+    session
+        Runs the previews.
+    """
+
+    previewed = Signal(bool)
+    """The first rows could be read so (or not)."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.path: Path | None = None
+        self.sheets: tuple[str, ...] = ()
+        self.form = OptionsForm(self)
+        self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
+        self.about = label("", "muted")
+        self.hint = ElidedLabel(self.tr("Click a column's name to choose its type."), "small")
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.caution = Badge("caution", "caution", "", look="", wrap=True)
+        self.caution.hide()
+        self.pages = QStackedWidget(self)
+        self.table = TableView(self.pages)
+        header = self.table.horizontalHeader()
+        header.setSectionsClickable(True)
+        header.sectionClicked.connect(self._offer_types)
+        self.problem = EmptyState("caution", self.tr("It can't be read like this"), "", self.pages)
+        self.pages.addWidget(self.table)
+        self.pages.addWidget(self.problem)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(DEBOUNCE_MILLISECONDS)
+        self._timer.timeout.connect(self._preview)
+        self.form.changed.connect(lambda _options: self._timer.start())
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        scroll = ScrollPage(self)
+        scroll.setFixedWidth(FORM_WIDTH)
+        scroll.column.addWidget(self.form)
+        right = column(spacing=12)
+        head = column(self.file, spacing=2)
+        line = row(self.about, self.hint, spacing=Space.BETWEEN)
+        line.setStretch(1, 1)
+        head.addLayout(line)
+        right.addLayout(head)
+        right.addWidget(self.caution)
+        right.addWidget(self.pages, 1)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(Space.BETWEEN)
+        layout.addWidget(scroll)
+        layout.addLayout(right, 1)
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options as they are chosen."""
+        return self.form.options
+
+    def show_file(self, path: Path, options: ReadOptions, sheets: tuple[str, ...]) -> None:
+        """Show a file as it would be read."""
+        self.path, self.sheets = path, sheets
+        self.file.setText(path.name)
+        known = format_called(options.format)
+        size = size_words(path.stat().st_size) if path.is_file() else ""
+        self.about.setText(f"{spoken(known.title)} · {size}")
+        self.form.show_options(options, known.reading_options, sheets)
+        self.hint.setVisible("column_types" in known.reading_options)
+        self._preview()
+
+    def use_options(self, options: ReadOptions) -> None:
+        """Show other options for the same file (a way out of an error)."""
+        if self.path is not None:
+            self.show_file(self.path, options, self.sheets)
+
+    def _preview(self) -> None:
+        path, options = self.path, self.options
+        if path is None:
+            return
+        self._session.runner.run(
+            self.tr("Reading the first rows"),
+            lambda _context: first_rows(path, options),
+            self._show_rows,
+            self._show_problem,
+            key=PREVIEW_KEY,
+        )
+
+    def _show_rows(self, read: ReadResult) -> None:
+        table = read.table
+        cautions = [spoken(note.template, **note.details) for note in read.notes if note.caution]
+        self.caution.show_state("caution", "caution", "\n".join(cautions))
+        self.caution.setVisible(bool(cautions))
+        model = FrameModel(table.frame, table.value_labels)
+        model.setParent(self.table)
+        self.table.setModel(model)
+        self.table.fit_columns()
+        self.pages.setCurrentWidget(self.table)
+        self.previewed.emit(True)
+
+    def _show_problem(self, error: SfumatoError) -> None:
+        what, remedy = error_texts(error)
+        self.problem.heading.setText(what)
+        self.problem.text.setText(remedy)
+        self.caution.hide()
+        self.pages.setCurrentWidget(self.problem)
+        self.previewed.emit(False)
+
+    def type_menu(self, column_name: str) -> QMenu:
+        """Return the menu that fixes a column's type."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        now = self.options.column_types.get(column_name)
+        offers: list[tuple[ColumnType | None, str]] = [
+            (None, self.tr("Find out from the values")),
+            (ColumnType.TEXT, self.tr("Text")),
+            (ColumnType.INTEGER, self.tr("Whole numbers")),
+            (ColumnType.NUMBER, self.tr("Numbers")),
+            (ColumnType.DATE, self.tr("Dates")),
+            (ColumnType.BOOLEAN, self.tr("Yes or no")),
+        ]
+        for kind, words in offers:
+            action = menu.addAction(words)
+            action.setCheckable(True)
+            action.setChecked(kind == now)
+            action.triggered.connect(
+                lambda _checked=False, kind=kind: self._fix_type(column_name, kind)
+            )
+        return menu
+
+    def _offer_types(self, section: int) -> None:
+        if self.path is None or self.hint.isHidden():
+            return
+        model = self.table.model()
+        name = str(model.headerData(section, Qt.Orientation.Horizontal))
+        header = self.table.horizontalHeader()
+        place = header.mapToGlobal(QPoint(header.sectionViewportPosition(section), header.height()))
+        self.type_menu(name).popup(place)
+
+    def _fix_type(self, column_name: str, kind: ColumnType | None) -> None:
+        self.use_options(self.options.with_type(column_name, kind))
+
+
+WIDTH, HEIGHT = 920, 620
+
+
+class ReadingDialog(Dialog):
+    """Shows a file's options beside its first rows, which follow every change.
+
+    Parameters
+    ----------
+    session
+        Runs the previews.
+    path
+        The file.
+    options
+        How it is read so far.
+    sheets
+        The tables in it, where it can hold several.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        path: Path,
+        options: ReadOptions,
+        sheets: Sequence[str],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(self.tr("Change how the file is read"), "", parent)
+        self.page = ImportPage(session, self)
+        self.body.addWidget(self.page, 1)
+        self.add_cancel()
+        self.submit = self.add_primary(self.tr("Read it like this"))
+        self.submit.setEnabled(False)
+        self.page.previewed.connect(self.submit.setEnabled)
+        self.page.form.changed.connect(lambda _options: self.submit.setEnabled(False))
+        self.resize(WIDTH, HEIGHT)
+        self.page.show_file(path, options, tuple(sheets))
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options as they are chosen."""
+        return self.page.options

@@ -1,0 +1,325 @@
+"""What the editors are made of: cards to choose from, messages, fields with what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
+
+from sfumato.ui.look.theme import Space, TextSize, font, themes
+from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    ElidedLabel,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    label,
+    row,
+    set_look,
+)
+from sfumato.ui.widgets.responsive import ResponsiveRow
+
+PADDING: Final = 10
+NARROWEST: Final = 72
+WIDE: Final = 560
+WIDE_WITH_BUTTON: Final = 640
+"""From these widths on, a source and ε0 stand side by side; pixels."""
+
+
+class ChoiceCard(QAbstractButton):
+    """A choice with a sentence about what it means.
+
+    Parameters
+    ----------
+    name
+        The choice.
+    """
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(name)
+        self._sentence = ""
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setMinimumWidth(NARROWEST)
+        themes().changed.connect(self.update)
+
+    @property
+    def sentence(self) -> str:
+        """What the choice means."""
+        return self._sentence
+
+    def show_sentence(self, sentence: str) -> None:
+        """Say what the choice means."""
+        self._sentence = sentence
+        self.setAccessibleDescription(sentence)
+        self.updateGeometry()
+        self.update()
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height that the wrapped sentence needs."""
+        name = QFontMetrics(font(strong=True)).height()
+        return name + 2 + self._sentence_height(width - 2 * PADDING) + 2 * PADDING
+
+    def sizeHint(self) -> QSize:
+        """Return a comfortable size."""
+        return QSize(200, self.heightForWidth(200))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size."""
+        return QSize(NARROWEST, self.heightForWidth(max(self.width(), NARROWEST)))
+
+    def _sentence_height(self, width: int) -> int:
+        metrics = QFontMetrics(font(TextSize.SMALL))
+        area = QRect(0, 0, max(width, 40), 1000)
+        return metrics.boundingRect(area, int(Qt.TextFlag.TextWordWrap), self._sentence).height()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the card."""
+        del event
+        theme = themes().current
+        style = theme.style
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = theme.hover if self.underMouse() and self.isEnabled() else style.surface
+        strong = self.isChecked() or self.hasFocus()
+        width = 2.0 if strong else 1.0
+        line = style.accent if strong else theme.field_line
+        if self.isChecked() and self.hasFocus():
+            line = style.text
+        painter.setPen(QPen(QColor(line), width))
+        painter.setBrush(QColor(theme.selected if self.isChecked() else ground))
+        inset = width / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
+        inside = self.rect().adjusted(PADDING, PADDING, -PADDING, -PADDING)
+        counts = any(letter.isdigit() for letter in self.text())
+        face = font(strong=True, tabular=counts)  # figures of one width widen hyphens too
+        painter.setFont(face)
+        painter.setPen(QColor(style.text if self.isEnabled() else theme.disabled))
+        metrics = QFontMetrics(face)
+        name = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, inside.width())
+        painter.drawText(inside, int(Qt.AlignmentFlag.AlignTop), name)
+        painter.setFont(font(TextSize.SMALL))
+        painter.setPen(QColor(style.muted if self.isEnabled() else theme.disabled))
+        painter.drawText(
+            inside.adjusted(0, metrics.height() + 2, 0, 0),
+            int(Qt.TextFlag.TextWordWrap),
+            self._sentence,
+        )
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Show that the pointer is over the card."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Show that it has left."""
+        super().leaveEvent(event)
+        self.update()
+
+
+class CardRow(QWidget):
+    """Cards side by side, one of them chosen or none.
+
+    Parameters
+    ----------
+    choices
+        Pairs of a value and its name.
+    """
+
+    chosen = Signal(object)
+    """The person chose another value."""
+
+    def __init__(
+        self, choices: Sequence[tuple[Hashable, str]], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.cards = {value: ChoiceCard(name, self) for value, name in choices}
+        self.value: Hashable = None
+        for value, card in self.cards.items():
+            card.clicked.connect(partial(self._choose, value))
+        self.setLayout(row(*self.cards.values()))
+
+    def set_value(self, value: Hashable) -> None:
+        """Mark a value as the chosen one without telling anyone; None for no value."""
+        self.value = value
+        for other, card in self.cards.items():
+            card.setChecked(other == value)
+
+    def _choose(self, value: Hashable, _checked: bool = False) -> None:
+        before = self.value
+        self.set_value(value)
+        if value != before:
+            self.chosen.emit(value)
+
+
+class Notice(QWidget):
+    """A message with what can be done about it; out of sight while there is none.
+
+    Parameters
+    ----------
+    actions
+        Everything that a message may offer.
+    """
+
+    def __init__(self, *actions: QPushButton, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._icon = IconLabel("danger", "danger", 18)
+        self._text = label("", wrap=True)
+        line = row(self._icon, self._text)
+        line.setStretch(1, 1)
+        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
+        lines = column()
+        lines.addLayout(line)
+        lines.addLayout(row(*actions, None))
+        self.setLayout(lines)
+        self.hide()
+
+    @property
+    def words(self) -> str:
+        """What is said; empty where nothing is."""
+        return "" if self.isHidden() else self._text.text()
+
+    def say(self, icon: str, text: str, *actions: QPushButton) -> None:
+        """Say something and offer some of the actions: a danger, or less than that."""
+        look = "danger" if icon == "danger" else ""
+        self._icon.show_icon(icon, icon if icon in ("danger", "good", "caution") else "muted")
+        set_look(self._text, look)
+        self._text.setText(text)
+        self.setAccessibleName(text)
+        for each in self._actions:
+            each.setVisible(each in actions)
+        self.show()
+
+    def add(self, text: str) -> None:
+        """Say something beside what is said already, or by itself."""
+        if self.isHidden():
+            self.say("info", text)
+        else:
+            self._text.setText(f"{self._text.text()}\n{text}")
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self._text.setText("")
+        self.hide()
+
+
+class Form(QGridLayout):
+    """Fields below one another: the name and the symbol of each, and below it what it means.
+
+    Parameters
+    ----------
+    elided
+        Whether a name that is too long ends in an ellipsis, as a column's should; else it wraps.
+    """
+
+    def __init__(self, *, elided: bool = False) -> None:
+        super().__init__()
+        self._line, self._elided = 0, elided
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setHorizontalSpacing(Space.BETWEEN)
+        self.setVerticalSpacing(Space.INSIDE)
+        self.setColumnStretch(0, 1)
+
+    def add_field(
+        self, name: str, field: QWidget, symbol: str = "", gloss: QLabel | None = None
+    ) -> None:
+        """Put a field at the end, and the words that say what it means."""
+        title = ElidedLabel(name) if self._elided else label(name, wrap=True)
+        title.setBuddy(field)
+        focus = field.spin if isinstance(field, NumberField | SliderField) else field
+        focus.setAccessibleName(name)
+        self.addWidget(title, self._line, 0)
+        self.addWidget(label(symbol, "muted"), self._line, 1)
+        self.addWidget(field, self._line, 2, Qt.AlignmentFlag.AlignLeft)
+        if gloss is not None:
+            self.addWidget(gloss, self._line + 1, 0, 1, 3)
+        self._line += 2
+
+    def clear(self) -> None:
+        """Take every field away."""
+        clear_layout(self)
+        self._line = 0
+
+
+class SourceChoice(QWidget):
+    """Where a statistic of the table comes from: measured with noise, stated, or otherwise.
+
+    Parameters
+    ----------
+    title, about
+        What it is, beside the choice and for those who listen.
+    sources
+        Pairs of a source and its name: the first measures with noise, the last is stated.
+    epsilon
+        The range, the name and the meaning of ε0, which is measured with.
+    stated
+        What a person states it with.
+    again
+        The name of a button that measures; without it, another ε0 measures at once.
+    """
+
+    measured = Signal(float)
+    """It should be measured with this ε0."""
+
+    def __init__(
+        self,
+        title: str,
+        about: str,
+        sources: Sequence[tuple[Hashable, str]],
+        epsilon: tuple[tuple[float, float], str, str],
+        *,
+        stated: QWidget,
+        again: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.source = Segments(sources, self)
+        self.source.setAccessibleName(about)
+        self.epsilon = NumberField(*epsilon[0], decimals=3, show_range=False, parent=self)
+        self.epsilon.spin.setAccessibleName(epsilon[1])
+        name = label("ε0", "muted")
+        name.setToolTip(epsilon[2])
+        self.words = label("", "muted", wrap=True)
+        noise = row(name, self.epsilon)
+        if again:
+            self.again = button(again, lambda: self.measured.emit(self.epsilon.value))
+            noise.addWidget(self.again)
+        else:
+            self.epsilon.value_changed.connect(self.measured)
+        noise.addStretch(1)
+        self._noise, self._stated = boxed(noise), stated
+        line = ResponsiveRow(WIDE_WITH_BUTTON if again else WIDE, parent=self)
+        line.add(boxed(row(label(title), self.source, None)), 0)
+        line.add(self._noise)
+        self.setLayout(column(line, stated, self.words))
+
+    def arrange(self, source: Hashable) -> None:
+        """Show what belongs to a source."""
+        values = self.source.values
+        self.source.set_value(source)
+        self._noise.setVisible(source == values[0])
+        self._stated.setVisible(source == values[-1])
+
+    def say(self, words: str, look: str = "muted") -> None:
+        """Say what a source means, or what is wrong."""
+        self.words.setText(words)
+        set_look(self.words, look)

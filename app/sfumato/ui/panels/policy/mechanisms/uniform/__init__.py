@@ -1,1 +1,0 @@
-"""The editor of uniform retention."""

@@ -1,0 +1,218 @@
+"""What the window tells a person: one kind of message, one place in each panel to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.widgets.auto_dismiss import Departure
+from sfumato.ui.widgets.icons import IconLabel, themed_icon
+
+_ANY_HEIGHT: Final = 16_777_215
+"""Qt's largest height of a widget."""
+
+
+class MessageKind(StrEnum):
+    """How a message is meant; each has an icon and a word beside its colour."""
+
+    GOOD = "good"
+    INFO = "info"
+    CAUTION = "caution"
+    DANGER = "danger"
+
+    @property
+    def token(self) -> str:
+        """The colour of its icon, a token of the theme."""
+        return "accent" if self is MessageKind.INFO else self.value
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something a message offers to do."""
+
+    text: str
+    run: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What happened, and what can be done about it.
+
+    Parameters
+    ----------
+    kind
+        How it is meant.
+    text
+        What happened, and where.
+    remedy
+        What to do; may be empty.
+    actions
+        What the window can do about it.
+    topic
+        A later message on the same topic takes this one's place.
+    """
+
+    kind: MessageKind
+    text: str
+    remedy: str = ""
+    actions: tuple[Action, ...] = field(default=(), compare=False)
+    topic: str = ""
+
+    @classmethod
+    def of_error(cls, error: SfumatoError | OSError, *actions: Action, topic: str = "") -> Message:
+        """Make a message of an expected error, translated before it is filled in."""
+        if isinstance(error, OSError):
+            text = QCoreApplication.translate("Errors", "The system refused a file: {reason}.")
+            remedy = QCoreApplication.translate(
+                "Errors", "Check that the disk has room and that you may write there."
+            )
+            return cls(
+                MessageKind.DANGER, text.format(reason=error.strerror), remedy, actions, topic
+            )
+        return cls(MessageKind.DANGER, *error_texts(error), actions, topic)
+
+
+def error_texts(error: SfumatoError) -> tuple[str, str]:
+    """Return what happened and what to do, in the person's language."""
+    what, remedy = error.what_template, error.remedy_template
+    return spoken(what, **error.details), spoken(remedy, **error.details)
+
+
+class MessageView(QFrame):
+    """One message with its icon, its actions and a way to dismiss it."""
+
+    dismissed = Signal()
+
+    def __init__(self, message: Message, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.message = message
+        self.setProperty("look", "message")
+        self.setProperty("kind", message.kind.value)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 8, 4, 8)
+        layout.setSpacing(12)
+        layout.addWidget(
+            IconLabel(message.kind.value, message.kind.token, 20), 0, Qt.AlignmentFlag.AlignTop
+        )
+        layout.addLayout(self._texts(message), 1)
+        for action in message.actions:
+            layout.addWidget(self._button(action), 0, Qt.AlignmentFlag.AlignVCenter)
+        close = QToolButton(self)
+        close.setIcon(themed_icon("close"))
+        close.setToolTip(self.tr("Dismiss"))
+        close.setAccessibleName(self.tr("Dismiss this message"))
+        close.clicked.connect(self.dismissed)
+        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+
+    def _texts(self, message: Message) -> QVBoxLayout:
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        for text, look in ((message.text, "strong"), (message.remedy, "")):
+            if text:
+                label = QLabel(text, self)
+                label.setTextFormat(Qt.TextFormat.PlainText)
+                label.setWordWrap(True)
+                label.setProperty("look", look)
+                label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+                texts.addWidget(label)
+        self.setAccessibleName(f"{self._word(message.kind)}: {message.text} {message.remedy}")
+        return texts
+
+    def _word(self, kind: MessageKind) -> str:
+        return {
+            MessageKind.GOOD: self.tr("Done"),
+            MessageKind.INFO: self.tr("Note"),
+            MessageKind.CAUTION: self.tr("Caution"),
+            MessageKind.DANGER: self.tr("Problem"),
+        }[kind]
+
+    def _button(self, action: Action) -> QPushButton:
+        button = QPushButton(action.text, self)
+        button.clicked.connect(partial(_run, action))
+        button.clicked.connect(self.dismissed)
+        return button
+
+
+def _run(action: Action, _checked: bool = False) -> None:
+    action.run()
+
+
+class MessageBar(QWidget):
+    """Where a panel shows its messages, the newest first; takes no room when it is empty.
+
+    In a panel it stands below the work, so that a message makes the work lower and moves none of
+    it from under the pointer. Good news go by themselves once they were seen; everything else
+    stays until it is dismissed or something later takes its place.
+
+    Parameters
+    ----------
+    gap
+        The room above the messages, which goes with them.
+    """
+
+    SHOWN = 3
+
+    def __init__(self, parent: QWidget | None = None, gap: int = 0) -> None:
+        super().__init__(parent)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, gap, 0, 0)
+        self._layout.setSpacing(Space.INSIDE)
+        self._views: list[MessageView] = []
+        self.hide()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages in sight, newest first."""
+        return tuple(view.message for view in self._views)
+
+    def show_message(self, message: Message) -> None:
+        """Show a message in the place of an older one on the same topic."""
+        for view in list(self._views):
+            same_topic = message.topic and view.message.topic == message.topic
+            if same_topic or view.message == message:
+                self._remove(view)
+        view = MessageView(message, self)
+        view.dismissed.connect(lambda: self._remove(view))
+        if message.kind is MessageKind.GOOD:
+            # The last message takes the room above it along.
+            departure = Departure(view, lambda: self if len(self._views) == 1 else view)
+            departure.gone.connect(lambda: self._remove(view))
+        self.setMaximumHeight(_ANY_HEIGHT)  # another one may be folding away
+        self._views.insert(0, view)
+        self._layout.insertWidget(0, view)
+        for old in self._views[self.SHOWN :]:
+            self._remove(old)
+        self.show()
+
+    def clear(self, topic: str | None = None) -> None:
+        """Remove every message, or those on one topic."""
+        for view in list(self._views):
+            if topic is None or view.message.topic == topic:
+                self._remove(view)
+
+    def _remove(self, view: MessageView) -> None:
+        if view not in self._views:
+            return
+        self._views.remove(view)
+        self._layout.removeWidget(view)
+        view.hide()
+        view.deleteLater()
+        self.setVisible(bool(self._views))
+        self.setMaximumHeight(_ANY_HEIGHT)

@@ -1,0 +1,52 @@
+"""A project and its bundles from before the package had rooms: later versions release the same.
+
+`tests/samples/before_the_move` was made by the version of commit c81af77 and holds every mechanism.
+It stays as it is until released bytes are meant to change.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from tests.cli.conftest import CommandLine
+
+KEPT = Path(__file__).parents[1] / "samples" / "before_the_move"
+BUNDLES = sorted((KEPT / "bundles").iterdir())
+
+
+@pytest.fixture
+def line(tmp_path):
+    for name in ("people.csv", "people.sfumato"):
+        shutil.copy(KEPT / name, tmp_path)
+    return CommandLine(tmp_path, {PASSPHRASE_VARIABLE: "kept since before the move"})
+
+
+def described(bundle: Path) -> dict:
+    """Return what a bundle's data package says, but of its README, whose words may change."""
+    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+    package["resources"] = [each for each in package["resources"] if each["name"] != "readme"]
+    return package
+
+
+def test_the_kept_bundles_are_of_both_recipients():
+    assert len(BUNDLES) == 2
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda bundle: bundle.name)
+def test_a_kept_project_releases_the_same_bytes(line, bundle):
+    package = described(bundle)
+    recipient = package["sfumato"]["recipient"]
+    arguments = ["--recipient", recipient, "--out", line.folder, "--override", "as it was kept"]
+    assert line.run("release", line.folder / "people.sfumato", *arguments) == 0, line.remarks
+    again = line.folder / bundle.name
+    assert (again / "data.csv").read_bytes() == (bundle / "data.csv").read_bytes()
+    assert described(again) == package
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda bundle: bundle.name)
+def test_a_kept_bundle_is_verified(line, bundle):
+    assert line.run("verify", bundle, "--project", line.folder / "people.sfumato") == 0, line.output
+    assert "Verified." in line.output

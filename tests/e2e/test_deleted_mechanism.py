@@ -1,0 +1,168 @@
+"""A mechanism is its engine package, its editor and its texts: without these it is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.engine.mechanisms import all_mechanisms
+from tests.source_code import ROOT
+
+QUICK = "reconstruction"
+"""The mechanism whose parts others use most; the rest are tried where there is time."""
+
+TABLE = "sex,illness\n" + "".join(
+    f"{'fm'[row % 2]},{('asthma', 'cold', 'flu', 'gout')[row * 7 % 4]}\n" for row in range(40)
+)
+
+RULES = """\
+format = 1
+title = "Ward 7"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+values = ["asthma", "cold", "flu", "gout"]
+
+[[policy]]
+attributes = ["illness"]
+mechanism = "{mechanism}"
+
+[[recipients]]
+name = "Clinic A"
+[recipients.levels]
+illness = {{ {level} }}
+"""
+
+IMPORTS = """
+import importlib, pkgutil, sys
+import sfumato
+from sfumato.engine.mechanisms import all_mechanisms
+
+assert sfumato.__file__.startswith(sys.argv[1]), sfumato.__file__
+for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(*all_mechanisms())
+"""
+
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options
+from sfumato.project.document.model import Document
+from sfumato.project.rules.rules import apply_rules
+from sfumato.project.source import read_source
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import MemoryStore
+
+application = QApplication([])
+session = Session(store=MemoryStore())
+window = MainWindow(session)
+window.show()
+path = Path(sys.argv[1])
+table, source = read_source(path, detect_options(path), Silent())
+document = Document(title="Ward 7", source=source)
+document = apply_rules(Path(sys.argv[2]).read_text(), table, document, noise=session.noise)
+session.open_table("Open", table, document)
+window.show_panel("policy")
+while session.runner.jobs:
+    application.processEvents()
+application.processEvents()
+panel = window.panels["policy"]
+assert panel.page.editor is not None
+print(panel.page.editor.mechanism)
+window.close()
+session.runner.shutdown()
+"""
+
+
+def without(mechanism: str, folder: Path) -> Path:
+    """Copy the package into a folder, and delete a mechanism from it."""
+    app = folder / "app"
+    package = app / "sfumato"
+    shutil.copytree(ROOT / "app" / "sfumato", package, ignore=shutil.ignore_patterns("__pycache__"))
+    own = type(all_mechanisms()[mechanism]).__module__.split(".")[-2]
+    shutil.rmtree(package / "engine" / "mechanisms" / own)
+    editor = package / "ui" / "panels" / "policy" / "mechanisms" / own
+    if editor.is_dir():
+        shutil.rmtree(editor)
+    else:
+        editor.with_suffix(".py").unlink()
+    (package / "resources" / "help" / f"mechanism-{mechanism}.md").unlink()
+    code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
+    for guide in (package / "resources" / "recipient").glob(f"{mechanism}*.md"):
+        if not re.search(f'"{guide.stem}"', code):
+            guide.unlink()
+    return app
+
+
+def run(app: Path, *arguments: object) -> str:
+    """Run Python on the copy, and return what it said."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(app),
+        "QT_QPA_PLATFORM": "offscreen",
+        "SFUMATO_PASSPHRASE": "nine herons on one leg",
+    }
+    ended = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=app.parent,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        pytest.param(name, marks=() if name == QUICK else pytest.mark.slow)
+        for name in all_mechanisms()
+    ],
+)
+def test_without_its_package_editor_and_texts_a_mechanism_is_gone_and_all_else_works(
+    mechanism, tmp_path
+):
+    app = without(mechanism, tmp_path)
+    rest = [name for name in all_mechanisms() if name != mechanism]
+    assert run(app, "-c", IMPORTS, app).split() == rest
+
+    other = next(each for each in all_mechanisms().values() if each.name in rest)
+    statement = other.default_statements(1)[0]
+    level = ", ".join(f"{name} = {value}" for name, value in statement.items())
+    table, rules = tmp_path / "ward.csv", tmp_path / "rules.toml"
+    table.write_text(TABLE, encoding="utf-8")
+    rules.write_text(RULES.format(mechanism=other.name, level=level), encoding="utf-8")
+    assert run(app, "-c", WINDOW, table, rules) == other.name
+
+    project = tmp_path / "ward.sfumato"
+    run(app, "-m", "sfumato", "init", project, "--table", table, "--rules", rules)
+    bundle = Path(
+        run(
+            *(app, "-m", "sfumato", "release", project),
+            *("--recipient", "Clinic A", "--out", tmp_path / "out"),
+        )
+    )
+    run(app, "-m", "sfumato", "verify", bundle, "--project", project)
+
+    rules.write_text(RULES.format(mechanism=mechanism, level=level), encoding="utf-8")
+    refused = tmp_path / "refused.sfumato"
+    with pytest.raises(AssertionError, match=f"no mechanism {mechanism}"):
+        run(app, "-m", "sfumato", "init", refused, "--table", table, "--rules", rules)

@@ -1,0 +1,232 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine.core.errors import Cancelled, DiversityError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    RecursiveDiversity,
+)
+from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.search import Method, search
+from tests.engine.generalization.tables import (
+    PARAMETERS,
+    beside,
+    brute_force,
+    coded_tables,
+    minimal_nodes,
+    others_for,
+    quasi,
+    source_frame,
+    values_of,
+)
+
+
+def searched(table, criteria, suppression=0.0, others=()):
+    """Search, skipping the examples that are refused: there, no node may be safe."""
+    try:
+        return search(table, criteria, Silent(), suppression)
+    except DiversityError:
+        allowed = int(suppression * table.rows + 1e-9)
+        assert not brute_force(table, criteria, allowed, others).any()
+        assume(False)
+
+
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+@pytest.mark.parametrize("suppression", [0.0, 0.2, 0.8])
+@given(table=coded_tables(), choice=st.integers(0, 5))
+@settings(max_examples=25, deadline=None)
+def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choice):
+    criteria = [PARAMETERS[kind][choice % len(PARAMETERS[kind])]]
+    found = searched(table, criteria, suppression)
+    safe = brute_force(table, criteria, int(suppression * table.rows + 1e-9))
+    assert np.array_equal(found.safe, safe)
+    assert set(found.minimal) == minimal_nodes(safe)
+    assert found.safe_count == safe.sum()
+
+
+@given(
+    table=coded_tables(),
+    seed=st.integers(0, 1000),
+    least=st.integers(1, 3),
+    suppression=st.sampled_from([0.0, 0.2]),
+)
+@settings(max_examples=40, deadline=None)
+def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, least, suppression):
+    others = others_for(table, np.random.default_rng(seed))
+    criteria = [beside(table, others, least)]
+    found = searched(table, criteria, suppression, others)
+    allowed = int(suppression * table.rows + 1e-9)
+    assert np.array_equal(found.safe, brute_force(table, criteria, allowed, others))
+
+
+@given(
+    table=coded_tables(),
+    one=st.sampled_from(sorted(PARAMETERS)),
+    two=st.sampled_from(sorted(PARAMETERS)),
+)
+@settings(max_examples=25, deadline=None)
+def test_several_criteria_are_kept_together(table, one, two):
+    criteria = [PARAMETERS[one][0], PARAMETERS[two][-1]]
+    found = searched(table, criteria)
+    assert np.array_equal(found.safe, brute_force(table, criteria))
+
+
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+@given(table=coded_tables())
+@settings(max_examples=20, deadline=None)
+def test_generalization_and_subset_property_hold_without_suppression(kind, table):
+    criteria = [PARAMETERS[kind][0]]
+    safe = brute_force(table, criteria)
+    for node in table.lattice.nodes():
+        if safe[node]:
+            assert all(safe[parent] for parent in table.lattice.parents(node))
+    if len(table.quasi_identifiers) > 1:
+        fewer = table.only(table.names[:-1])
+        assert (brute_force(fewer, criteria) >= safe.any(axis=-1)).all()
+
+
+@given(table=coded_tables(), least=st.integers(2, 3), k=st.integers(2, 4))
+@settings(max_examples=25, deadline=None)
+def test_with_suppression_the_properties_hold_where_classes_survive_growth(table, least, k):
+    for criterion in (DistinctDiversity(least), KAnonymity(k)):
+        safe = brute_force(table, [criterion], allowed=table.rows // 5)
+        for node in np.argwhere(safe):
+            above = tuple(slice(level, None) for level in node)
+            assert safe[above].all()
+
+
+def entropy_loses_by_generalizing():
+    """Two good classes; a third that is left out, and spoils one of them once it joins it."""
+    quasi_identifier = quasi("q", [0] * 6 + [1] * 4 + [2] * 4, [0, 1, 1], [0, 0, 0])
+    sensitive = np.array([0, 1, 2] * 2 + [0, 1, 2, 0] + [0, 0, 0, 0])
+    return CodedTable((quasi_identifier,), sensitive, values_of(3))
+
+
+def test_with_suppression_entropy_diversity_is_not_monotone_and_every_node_is_tested():
+    table = entropy_loses_by_generalizing()
+    criteria = [PARAMETERS["entropy"][2]]
+    found = search(table, criteria, Silent(), suppression=4 / 14)
+    assert found.method is Method.EVERY_NODE
+    assert found.safe.tolist() == [True, False, True]
+    assert found.examined == table.lattice.size
+
+
+def one_mixed_class():
+    """A class of two equally frequent values, and a larger one of the first alone."""
+    attribute = quasi("q", [0] * 4 + [1] * 6, [0, 1])
+    return CodedTable((attribute,), np.array([0, 0, 1, 1] + [0] * 6), values_of(2))
+
+
+@pytest.mark.parametrize("criterion", [EntropyDiversity(2.0), RecursiveDiversity(1.5, 2)])
+def test_what_remains_may_be_more_mixed_than_the_whole_table(criterion):
+    with pytest.raises(DiversityError, match=r"Even the whole|reaches an entropy"):
+        search(one_mixed_class(), [criterion], Silent())
+    found = search(one_mixed_class(), [criterion], Silent(), suppression=0.6)
+    assert found.safe.tolist() == [True, True]
+    published = publish(
+        one_mixed_class(), source_frame(one_mixed_class()), (0,), [criterion], suppression=0.6
+    )
+    assert len(published.frame) == 4
+
+
+def test_where_every_node_is_tested_no_level_is_added_to_a_hierarchy():
+    found = search(one_mixed_class(), [EntropyDiversity(2.0)], Silent(), suppression=0.6)
+    assert found.method is Method.EVERY_NODE
+    assert found.examined == one_mixed_class().lattice.size == 2
+
+
+def test_a_tie_is_no_recursive_diversity_however_the_product_is_rounded():
+    assert 5.9 * 170 > 1003
+    attribute = quasi("q", [0] * 1173, [0, 0])
+    tied = CodedTable((attribute,), np.repeat([0, 1], [1003, 170]), values_of(2))
+    with pytest.raises(DiversityError, match="Even the whole table"):
+        search(tied, [RecursiveDiversity(5.9, 2)], Silent())
+    assert search(tied, [RecursiveDiversity(5.91, 2)], Silent()).safe.all()
+    checked = verify_publication(
+        source_frame(tied), ["q"], "sensitive", [RecursiveDiversity(5.9, 2)]
+    )
+    assert not checked.holds
+
+
+def test_a_hierarchy_that_ends_in_several_groups_is_not_generalized_further():
+    table = CodedTable((quasi("q", [0, 1], [0, 1]),), np.array([0, 1]), values_of(2))
+    found = search(table, [DistinctDiversity(2)], Silent())
+    assert found.safe_count == 0
+    assert found.minimal == ()
+    assert found.minimum_average_level is None
+
+
+def test_more_than_sixty_four_values_take_several_words():
+    rows = 300
+    random = np.random.default_rng(5)
+    table = CodedTable(
+        (quasi("a", random.integers(0, 4, rows), [0, 0, 1, 1], [0, 0, 0, 0]),),
+        np.arange(rows) % 150,
+        values_of(150),
+    )
+    criteria = [DistinctDiversity(80)]
+    found = search(table, criteria, Silent())
+    assert np.array_equal(found.safe, brute_force(table, criteria))
+    assert found.safe.tolist() == [False, True, True]
+
+
+def test_a_domain_of_a_thousand_values_is_searched_the_same_way():
+    random = np.random.default_rng(7)
+    sensitive = np.concatenate([np.arange(300), random.integers(0, 1000, 700)])
+    attributes = (
+        quasi("a", random.integers(0, 4, 1000), [0, 0, 1, 1], [0, 0, 0, 0]),
+        quasi("b", random.integers(0, 2, 1000), [0, 0]),
+    )
+    table = CodedTable(attributes, sensitive, values_of(1000))
+    for suppression in (0.0, 0.4):
+        criteria = [DistinctDiversity(220)]
+        found = search(table, criteria, Silent(), suppression)
+        assert np.array_equal(found.safe, brute_force(table, criteria, int(suppression * 1000)))
+        assert 0 < found.safe_count < table.lattice.size
+
+
+def test_many_quasi_identifiers_with_large_domains_do_not_overflow():
+    random = np.random.default_rng(6)
+    rows, ground = 400, 100_000
+    halves, one = np.arange(ground) % 2, np.zeros(ground, int)
+    attributes = tuple(
+        quasi(f"q{i}", random.integers(0, ground, rows), halves, one) for i in range(5)
+    )
+    table = CodedTable(attributes, random.integers(0, 4, rows), values_of(4))
+    found = search(table, [KAnonymity(20)], Silent(), suppression=0.01)
+    assert not found.is_safe((0,) * 5)
+    assert found.is_safe((2,) * 5)
+
+
+def test_a_search_can_be_stopped():
+    table = entropy_loses_by_generalizing()
+    with pytest.raises(Cancelled):
+        search(table, [KAnonymity(3)], Callback(lambda fraction, text: None, lambda: True))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "suppression", "said"),
+    [
+        ([], 0.0, "No criterion"),
+        ([DistinctDiversity(4)], 0.0, "3 different sensitive values"),
+        ([DistinctDiversity(0)], 0.0, "from 1 to 3"),
+        ([KAnonymity(15)], 0.0, "14 records"),
+        ([KAnonymity(2)], 1.0, "below 1"),
+        ([PARAMETERS["entropy"][2].__class__(2.9)], 0.0, "reaches"),
+        ([PARAMETERS["recursive"][0].__class__(0.1, 2)], 0.0, "as one class"),
+    ],
+)
+def test_what_no_generalization_can_keep_is_refused_with_what_would_help(
+    criteria, suppression, said
+):
+    with pytest.raises(DiversityError) as raised:
+        search(entropy_loses_by_generalizing(), criteria, Silent(), suppression)
+    assert said in str(raised.value)
+    assert raised.value.remedy

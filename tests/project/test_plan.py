@@ -1,0 +1,99 @@
+"""A plan is all of a release but the key and the rows: it can be kept, sent and carried out."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.release.plan import Plan
+from sfumato.project.release.release import PreparedTable, make_release
+from sfumato.project.release.release_columns import material_of, plan_for
+from tests.project import test_attacker
+from tests.project.adopting import settled, ward
+from tests.project.verifying import a_table, new_project
+
+SECRET = bytes(range(32))
+KEYS = KeyRing(SECRET)
+
+
+def planned(document, table):
+    material = material_of(document, table)
+    entries = plan_release(material.document, material.attributes, document.recipients[0])
+    return material, plan_for(material, entries)
+
+
+@pytest.mark.parametrize(
+    ("document", "table"),
+    [
+        (settled(record_key="person"), ward()),
+        (test_attacker.document("reconstruction"), test_attacker.crowd(400)),
+    ],
+)
+def test_a_plan_comes_back_from_json_and_releases_the_same(document, table):
+    material, plan = planned(document, table)
+    again = Plan.from_json(plan.to_json())
+    assert again == plan
+    assert again.to_json() == plan.to_json()
+    rows = material.rows(KEYS, Silent())
+    frames = [each.bind(KEYS).release(rows, Silent(), "some release") for each in (plan, again)]
+    pd.testing.assert_frame_equal(*frames)
+
+
+def test_a_plan_names_the_groups_of_mechanisms_that_need_them():
+    _, plan = planned(test_attacker.document("reconstruction"), test_attacker.crowd(400))
+    assert plan.groups == {"illness": ("town", "age")}
+    assert not plan.rows_stand_alone
+
+
+def test_a_plan_holds_no_key_and_no_row_and_says_its_version():
+    table = ward()
+    _, plan = planned(settled(record_key="person"), table)
+    text = plan.to_json()
+    assert SECRET.hex() not in text
+    assert not any(person in text for person in table.frame["person"].head(50))
+    assert SECRET.hex() not in repr(plan.bind(KEYS))
+    plain = json.loads(text)
+    assert plain["version"] == 1
+    with pytest.raises(PolicyError, match="version 2"):
+        Plan.from_json(json.dumps({**plain, "version": 2}))
+
+
+def test_a_table_released_in_parts_is_the_whole_where_rows_stand_alone():
+    document, table = settled(record_key="person"), ward()
+    material, plan = planned(document, table)
+    assert plan.rows_stand_alone
+    releaser = plan.bind(KEYS)
+    whole = releaser.release(material.rows(KEYS, Silent()), Silent())
+    parts = []
+    for start, end in ((0, 700), (700, 701), (701, table.rows)):
+        part = Table(table.frame.iloc[start:end])
+        rows = material_of(material.document, part).rows(KEYS, Silent())
+        parts.append(releaser.release(rows, Silent()))
+    pd.testing.assert_frame_equal(pd.concat(parts), whole)
+
+
+def test_what_all_recipients_share_is_computed_once(tmp_path, monkeypatch):
+    counted = []
+    module = "sfumato.project.release.release"
+    for name in ("material_of", "alone_in_release"):
+        real = getattr(__import__(module, fromlist=[name]), name)
+        monkeypatch.setattr(
+            f"{module}.{name}",
+            lambda *given, real=real, name=name: counted.append(name) or real(*given),
+        )
+    with new_project(tmp_path) as project:
+        table = a_table()
+        prepared = PreparedTable(project, table)
+        for name in ("Institute B", "Public C"):
+            make_release(
+                *(project, table, name, tmp_path / "out", "csv", Silent()), prepared=prepared
+            )
+        assert sorted(counted) == ["alone_in_release", "material_of"]
+        assert [record.recipient for record in project.releases] == ["Institute B", "Public C"]

@@ -1,0 +1,99 @@
+"""The states of the Attributes panel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtGui import QGuiApplication
+
+from sfumato.engine.core.columns import Domain
+from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
+from sfumato.ui.panels.attributes.panel import AttributesPanel
+from tests.screenshots.stage import Scene, Stage
+
+
+def _panel(stage: Stage) -> AttributesPanel:
+    panel = stage.panel("attributes")
+    assert isinstance(panel, AttributesPanel)
+    return panel
+
+
+def _proposed(stage: Stage) -> None:
+    stage.open_sample(with_rules=False)
+    _panel(stage)
+    stage.settle()
+
+
+def _filled(stage: Stage) -> None:
+    stage.open_sample()
+    _panel(stage).choose("diagnosis")
+
+
+def _bins(stage: Stage) -> None:
+    _proposed(stage)
+    panel = _panel(stage)
+    panel.choose("birth_year")
+    panel.detail.bins.use.click()
+    stage.settle()
+
+
+def _misfit(stage: Stage) -> None:
+    stage.open_sample()
+    document = stage.session.document
+    spec = document.column("diagnosis")
+    assert spec.domain is not None
+    narrower = Domain(spec.domain.values[2:], spec.domain.labels)
+    stage.session.edit("Narrow", document.with_column(replace(spec, domain=narrower)))
+    _panel(stage).choose("diagnosis")
+    stage.settle()
+
+
+def _without_hierarchy(stage: Stage) -> None:
+    _proposed(stage)
+    _panel(stage).choose("sex")
+
+
+def _with_hierarchy(stage: Stage) -> None:
+    _proposed(stage)
+    _panel(stage).choose("birth_year")
+    _panel(stage).detail.hierarchy.propose.click()
+    stage.settle()
+
+
+def _editor(stage: Stage, column: str = "birth_year") -> HierarchyDialog:
+    _proposed(stage)
+    panel = _panel(stage)
+    panel.choose(column)
+    dialog = panel.detail.hierarchy.open_editor(column)
+    assert dialog is not None
+    stage.settle()
+    return dialog
+
+
+def _table_with_problems(stage: Stage) -> None:
+    """A table with a row too short, a repeated value, a torn class and values left out."""
+    dialog = _editor(stage, "occupation")
+    table = stage.session.table
+    assert table is not None
+    names = sorted(str(value) for value in table.column("occupation").dropna().unique())
+    groups = ("Office", "Manual", "Care")
+    rows = [f"{name};{groups[place % 3]};*" for place, name in enumerate(names[:-2])]
+    rows.insert(2, rows[0])
+    rows[3] = rows[3].rsplit(";", 1)[0]
+    rows.append(f"{names[-2].upper()};Care;*")
+    QGuiApplication.clipboard().setText("\n".join(rows))
+    dialog.paste_button.click()
+    stage.settle()
+
+
+SCENES = (
+    Scene("empty", _panel),
+    Scene("proposed", _proposed),
+    Scene("filled", _filled),
+    Scene("bins", _bins),
+    Scene("hierarchy-empty", _without_hierarchy),
+    Scene("hierarchy-kept", _with_hierarchy),
+    Scene("hierarchy-editor", _editor),
+    Scene("hierarchy-problems", _table_with_problems),
+    Scene("error", _misfit),
+)

@@ -1,0 +1,88 @@
+"""The states of the Data panel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.errors import RaggedRow, Way
+from sfumato.formats.options import RaggedRows, ReadOptions
+from sfumato.project.document.model import Source
+from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.ui.dialogs.projects import UnsealedDialog
+from sfumato.ui.panels.data.panel import LOAD_KEY, DataPanel
+from tests.formats.workbooks import parts, save, sheet
+from tests.screenshots.stage import SAMPLE, Scene, Stage
+
+
+def _panel(stage: Stage) -> DataPanel:
+    panel = stage.panel("data")
+    assert isinstance(panel, DataPanel)
+    return panel
+
+
+def _importing(stage: Stage) -> DataPanel:
+    panel = _panel(stage)
+    panel.open_file(stage.sample())
+    stage.settle()
+    return panel
+
+
+def _reading(stage: Stage) -> None:
+    panel = _importing(stage)
+    job = stage.hold(f"Reading {SAMPLE}.csv", 0.42, "Reading rows", LOAD_KEY)
+    panel.wait_for(job)
+
+
+def _refused(stage: Stage) -> None:
+    panel = _importing(stage)
+    options = panel.importing.options
+    error: SfumatoError = RaggedRow(
+        "Row {row} has {found} fields where there are {expected} columns.",
+        "Leave such rows out, or mend them in the file.",
+        row=1204,
+        ways=(Way("Leave out such rows", replace(options, ragged_rows=RaggedRows.SKIP)),),
+        found=11,
+        expected=12,
+    )
+    panel.show_load_error(error)
+
+
+def _gone(stage: Stage) -> None:
+    table = stage.open_sample()
+    source = Source("/home/you/clinic.csv", "0" * 64, table.rows, ReadOptions().to_dict())
+    stage.session.edit("Move", replace(stage.session.document, source=source))
+    stage.session.set_project(stage.create_project())
+
+
+def _cautioned(stage: Stage) -> None:
+    """A workbook whose first sheet is hidden, and whose second holds a formula without a value."""
+    header = '<row r="1"><c r="A1" t="inlineStr"><is><t>income</t></is></c></row>'
+    value = '<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><f>A2*2</f></c></row>'
+    made = parts(sheet(header + value), sheet(header + value), states=("hidden",))
+    _panel(stage).open_file(save(stage.folder / "income.xlsx", made))
+    stage.settle()
+
+
+def _unsealed(stage: Stage) -> None:
+    """A project that somebody changed without Sfumato."""
+    findings = (
+        Finding(Part.DOCUMENT, Sentence("The columns, policy, recipients or levels were changed.")),
+        Finding(Part.PENDING, Sentence("Work that was interrupted was added or changed.")),
+    )
+    error = NotSealed(stage.folder / "Ward 7.sfumato", findings)
+    UnsealedDialog("Ward 7", error, _panel(stage).window()).open()
+    stage.settle()
+
+
+SCENES = (
+    Scene("empty", _panel),
+    Scene("options", _importing),
+    Scene("cautions", _cautioned),
+    Scene("unsealed", _unsealed),
+    Scene("working", _reading),
+    Scene("error", _refused),
+    Scene("missing", _gone),
+    Scene("filled", lambda stage: stage.open_sample(with_rules=False)),
+)

@@ -1,0 +1,181 @@
+"""The states of the Policy panel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.ui.panels.policy.edits import with_entry
+from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
+from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
+from sfumato.ui.panels.policy.mechanisms.reconstruction.editor import ReconstructionEditor
+from sfumato.ui.panels.policy.mechanisms.reconstruction.settings import ReconstructionSettings
+from sfumato.ui.panels.policy.panel import PolicyPanel
+from tests.screenshots.stage import Scene, Stage
+
+
+def _panel(stage: Stage) -> PolicyPanel:
+    panel = stage.panel("policy")
+    assert isinstance(panel, PolicyPanel)
+    return panel
+
+
+def _unprotected(stage: Stage) -> None:
+    stage.open_sample()
+    document = stage.session.document
+    stage.session.edit("Clear", replace(document, policy=(), recipients=()))
+    _panel(stage)
+
+
+def _nobody(stage: Stage) -> None:
+    stage.open_sample()
+    stage.session.edit("Clear", replace(stage.session.document, recipients=()))
+    _panel(stage)
+
+
+def _filled(stage: Stage) -> None:
+    stage.open_sample()
+    _panel(stage)
+    stage.settle()
+
+
+def _level(stage: Stage) -> None:
+    _filled(stage)
+    page = _panel(stage).page
+    if page.editor is not None:
+        _panel(stage).scroll_to(page.editor)
+    stage.settle()
+
+
+def _refused(stage: Stage) -> None:
+    _filled(stage)
+    panel = _panel(stage)
+    recipient = stage.session.document.recipients[0].name
+    key = stage.session.document.sensitive[0].name
+    panel.state_level(recipient, key, {"rho1": 0.5, "rho2": 0.2})
+    if panel.page.editor is not None:
+        panel.scroll_to(panel.page.editor)
+    stage.settle()
+
+
+def _stale(stage: Stage) -> None:
+    stage.open_sample()
+    document = stage.session.document
+    name = document.sensitive[0].name
+    column = replace(document.column(name), role=Role.INSENSITIVE)
+    panel = _panel(stage)
+    panel.choose(name)
+    stage.session.edit("Change", document.with_column(column))
+
+
+def _settings(stage: Stage, mechanism: str) -> SettingsEditor:
+    """Protect the first attribute by one of the mechanisms that have settings."""
+    stage.open_sample()
+    panel = _panel(stage)
+    stage.settle()
+    attribute = stage.session.attribute(stage.session.document.sensitive[0].name)
+    if attribute is not None:
+        chosen = mechanism_called(mechanism)
+        settings = chosen.first_settings((attribute.attribute,), stage.session.noise)
+        document = with_entry(stage.session.document, attribute.attribute, mechanism, settings)
+        stage.session.edit("Protect", document)
+    panel.choose(stage.session.document.sensitive[0].name)
+    stage.settle()
+    editor = panel.page.settings
+    assert editor is not None
+    return editor
+
+
+def _values(stage: Stage, view: str = "values") -> None:
+    editor = _settings(stage, FineGrainEditor.mechanism)
+    assert isinstance(editor, FineGrainSettings)
+    editor.outcome.show_view(view)
+    if view == "curve":
+        editor.outcome.curve.compare()
+    stage.settle()
+    if view != "values":
+        pictures = {"matrices": editor.outcome.matrices, "curve": editor.outcome.curve.plot}
+        _panel(stage).scroll_to(pictures[view])
+    stage.settle()
+
+
+def _faulty_values(stage: Stage) -> None:
+    editor = _settings(stage, FineGrainEditor.mechanism)
+    assert isinstance(editor, FineGrainSettings)
+    editor.model.written.emit({(0, LOW): "0.5", (0, HIGH): "0.2", (2, LOW): "many"})
+    _panel(stage).scroll_to(editor.status)
+    stage.settle()
+
+
+def _chances(stage: Stage, *, faulty: bool = False) -> None:
+    editor = _settings(stage, MatrixEditor.mechanism)
+    assert isinstance(editor, MatrixSettings)
+    if faulty:
+        editor.matrix.entries.written.emit({(0, 0): "0.3", (1, 1): "many", (2, 3): "0"})
+    stage.settle()
+
+
+def _small_groups(stage: Stage, *, asked: float = 17.0, test: str = "exact") -> None:
+    editor = _settings(stage, ReconstructionEditor.mechanism)
+    assert isinstance(editor, ReconstructionSettings)
+    editor.public.chosen.emit(("sex", "birth_year", "region"))
+    editor.rule.chosen.emit(test)
+    editor.delta.value_changed.emit(asked)
+    stage.settle()
+    if test != "exact":
+        _panel(stage).scroll_to(editor.figures)
+    stage.settle()
+
+
+def _numbers(stage: Stage, *, together: bool = True) -> PolicyPanel:
+    stage.open_numbers(together=together)
+    panel = _panel(stage)
+    stage.settle()
+    return panel
+
+
+def _numbers_level(stage: Stage) -> None:
+    panel = _numbers(stage)
+    if panel.page.editor is not None:
+        panel.scroll_to(panel.page.editor)
+    stage.settle()
+
+
+def _rounding(stage: Stage) -> None:
+    panel = _numbers(stage)
+    settings = panel.page.settings
+    assert isinstance(settings, GaussianSettingsEditor)
+    for part in ("rounding", "lowest"):
+        settings.forms.cells["length_of_stay", part].use.click()
+    stage.settle()
+    panel.scroll_to(settings.leak)
+    stage.settle()
+
+
+SCENES = (
+    Scene("empty", _panel),
+    Scene("unprotected", _unprotected),
+    Scene("nobody", _nobody),
+    Scene("filled", _filled),
+    Scene("level", _level),
+    Scene("error", _refused),
+    Scene("stale", _stale),
+    Scene("limits", _values),
+    Scene("limits-error", _faulty_values),
+    Scene("limits-beside-uniform", partial(_values, view="matrices")),
+    Scene("limits-over-theta", partial(_values, view="curve")),
+    Scene("chances", _chances),
+    Scene("chances-error", partial(_chances, faulty=True)),
+    Scene("small-groups", _small_groups),
+    Scene("small-groups-published-test", partial(_small_groups, test="simplified")),
+    Scene("small-groups-error", partial(_small_groups, asked=60.0)),
+    Scene("numbers", _numbers),
+    Scene("numbers-apart", partial(_numbers, together=False)),
+    Scene("numbers-level", _numbers_level),
+    Scene("numbers-rounding", _rounding),
+)

@@ -1,0 +1,215 @@
+"""What a state of the window is arranged on: a fresh window, the sample and a project at hand."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import Qt
+
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.formats.reading import detect_options, digest_of
+from sfumato.jobs.job import Job
+from sfumato.project import SUFFIX
+from sfumato.project.document.generalization import OtherTableFile
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.publication.generalization_pipeline import proposed
+from sfumato.project.release.release import make_release
+from sfumato.project.rules.rules import apply_rules
+from sfumato.project.source import read_source
+from sfumato.project.store.secret import ScryptCost
+from sfumato.resources import resource_path
+from sfumato.ui.panels.base import Panel
+from sfumato.ui.pictures import settle, take_down
+from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import MemoryStore
+
+SAMPLE: Final = "clinic"
+NUMBERS: Final = ("length_of_stay", "cost")
+"""The sample's columns of numbers that depend on each other."""
+GENERALIZED: Final = ("sex", "birth_year", "region", "occupation", "admission_date")
+"""The sample's columns that are generalized."""
+QUICK: Final = ScryptCost(2**4)
+"""Pictures of made-up people need no protection from guessing."""
+
+
+class Stage:
+    """A window to arrange a scene in, with the sample and a project at hand.
+
+    Parameters
+    ----------
+    folder
+        Where projects and bundles of the scene go; thrown away later.
+    size
+        The window's width and height.
+    """
+
+    def __init__(self, folder: Path, size: tuple[int, int] = (1366, 768)) -> None:
+        self.folder = folder
+        self.session = Session(store=MemoryStore())
+        self.window = MainWindow(self.session)
+        self.window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+        self.window.resize(*size)
+        self.window.show()
+        self.settle()
+
+    def panel(self, name: str) -> Panel:
+        """Bring a panel into sight and return it."""
+        self.window.show_panel(name)
+        return self.window.panels[name]
+
+    def settle(self) -> None:
+        """Let every running job end and its result be shown."""
+        settle(self.session)
+
+    def hold(self, title: str, fraction: float, text: str, key: str | None = None) -> Job:
+        """Show a job that does not end by itself; it ends with the stage."""
+
+        def work(context: Context) -> None:
+            never = threading.Event()
+            while True:
+                context.report(fraction, text)
+                never.wait(0.02)
+
+        job = self.session.runner.run(title, work, key=key)
+        job.set_progress(fraction, text)
+        return job
+
+    def sample(self) -> Path:
+        """Return a copy of the sample in the scene's folder."""
+        path = self.folder / f"{SAMPLE}.csv"
+        if not path.exists():
+            shutil.copyfile(resource_path("samples", path.name), path)
+        return path
+
+    def open_sample(self, *, with_rules: bool = True) -> Table:
+        """Load the sample; with rules, it has a policy and three recipients."""
+        path = self.sample()
+        table, source = read_source(path, detect_options(path), Silent())
+        document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
+        if with_rules:
+            text = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
+            document = apply_rules(text, table, document, noise=self.session.noise)
+        self.session.open_table("Open", table, document)
+        self.settle()
+        return table
+
+    def open_numbers(self, *, together: bool = True) -> Table:
+        """Load the sample with two sensitive columns of numbers, protected by noise."""
+        table = self.open_sample()
+        document = self.session.document
+        for name in NUMBERS:
+            spec = ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC)
+            document = document.with_column(spec)
+        groups = (NUMBERS,) if together else tuple((name,) for name in NUMBERS)
+        mechanism = next(m for m in all_mechanisms().values() if Kind.NUMERIC in m.kinds)
+        entries = []
+        for group in groups:
+            columns = [encode_column(table, document.column(name)).attribute for name in group]
+            settings = mechanism.first_settings(columns, self.session.noise)
+            entries.append(PolicyEntry(group, mechanism.name, settings))
+        stated = mechanism.default_statements(len(document.recipients))
+        recipients = tuple(
+            replace(recipient, statements={entry.key: statement for entry in entries})
+            for recipient, statement in zip(document.recipients, stated, strict=True)
+        )
+        others = [c for c in document.sensitive if c.name not in NUMBERS]
+        for spec in others:
+            document = document.with_column(replace(spec, role=Role.INSENSITIVE))
+        document = replace(document, policy=tuple(entries), recipients=recipients)
+        self.session.edit("Protect numbers", document)
+        self.settle()
+        return table
+
+    def generalize(self, *, others: Sequence[str] = (), **decided: Any) -> Table:
+        """Load the sample with a generalized table, also beside others.
+
+        Parameters
+        ----------
+        others
+            For each other holder's table the column that it shows beside years of birth.
+        decided
+            What else is decided about the table.
+        """
+        table = self.open_sample()
+        document = replace(self.session.document, policy=(), recipients=())
+        for name in GENERALIZED:
+            proposal = propose_hierarchy(document.column(name), table.column(name))
+            document = document.with_hierarchy(name, proposal.recipe)
+        start = proposed(document)
+        assert start is not None
+        if others:
+            sensitive = decided.get("sensitive", start.sensitive)
+            tables = (self._other_table(table, sensitive, column) for column in others)
+            decided["others"] = tuple(tables)
+        document = replace(document, generalization=replace(start, **decided))
+        self.session.edit("Generalize", document)
+        self.settle()
+        return table
+
+    def _other_table(self, table: Table, sensitive: str, column: str) -> OtherTableFile:
+        """Write a table that another holder might have published, and return how it is read."""
+        path = self.folder / f"{column} registry.csv"
+        born = (table.column("birth_year") // 30 * 30).astype("Int64").astype(str) + " on"
+        shown = {"born": born, column: table.column(column)}
+        table.frame[[sensitive]].assign(**shown).to_csv(path, index=False)
+        return OtherTableFile(
+            path.stem.capitalize(),
+            str(path),
+            digest_of(path, Silent()),
+            detect_options(path).to_dict(),
+            ("born", column),
+            sensitive,
+        )
+
+    def create_project(self, *, released: bool = False) -> ProjectFile:
+        """Save the work as a project; when `released`, every recipient has a bundle."""
+        path = self.folder / f"{SAMPLE}{SUFFIX}"
+        project = ProjectFile.create(path, "made-up people", self.session.document, cost=QUICK)
+        self.session.set_project(project, keep_state=True)
+        if released and self.session.table is not None:
+            for recipient in self.session.document.recipients:
+                make_release(
+                    project,
+                    self.session.table,
+                    recipient.name,
+                    self.folder / "bundles",
+                    "csv",
+                    Silent(),
+                )
+            self.session.ledger_changed.emit()
+        self.settle()
+        return project
+
+    def close(self) -> None:
+        """Take everything down."""
+        self.session.runner.shutdown()
+        self.session.close()
+        take_down(self.window)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One state of a panel.
+
+    Parameters
+    ----------
+    name
+        Part of the picture's file name.
+    arrange
+        Brings a fresh stage into the state.
+    """
+
+    name: str
+    arrange: Callable[[Stage], object]
