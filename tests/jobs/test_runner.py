@@ -7,7 +7,7 @@ import threading
 import weakref
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.jobs.job import Ending
@@ -326,3 +326,55 @@ def test_ended_jobs_leave_nothing_behind(qtbot, runner):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         before = alive() if before is None else before
     assert alive() <= before
+
+
+class Mortal(QObject):
+    """Tells on which thread it died."""
+
+    def __init__(self, graves):
+        super().__init__()
+        self.myself = self
+        weakref.finalize(self, lambda: graves.append(threading.current_thread()))
+
+
+def test_a_worker_that_makes_much_destroys_no_garbage_of_the_main_thread(qtbot, runner):
+    graves = []
+    Mortal(graves)
+
+    def make_much(_context):
+        return len([[] for _ in range(3 * gc.get_threshold()[0])])
+
+    wait_for(qtbot, runner.run("test", make_much))
+    assert graves == []
+    gc.collect()
+    assert graves == [threading.main_thread()]
+
+
+def test_the_runner_searches_for_garbage_as_often_as_python_would(qtbot, runner):
+    graves = []
+    Mortal(graves)
+    much = [[] for _ in range(3 * gc.get_threshold()[0])]
+    qtbot.waitUntil(lambda: graves == [threading.main_thread()])
+    assert much
+
+
+def test_what_the_work_closed_over_dies_on_the_main_thread(qtbot, runner):
+    graves = []
+
+    def job():
+        held = Mortal(graves)
+        held.myself = None
+        return runner.run("test", lambda _context: held.objectName())
+
+    for _ in range(50):
+        wait_for(qtbot, job())
+    assert graves == [threading.main_thread()] * 50
+
+
+def test_python_searches_by_itself_again_after_the_last_shutdown(qtbot):
+    runners = [JobRunner(), JobRunner()]
+    runners[0].shutdown()
+    assert not gc.isenabled()
+    runners[1].shutdown()
+    runners[1].shutdown()
+    assert gc.isenabled()

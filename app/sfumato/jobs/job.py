@@ -74,7 +74,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 class Job(QObject):
     """A piece of work that was handed to a `JobRunner`.
 
-    Lives on the main thread; only `stop_requested` is read from the worker.
+    Lives on the main thread; the worker sees `stop` alone.
 
     Parameters
     ----------
@@ -97,15 +97,15 @@ class Job(QObject):
         self.result: Any = None
         self.error: SfumatoError | None = None
         self.bug: BugReport | None = None
-        self._stop = threading.Event()
+        self.stop = threading.Event()
 
     def cancel(self) -> None:
         """Ask the work to stop; the job ends as cancelled, whatever the work still returns."""
-        self._stop.set()
+        self.stop.set()
 
     def stop_requested(self) -> bool:
-        """Return whether the work should stop (safe from any thread)."""
-        return self._stop.is_set()
+        """Return whether the work should stop."""
+        return self.stop.is_set()
 
     @property
     def running(self) -> bool:

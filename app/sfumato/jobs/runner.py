@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from PySide6.QtCore import (
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Callback
+from sfumato.jobs.garbage import GarbageCollector
 from sfumato.jobs.job import BugReport, Ending, Job, Work
 
 REPORT_SECONDS: Final = 0.04
@@ -40,7 +43,11 @@ class _Outcome:
 
 
 @dataclass
-class _Handlers:
+class _Running:
+    """A job that has not ended, and what is kept for it on the main thread."""
+
+    job: Job
+    work: Work
     on_done: Callable[[Any], None] | None
     on_error: Callable[[SfumatoError], None] | None
     discard: Callable[[Any], None] | None
@@ -49,44 +56,43 @@ class _Handlers:
 class _Run:
     """Runs one job's work.
 
+    It knows the job by its number alone. Whatever dies with a worker's last reference dies on the
+    worker, and so must not be a `Job`, nor what the work closed over: the runner keeps both until
+    the main thread has heard of the end.
+
     Not a `QRunnable`: Qt's binding never lets go of one that a pool must not delete.
     """
 
-    def __init__(self, runner: JobRunner, job: Job, work: Work) -> None:
+    def __init__(
+        self, runner: JobRunner, number: int, title: str, stop: threading.Event, work: Work
+    ) -> None:
         self._runner = runner
-        self._job = job
+        self._number = number
+        self._title = title
+        self._stop = stop
         self._work = work
+        self._next_report = 0.0
 
     def run(self) -> None:
         outcome = self._outcome()
-        self._work = _nothing  # what the work closed over is not needed any more
-        self._runner._arrived.emit(self._job, outcome)
+        self._work = _nothing
+        self._runner._arrived.emit(self._number, outcome)
 
     def _outcome(self) -> _Outcome:
-        job = self._job
-        if job.stop_requested():
+        if self._stop.is_set():
             return _Outcome(Ending.CANCELLED)
-        reporter = _Reporter(self._runner, job)
         try:
-            result = self._work(Callback(reporter.report, job.stop_requested))
+            result = self._work(Callback(self._report, self._stop.is_set))
         except BaseException as error:  # a worker never dies without an ending
-            return _failed(error, job.title)
+            return _failed(error, self._title)
         return _Outcome(Ending.DONE, result=result)
 
-
-class _Reporter:
-    """Thins progress reports out before they cross threads."""
-
-    def __init__(self, runner: JobRunner, job: Job) -> None:
-        self._runner = runner
-        self._job = job
-        self._next = 0.0
-
-    def report(self, fraction: float, text: str) -> None:
+    def _report(self, fraction: float, text: str) -> None:
+        """Pass progress on, thinned out before it crosses threads."""
         now = time.monotonic()
-        if now >= self._next or fraction >= 1.0:
-            self._next = now + REPORT_SECONDS
-            self._runner._reported.emit(self._job, fraction, text)
+        if now >= self._next_report or fraction >= 1.0:
+            self._next_report = now + REPORT_SECONDS
+            self._runner._reported.emit(self._number, fraction, text)
 
 
 def _failed(error: BaseException, title: str) -> _Outcome:
@@ -141,14 +147,16 @@ class JobRunner(QObject):
     """A `BugReport`."""
 
     # Owned by the runner, which outlives every run (see `shutdown`).
-    _arrived = Signal(object, object)
-    _reported = Signal(object, float, str)
+    _arrived = Signal(int, object)
+    _reported = Signal(int, float, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(max(WORKERS, QThread.idealThreadCount()))
-        self._running: dict[Job, _Handlers] = {}
+        self._garbage = GarbageCollector(self)
+        self._numbers = itertools.count()
+        self._running: dict[int, _Running] = {}
         self._newest: dict[Hashable, Job] = {}
         self._closed = False
         queued = Qt.ConnectionType.QueuedConnection
@@ -158,7 +166,7 @@ class JobRunner(QObject):
     @property
     def jobs(self) -> tuple[Job, ...]:
         """The jobs that have not ended, oldest first."""
-        return tuple(self._running)
+        return tuple(running.job for running in self._running.values())
 
     def run(
         self,
@@ -203,11 +211,12 @@ class JobRunner(QObject):
             raise RuntimeError("the job runner is shut down")
         self.cancel(key)
         job = Job(title, key, self)
-        self._running[job] = _Handlers(on_done, on_error, discard)
+        number = next(self._numbers)
+        self._running[number] = _Running(job, work, on_done, on_error, discard)
         if key is not None:
             self._newest[key] = job
         self.job_started.emit(job)
-        self._pool.start(_Run(self, job, work).run)
+        self._pool.start(_Run(self, number, title, job.stop, work).run)
         return job
 
     def cancel(self, key: Hashable | None) -> None:
@@ -226,46 +235,49 @@ class JobRunner(QObject):
         self._pool.waitForDone(-1)
         # What the workers sent before they stopped is still on its way.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
-        for job in self.jobs:
-            self._finish(job, _Outcome(Ending.CANCELLED))
+        for number in tuple(self._running):
+            self._finish(number, _Outcome(Ending.CANCELLED))
 
     def shutdown(self) -> None:
         """Stop every job for good; nothing runs afterwards."""
         self._closed = True
         self.stop_all()
+        self._garbage.close()
 
-    @Slot(object, float, str)
-    def _pass_on(self, job: Job, fraction: float, text: str) -> None:
-        if job in self._running and not job.stop_requested():
-            job.set_progress(fraction, text)
+    @Slot(int, float, str)
+    def _pass_on(self, number: int, fraction: float, text: str) -> None:
+        running = self._running.get(number)
+        if running is not None and not running.job.stop_requested():
+            running.job.set_progress(fraction, text)
 
-    @Slot(object, object)
-    def _finish(self, job: Job, outcome: _Outcome) -> None:
-        if job not in self._running:
+    @Slot(int, object)
+    def _finish(self, number: int, outcome: _Outcome) -> None:
+        running = self._running.pop(number, None)
+        if running is None:
             return
-        handlers = self._running.pop(job)
+        job = running.job
         if job.key is not None and self._newest.get(job.key) is job:
             del self._newest[job.key]
         if job.stop_requested():
-            if outcome.ending is Ending.DONE and handlers.discard is not None:
-                handlers.discard(outcome.result)
+            if outcome.ending is Ending.DONE and running.discard is not None:
+                running.discard(outcome.result)
             outcome = _Outcome(Ending.CANCELLED)
         job.ending = outcome.ending
         job.result, job.error, job.bug = outcome.result, outcome.error, outcome.bug
         job.finished.emit()
         self.job_finished.emit(job)
         try:
-            self._tell(outcome, handlers)
+            self._tell(outcome, running)
         finally:
             job.result = None
             job.deleteLater()
 
-    def _tell(self, outcome: _Outcome, handlers: _Handlers) -> None:
+    def _tell(self, outcome: _Outcome, running: _Running) -> None:
         """Hand an outcome to whoever asked for it; a cancelled job stays silent."""
-        if outcome.ending is Ending.DONE and handlers.on_done is not None:
-            handlers.on_done(outcome.result)
+        if outcome.ending is Ending.DONE and running.on_done is not None:
+            running.on_done(outcome.result)
         elif outcome.ending is Ending.ERROR:
-            tell = handlers.on_error or self.error_occurred.emit
+            tell = running.on_error or self.error_occurred.emit
             tell(outcome.error)  # type: ignore[arg-type]
         elif outcome.ending is Ending.BUG:
             self.bug_occurred.emit(outcome.bug)
