@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.formats.reading import detect_options, preview, read_table, write_table
 from tests.benchmarks.harness import Case

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.formats.columns import gathering
 from sfumato.formats.options import DateOrder, ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, read_table

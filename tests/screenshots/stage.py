@@ -15,7 +15,7 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.mechanisms import all_mechanisms
-from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options, digest_of
 from sfumato.jobs.job import Job

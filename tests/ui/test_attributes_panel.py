@@ -10,8 +10,9 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
 
-from sfumato.engine.core.columns import Domain, Kind, MissingRule, Role
-from sfumato.engine.table.profile import BinWidths, propose_columns
+from sfumato.engine.core.columns import Domain, Kind, MissingRule, Role, names_of
+from sfumato.engine.table.profile import BinWidths
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.attributes.columns import KIND, ROLE
@@ -101,6 +102,20 @@ class TestRoles:
         assert "keep private" in open_people.detail.reason.text()
         open_people.choose("patient")
         assert open_people.detail.reason.text().startswith("Proposed: ")
+
+    def test_a_role_is_given_to_all_columns_proposed_for_the_same_reason(self, panel, qtbot):
+        amounts = np.random.default_rng(1).lognormal(9, 1, (3, ROWS)).round()
+        frame = pd.DataFrame(dict(zip(["turnover", "profit", "assets"], amounts, strict=True)))
+        table = Table(frame.assign(sex=["f", "m"] * (ROWS // 2)))
+        panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
+        settle(qtbot, panel.session)
+        mark(panel, "profit", Role.SENSITIVE)
+        assert panel.detail.alike.text() == "Mark 2 more as sensitive: same reason"
+        click(panel.detail.alike)
+        assert names_of(panel.session.document.columns, Role.SENSITIVE) == tuple(frame)
+        assert not panel.detail.alike.isVisible()
+        panel.session.undo()
+        assert names_of(panel.session.document.columns, Role.SENSITIVE) == ("profit",)
 
     def test_the_column_that_may_be_sensitive_comes_into_sight_first(self, open_people):
         assert open_people.chosen == ["disease"]

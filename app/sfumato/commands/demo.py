@@ -42,7 +42,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     table = _copied_sample(folder)
     rules = read_text(resource_path("samples", f"{SAMPLE}.toml"))
     with terminal.working() as context:
-        document = document_for(table, rules, None, Part(context, 0.0, 0.2))
+        document, _ = document_for(table, rules, None, Part(context, 0.0, 0.2))
         project = ProjectFile.create(folder / f"{SAMPLE}{SUFFIX}", passphrase, document)
         with project:
             terminal.say(f"Project   {project.path}")

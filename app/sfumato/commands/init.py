@@ -1,10 +1,11 @@
-"""Make a project from a table and a rules file."""
+"""Make a project from a table and a rules file, or with the roles that are proposed."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.project.errors import ProjectExists
 
 if TYPE_CHECKING:
+    from sfumato.engine.table.proposals import Proposal
     from sfumato.engine.table.table import Table
     from sfumato.formats.reading import Note
     from sfumato.project.document.model import Document
@@ -29,23 +31,21 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
         )
-    rules = read_text(arguments.rules)
+    rules = None if arguments.rules is None else read_text(arguments.rules)
     passphrase = terminal.new_passphrase(arguments.passphrase_fd)
     notes: list[Note] = []
     with terminal.working() as context:
-        document = document_for(
-            arguments.table,
-            rules,
-            arguments.record_key,
-            context,
-            arguments.rules.parent,
-            notes.append,
+        folder = None if arguments.rules is None else arguments.rules.parent
+        document, proposed = document_for(
+            arguments.table, rules, arguments.record_key, context, folder, notes.append
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
     for note in notes:
         terminal.note(note.text)
     source = document.source
+    for line in _told(document, proposed, every=rules is None):
+        terminal.note(line)
     terminal.note(
         f"{source.rows if source else 0:,} records, {len(document.columns)} columns,"
         f" {len(document.recipients)} recipients."
@@ -55,37 +55,68 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def document_for(
     file: Path,
-    rules: str,
+    rules: str | None,
     record_key: str | None,
     context: Context,
     folder: Path | None = None,
     tell: Tell = lambda _: None,
-) -> Document:
+) -> tuple[Document, tuple[Proposal, ...]]:
     """Return the document that rules make of a table, checked as a release would check it.
 
-    The rules may name files of hierarchies, which are looked for in `folder`. Remarks on the
-    table are told.
+    Without rules, every column has the role that is proposed for it. The rules may name files of
+    hierarchies, which are looked for in `folder`. Remarks on the table are told. What each column
+    is proposed to be is returned beside the document.
 
     Raises
     ------
     SfumatoError
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
+    from sfumato.engine.table.proposals import proposals
     from sfumato.formats.options import ReadOptions
     from sfumato.formats.reading import detect_options
     from sfumato.project.document.model import Document
     from sfumato.project.rules.rules import apply_rules, reading_options_in
     from sfumato.project.source import read_source
 
-    stated = reading_options_in(rules)
+    stated = reading_options_in(rules or "")
     options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
     table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
-    document = apply_rules(rules, table, Document(source=source), folder)
+    proposed = proposals(table)
+    if rules is None:
+        columns = tuple(proposal.spec for proposal in proposed)
+        document = Document(title=file.stem, source=source, columns=columns)
+    else:
+        document = apply_rules(rules, table, Document(source=source), folder)
     if record_key is not None:
         table.column(record_key)
         document = replace(document, record_key=record_key)
-    _check(document, table, Part(context, 0.8, 1.0))
-    return document
+    if rules is not None:
+        _check(document, table, Part(context, 0.8, 1.0))
+    return document, proposed
+
+
+def _told(document: Document, proposed: Sequence[Proposal], *, every: bool) -> Iterator[str]:
+    """Say which roles are proposed and why: all, or those that would protect more than the rules.
+
+    Parameters
+    ----------
+    document
+        What is decided.
+    proposed
+        What each column is proposed to be.
+    every
+        Whether the roles are those proposed.
+    """
+    from sfumato.engine.core.columns import Role
+
+    for proposal in proposed:
+        name, found = proposal.spec.name, proposal.spec.role
+        role = document.column(name).role
+        if every:
+            yield f"{name}: {found.value}. {proposal.reason}"
+        elif found is Role.IDENTIFYING and role not in (Role.IDENTIFYING, Role.SENSITIVE):
+            yield f"{name} is {role.value}; proposed: {found.value}. {proposal.reason}"
 
 
 def _check(document: Document, table: Table, context: Context) -> None:
@@ -108,7 +139,7 @@ COMMAND = Command(
     (
         *PROJECT,
         file_argument("--table", "FILE", "the table", required=True),
-        file_argument("--rules", "RULES", "the rules file (TOML)", required=True),
+        file_argument("--rules", "RULES", "the rules file (TOML); without it, roles are proposed"),
         argument(
             "--record-key",
             metavar="COLUMN",
@@ -116,5 +147,8 @@ COMMAND = Command(
         ),
     ),
     _run,
-    ("sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",),
+    (
+        "sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",
+        "sfumato init clinic.sfumato --table clinic.csv",
+    ),
 )

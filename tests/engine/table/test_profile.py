@@ -11,14 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.errors import Cancelled, DomainError
 from sfumato.engine.core.progress import Callback
 from sfumato.engine.table.profile import (
     BinWidths,
     profile_columns,
-    proposals,
-    propose_columns,
     suggest_binning,
 )
 from sfumato.engine.table.summary import MOST_BARS, MOST_TOP, summarize
@@ -29,11 +26,6 @@ ROWS = 200
 
 def profile(values, dtype=None, name="x"):
     return summarize(pd.Series(values, dtype=dtype, name=name))
-
-
-def proposal(name, values, **labels):
-    table = Table(pd.DataFrame({name: values}), **labels)
-    return proposals(table)[0]
 
 
 def numbered(text, rows=ROWS):
@@ -175,87 +167,6 @@ def test_profiling_reports_each_column_and_stops_when_asked():
     assert "a" in said[0][1]
     with pytest.raises(Cancelled):
         profile_columns(table, Callback(lambda *_: None, lambda: True))
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("patient_name", cycled(["Ada", "Bo", "Cy"])),
-        ("FirstName", cycled(["Ada", "Bo", "Cy"])),
-        ("E-Mail", cycled(["a@b.c", "d@e.f"])),
-        ("phone number", cycled(["1", "2"])),
-        ("patient_id", range(1000, 1000 + ROWS)),
-        ("record_number", numbered("25-")),
-        ("Patientennummer", numbered("25-")),
-        ("Straße", cycled(["a", "b"])),
-        ("remark", numbered("text that nobody else has")),
-        ("notes", cycled([f"{place} " + "long " * 20 for place in range(120)])),
-        ("x", np.random.default_rng(1).permutation(10**6)[:ROWS]),
-    ],
-)
-def test_columns_that_name_a_person_are_proposed_to_be_dropped(name, values):
-    found = proposal(name, values)
-    assert found.spec.role is Role.IDENTIFYING
-    assert found.reason.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "kind"),
-    [
-        ("age", cycled(range(18, 90)), Kind.NUMERIC),
-        ("sex", cycled(["f", "m"]), Kind.CATEGORICAL),
-        ("Größe", np.random.default_rng(2).random(ROWS), Kind.NUMERIC),
-        ("Postleitzahl", cycled(range(1000, 1090)), Kind.CATEGORICAL),
-        ("post code", cycled(range(1000, 1090)), Kind.CATEGORICAL),
-        ("hospital_id", cycled(["H1", "H2", "H3"]), Kind.CATEGORICAL),
-        ("ward", cycled(["A", "B"]), Kind.CATEGORICAL),
-        ("hospital_name", cycled(["St Anne", "St Paul"]), Kind.CATEGORICAL),
-        ("admitted", pd.date_range("2024-01-01", periods=ROWS), Kind.DATE),
-        ("smoker", cycled([True, False]), Kind.CATEGORICAL),
-        ("grade", cycled([1, 2, 3, 4]), Kind.CATEGORICAL),
-    ],
-)
-def test_what_others_may_know_is_proposed_as_quasi_identifier(name, values, kind):
-    found = proposal(name, values)
-    assert found.spec.role is Role.QUASI_IDENTIFIER
-    assert found.spec.kind is kind
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("dose", np.random.default_rng(2).random(ROWS)),
-        ("country", ["NL"] * ROWS),
-        ("empty", [None] * ROWS),
-    ],
-)
-def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
-    assert proposal(name, values).spec.role is Role.INSENSITIVE
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost", "Diagnose", "Kosten_EUR"],
-)
-def test_private_columns_are_pointed_out_and_never_made_sensitive(name):
-    found = proposal(name, cycled(["a", "b", "c"]))
-    assert found.may_be_sensitive
-    assert "sensitive" in found.reason
-    assert found.spec.role is not Role.SENSITIVE
-
-
-def test_numbers_with_labels_are_categories():
-    codes = list(range(30)) * 10
-    labels = {"job": {code: f"job {code}" for code in range(30)}}
-    assert proposal("job", codes, value_labels=labels).spec.kind is Kind.CATEGORICAL
-    assert proposal("job", codes).spec.kind is Kind.NUMERIC
-
-
-def test_proposals_keep_the_tables_order_and_use_known_profiles():
-    table = Table(pd.DataFrame({"b": [1, 2], "a": ["x", "y"]}))
-    profiles = profile_columns(table)
-    assert [spec.name for spec in propose_columns(table, profiles)] == ["b", "a"]
-    assert propose_columns(table) == propose_columns(table, profiles)
 
 
 def test_ages_get_the_bins_that_a_person_would_choose():

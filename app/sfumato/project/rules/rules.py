@@ -26,7 +26,7 @@ from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.profile import propose_columns
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document, PolicyEntry, Recipient

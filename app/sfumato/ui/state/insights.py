@@ -9,7 +9,8 @@ from functools import cached_property
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.profile import ColumnProfile, Proposal, profile_columns, proposals
+from sfumato.engine.table.profile import ColumnProfile, profile_columns
+from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.table import Table
 from sfumato.jobs.runner import JobRunner
 

@@ -25,7 +25,7 @@ from sfumato.engine.generalization.hierarchies.recipes import (
     numbers_of,
 )
 from sfumato.engine.generalization.hierarchies.tree import ground_values, value_text
-from sfumato.engine.table.profile import words_of
+from sfumato.engine.table.proposals import words_of
 
 _FINEST: Final = 16
 """About how many intervals level 1 has."""

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.table.profile import ColumnProfile, Proposal
+from sfumato.engine.table.profile import ColumnProfile
+from sfumato.engine.table.proposals import Proposal
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.attributes.bins import BinningEditor
@@ -19,12 +20,13 @@ from sfumato.ui.panels.attributes.columns import (
     protection_of_numbers,
     role_choices,
     role_meaning,
+    role_name,
 )
 from sfumato.ui.panels.attributes.domain import DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, column, label, row
+from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, button, column, label, row
 from sfumato.ui.widgets.messages import error_texts
 
 
@@ -51,6 +53,7 @@ class Detail(Card):
     role_chosen = Signal(object)
     kind_chosen = Signal(object)
     missing_chosen = Signal(object)
+    role_for_alike = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -64,6 +67,7 @@ class Detail(Card):
         self.kind.chosen.connect(self.kind_chosen)
         self.meaning = label("", wrap=True)
         self.reason = label("", "muted", wrap=True)
+        self.alike = button("", self.role_for_alike.emit, "quiet", "people")
         self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule])
         self.missing.setAccessibleName(self.tr("A missing value"))
         self.missing.chosen.connect(self.missing_chosen)
@@ -85,6 +89,7 @@ class Detail(Card):
         self.body.addLayout(choices)
         self.body.addWidget(self.meaning)
         self.body.addWidget(self.reason)
+        self.body.addLayout(row(self.alike, None))
         self.body.addWidget(self.problem)
         self._bins = Section(self.tr("Bins"), self.bins)
         self._missing = Section(self.tr("A missing value"), self.missing)
@@ -113,7 +118,8 @@ class Detail(Card):
         self.meaning.setText(role_meaning(specs[0].role) if len(roles) == 1 else "")
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
         self._kind_box.hide()
-        for widget in (self._bins, self._missing, self._hierarchy, self._domain, self.problem):
+        hidden = (self._bins, self._missing, self._hierarchy, self._domain)
+        for widget in (*hidden, self.problem, self.alike):
             widget.hide()
 
     def show_column(
@@ -153,6 +159,24 @@ class Detail(Card):
         self._missing.setVisible(sensitive)
         self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)
+
+    def show_alike(self, role: Role, others: Sequence[str]) -> None:
+        """Offer a column's role to the others that are proposed for the same reason.
+
+        Parameters
+        ----------
+        role
+            The column's role.
+        others
+            Those that have another role.
+        """
+        one = self.tr("Mark {column} as {role} too: same reason")
+        several = self.tr("Mark {count} more as {role}: same reason")
+        words = one if len(others) == 1 else several
+        name = role_name(role).lower()
+        self.alike.setText(words.format(column=", ".join(others), count=len(others), role=name))
+        self.alike.setToolTip(", ".join(others))
+        self.alike.setVisible(bool(others))
 
     def show_values(
         self,

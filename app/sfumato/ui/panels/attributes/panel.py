@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.table.profile import BinWidths, suggest_binning
+from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
@@ -207,6 +208,7 @@ class AttributesPanel(Panel):
         self.model.role_chosen.connect(lambda name, role: self._set_roles([name], role))
         self.model.kind_chosen.connect(self._set_kind)
         detail.role_chosen.connect(lambda role: self._set_roles(self.chosen, role))
+        detail.role_for_alike.connect(self._give_alike)
         detail.kind_chosen.connect(lambda kind: self._set_kind(self.chosen[0], kind))
         detail.missing_chosen.connect(self._set_missing)
         detail.bins.switched.connect(self._switch_bins)
@@ -293,6 +295,7 @@ class AttributesPanel(Panel):
         known = table is not None and spec.name in table.columns
         kinds = kinds_for(table.column(spec.name)) if known and table is not None else (spec.kind,)
         self.detail.show_column(spec, kinds, profile, proposal)
+        self.detail.show_alike(spec.role, self._alike(spec))
         encoded = session.attribute(spec.name) if self._has_values(spec) else None
         domain, counts = spec.domain, None
         if encoded is not None and encoded.attribute.domain is not None:
@@ -302,6 +305,17 @@ class AttributesPanel(Panel):
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
         self.detail.show_values(spec, domain, counts, error)
         self.detail.hierarchy.show_column(spec)
+
+    def _alike(self, spec: ColumnSpec) -> list[str]:
+        """Return the columns proposed for the same reason as one that have another role."""
+        insight, document = self.session.insight(), self.session.document
+        known = {column.name: column.role for column in document.columns}
+        found = alike(insight.proposals, spec.name) if insight is not None else ()
+        return [name for name in found if known.get(name, spec.role) is not spec.role]
+
+    def _give_alike(self) -> None:
+        spec = self.session.document.column(self.chosen[0])
+        self._set_roles(self._alike(spec), spec.role)
 
     def _has_values(self, spec: ColumnSpec) -> bool:
         """Return whether a column's values are worth listing: free text and names are not."""

@@ -1,0 +1,330 @@
+"""What each column is probably for, proposed from its name and its values, with the reason.
+
+A proposal spares clicks and decides nothing: the custodian does. Columns that look as if they
+name a person, a household or a company are proposed to be dropped. Whether something is private is
+not for a program to say, so no column is proposed as sensitive; a name that suggests it is pointed
+out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.table.profile import profile_columns
+from sfumato.engine.table.summary import QUANTILES, ColumnProfile
+from sfumato.engine.table.table import Table
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NAMES_A_PERSON: Final = _words(
+    "surname firstname lastname forename fullname maidenname email mail phone telephone mobile"
+    " fax address street iban ssn passport nhs mrn username login signature photo vorname"
+    " nachname familienname geburtsname rufname telefon telefonnummer handynummer adresse anschrift"
+    " strasse straße versichertennummer sozialversicherungsnummer steuernummer prenom prénom"
+    " courriel"
+)
+_OF_A_PERSON: Final = _words(
+    "name first last given family middle full maiden patient person customer client employee"
+    " member student user pupil resident subject participant"
+)
+_UNITS: Final = _OF_A_PERSON | _words(
+    "household hh dwelling family company firm enterprise business establishment farm haushalt"
+    " betrieb firma unternehmen patientin kunde ménage entreprise"
+)
+_NUMBERS_RECORDS: Final = _words(
+    "id ids hid hhid pid identifier uuid guid number no nr num key index row record case serial"
+    " nummer kennung haushaltsnummer betriebsnummer firmennummer"
+    " patientennummer fallnummer laufnummer personalnummer kundennummer aktenzeichen numéro"
+)
+_WEIGHTS: Final = _words(
+    "weights weighting wgt wgts wght fnlwgt pweight pwgt hhweight hhwgt hhwt perwt sampweight"
+    " sampwgt finalwgt svyweight gewichtungsfaktor hochrechnungsfaktor hochrechnung"
+    " stichprobengewicht designgewicht haushaltsgewicht personengewicht pondération ponderation"
+)
+_OF_A_SAMPLE: Final = _words(
+    "sampling sample survey household hh person design base final calibrated calibration raking"
+    " grossing expansion replicate analysis population stichproben enquête"
+)
+_AMOUNTS: Final = _words(
+    "amount amounts revenue revenues turnover sales profit profits cost costs expense expenses"
+    " expend expenditure expenditures price assets sum total balance budget tax taxes loan rent"
+    " premium betrag umsatz gewinn summe preis miete steuer einnahmen ausgaben bilanz montant"
+    " chiffre somme prix loyer"
+)
+_KNOWABLE: Final = _words(
+    "age sex gender birth birthday birthdate born dob yob year zip zipcode postcode postal plz"
+    " city town village country county region state province district municipality area race"
+    " ethnicity ethnic nationality citizenship native marital civil education school degree"
+    " occupation job profession workclass employer employment industry language height weight"
+    " children household date admission discharge visit"
+    " alter geschlecht geburtsdatum geburtsjahr geburtstag geburtsort postleitzahl wohnort ort"
+    " stadt gemeinde landkreis kreis bundesland staatsangehörigkeit nationalität"
+    " familienstand beruf branche schulabschluss bildung größe körpergröße gewicht kinder haushalt"
+    " datum aufnahmedatum entlassungsdatum sexe naissance commune département profession métier"
+)
+_PRIVATE: Final = _words(
+    "diagnosis diagnoses disease illness condition disorder icd symptom medication drug"
+    " treatment therapy hiv aids psychiatric disability pregnancy gene genotype mutation salary"
+    " income wage wages pay earnings debt wealth savings credit benefit benefits religion belief"
+    " faith political party vote union sexual sexuality orientation crime offence offense"
+    " conviction sentence arrest race ethnicity ethnic cost costs"
+    " diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung befund symptome"
+    " medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn einkommen"
+    " verdienst schulden vermögen kosten konfession partei gewerkschaft straftat verurteilung"
+    " maladie traitement salaire revenu coût"
+)
+_CODES: Final = _words("zip zipcode postcode postal plz postleitzahl code icd")
+
+_FEW_NUMBERS = 12
+"""Whole numbers with no more distinct values are taken for codes."""
+
+_MANY_TEXTS = 1000
+"""Texts with more distinct values are hardly categories."""
+
+_LONG_TEXT = 60.0
+"""Texts that are longer on average are taken for free text."""
+
+_OF_A_UNIT = 10.0
+"""Numbers and names that no more rows share on average stand for a household or a company."""
+
+_ENOUGH = 20
+"""In a table with fewer values, columns of any kind have different ones."""
+
+_BODY_WEIGHT = 700.0
+"""Nobody weighs more, in kilograms or in pounds."""
+
+_MONTHS = 12
+"""Dates with more distinct values are exact ones."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a column is proposed to be.
+
+    Parameters
+    ----------
+    spec
+        The proposed role and kind.
+    reason
+        Why, in a sentence for the custodian; the same for all columns it holds for.
+    may_be_sensitive
+        Whether the column's name suggests something that people keep private.
+    """
+
+    spec: ColumnSpec
+    reason: str
+    may_be_sensitive: bool = False
+
+
+def proposals(
+    table: Table, profiles: Sequence[ColumnProfile] | None = None
+) -> tuple[Proposal, ...]:
+    """Return what each column is proposed to be, with the reason, in the table's order.
+
+    Parameters
+    ----------
+    table
+        The table.
+    profiles
+        Its columns' profiles, if they are known already.
+    """
+    known = profile_columns(table) if profiles is None else profiles
+    return tuple(propose(profile, bool(table.value_labels.get(profile.name))) for profile in known)
+
+
+def propose_columns(
+    table: Table, profiles: Sequence[ColumnProfile] | None = None
+) -> tuple[ColumnSpec, ...]:
+    """Return the proposed specification of each column; see `proposals` for the reasons."""
+    return tuple(proposal.spec for proposal in proposals(table, profiles))
+
+
+def alike(known: Sequence[Proposal], name: str) -> tuple[str, ...]:
+    """Return all columns that are proposed for the same reason as one, in the table's order."""
+    reasons = {proposal.reason for proposal in known if proposal.spec.name == name}
+    return tuple(proposal.spec.name for proposal in known if proposal.reason in reasons)
+
+
+def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
+    """Return the proposal for one column.
+
+    Parameters
+    ----------
+    profile
+        What the column looks like.
+    labelled
+        Whether the file gives its values labels, so that numbers are codes.
+    """
+    words = words_of(profile.name)
+    kind = _kind(profile, words, labelled)
+    identifying = _identifying(profile, words)
+    if identifying:
+        kind = Kind.TEXT if profile.type_name == "text" else kind
+        return Proposal(ColumnSpec(profile.name, Role.IDENTIFYING, kind), identifying)
+    role, reason = _role(profile, words)
+    private = profile.distinct > 1 and _speaks_of(words, _PRIVATE)
+    if private:
+        reason = (
+            "Its name suggests something that people keep private: mark it as sensitive if nobody"
+            " may learn it about a person."
+        )
+    return Proposal(ColumnSpec(profile.name, role, kind), reason, may_be_sensitive=private)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column's name in lower case: "PatientName_2" has patient and name."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return tuple(re.findall(r"[^\W\d_]+", spaced.lower()))
+
+
+def _speaks_of(words: tuple[str, ...], vocabulary: frozenset[str]) -> bool:
+    """Return whether a word, or two in a row ("post code"), stand in a vocabulary."""
+    pairs = (first + second for first, second in itertools.pairwise(words))
+    return any(word in vocabulary for word in itertools.chain(words, pairs))
+
+
+def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
+    """Return why a column names a person or a unit, or an empty text."""
+    if profile.distinct <= 1:
+        return ""
+    mostly_different = profile.distinct > 0.5 * profile.present
+    of_units = profile.distinct >= _ENOUGH and profile.present <= _OF_A_UNIT * profile.distinct
+    # In a very short table, columns of any kind have different values.
+    text = profile.type_name == "text" and profile.present >= _ENOUGH
+    names = "name" in words and (_OF_A_PERSON.issuperset(words) or mostly_different)
+    names_units = profile.type_name in ("text", "whole number") and _UNITS.issuperset(words)
+    numbers = profile.type_name != "number" and _speaks_of(words, _NUMBERS_RECORDS)
+    signs = (
+        (
+            names or _speaks_of(words, _NAMES_A_PERSON),
+            "Its name says that it tells who somebody is.",
+        ),
+        (
+            numbers and mostly_different,
+            "Its name and its values look like a number for each record.",
+        ),
+        (
+            text and _long(profile) and profile.distinct >= _ENOUGH,
+            "It looks like free text, which can name people.",
+        ),
+        (
+            of_units and (numbers or names_units),
+            "Its name and its values look like a number or a name for each household, company or"
+            " other unit: a few rows share each of them.",
+        ),
+        (
+            text and profile.distinct > 0.9 * profile.present,
+            "Almost every record has a text of its own, so the text tells whose record it is.",
+        ),
+        (
+            _numbered(profile) and not _speaks_of(words, _AMOUNTS | _PRIVATE),
+            "The whole numbers look like a numbering of the records, so they tell whose record it"
+            " is.",
+        ),
+    )
+    return next((reason for applies, reason in signs if applies), "")
+
+
+def _long(profile: ColumnProfile) -> bool:
+    return profile.mean_length is not None and profile.mean_length > _LONG_TEXT
+
+
+def _numbered(profile: ColumnProfile) -> bool:
+    """Return whether whole numbers number the records: each once, and close or evenly spread.
+
+    Amounts are often all different too, but most of them are small and few are large.
+    """
+    found = profile.numbers
+    if found is None or not found.whole or not profile.is_unique or profile.present < _ENOUGH:
+        return False
+    span = found.maximum - found.minimum
+    if span < 2.0 * profile.distinct:
+        return True
+    digits = {len(f"{abs(end):.0f}") for end in (found.minimum, found.maximum)}
+    places = [(quantile - found.minimum) / span for quantile in found.quantiles]
+    even = all(abs(at - share) < 0.15 for at, share in zip(places, QUANTILES, strict=True))
+    return even and len(digits) == 1 and digits.pop() >= 5
+
+
+def _is_weight(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
+    """Return whether a column holds sampling weights; what a body weighs is none."""
+    if profile.numbers is None or profile.distinct <= 1:
+        return False
+    weighs = bool({"weight", "gewicht", "poids"}.intersection(words))
+    of_sample = bool(_OF_A_SAMPLE.intersection(words)) or profile.numbers.maximum > _BODY_WEIGHT
+    return _speaks_of(words, _WEIGHTS) or (weighs and of_sample)
+
+
+def _role(profile: ColumnProfile, words: tuple[str, ...]) -> tuple[Role, str]:
+    """Return the role of a column that names nobody, and why."""
+    date = profile.type_name.startswith("date")
+    signs = (
+        (profile.present == 0, Role.INSENSITIVE, "It has no values."),
+        (profile.distinct <= 1, Role.INSENSITIVE, "All records have the same value."),
+        (
+            _is_weight(profile, words),
+            Role.QUASI_IDENTIFIER,
+            "It looks like a sampling weight. Weights that differ tell records apart.",
+        ),
+        (
+            date and profile.distinct > _MONTHS,
+            Role.QUASI_IDENTIFIER,
+            "It holds exact dates, and others can know when something happened to a person. A month"
+            " or a year tells less: give it a hierarchy.",
+        ),
+        (
+            date,
+            Role.QUASI_IDENTIFIER,
+            "Others can know when something happened to a person.",
+        ),
+        (
+            _speaks_of(words, _KNOWABLE),
+            Role.QUASI_IDENTIFIER,
+            "Others can know this about a person.",
+        ),
+        (
+            _is_amount(profile, words),
+            Role.QUASI_IDENTIFIER,
+            "It looks like an amount. It names nobody, but whoever knows it finds the record: mark"
+            " it as sensitive, or divide it into bins.",
+        ),
+        (
+            profile.type_name == "number",
+            Role.INSENSITIVE,
+            "It looks like a measurement, which others hardly know.",
+        ),
+    )
+    otherwise = (
+        Role.QUASI_IDENTIFIER,
+        "Others might know this about a person; if nobody can, mark it as insensitive.",
+    )
+    return next(((role, reason) for applies, role, reason in signs if applies), otherwise)
+
+
+def _is_amount(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
+    """Return whether numbers look like amounts, which few records share."""
+    whole = profile.type_name == "whole number"
+    few_share = profile.distinct > max(_ENOUGH, 0.5 * profile.present)
+    return profile.numbers is not None and (_speaks_of(words, _AMOUNTS) or (whole and few_share))
+
+
+def _kind(profile: ColumnProfile, words: tuple[str, ...], labelled: bool) -> Kind:
+    if profile.type_name.startswith("date"):
+        return Kind.DATE
+    if profile.numbers is not None and not labelled:
+        few = profile.distinct <= min(_FEW_NUMBERS, profile.present // 2)
+        is_code = profile.numbers.whole and (few or _speaks_of(words, _CODES))
+        return Kind.CATEGORICAL if is_code else Kind.NUMERIC
+    if profile.type_name == "text" and (
+        profile.distinct > max(_MANY_TEXTS, profile.present // 5) or _long(profile)
+    ):
+        return Kind.TEXT
+    return Kind.CATEGORICAL

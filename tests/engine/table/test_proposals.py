@@ -1,0 +1,226 @@
+"""What columns are proposed to be, with the reasons: people, households, companies and visits."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.table.profile import profile_columns
+from sfumato.engine.table.proposals import alike, proposals, propose_columns
+from sfumato.engine.table.table import Table
+
+ROWS = 200
+
+
+def proposal(name, values, **labels):
+    table = Table(pd.DataFrame({name: values}), **labels)
+    return proposals(table)[0]
+
+
+def numbered(text, rows=ROWS):
+    return [f"{text} {place}" for place in range(rows)]
+
+
+def cycled(values, rows=ROWS):
+    return list(itertools.islice(itertools.cycle(values), rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patient_name", cycled(["Ada", "Bo", "Cy"])),
+        ("FirstName", cycled(["Ada", "Bo", "Cy"])),
+        ("E-Mail", cycled(["a@b.c", "d@e.f"])),
+        ("phone number", cycled(["1", "2"])),
+        ("patient_id", range(1000, 1000 + ROWS)),
+        ("record_number", numbered("25-")),
+        ("Patientennummer", numbered("25-")),
+        ("Straße", cycled(["a", "b"])),
+        ("remark", numbered("text that nobody else has")),
+        ("notes", cycled([f"{place} " + "long " * 20 for place in range(120)])),
+        ("x", np.random.default_rng(1).permutation(ROWS) + 4000),
+        ("x", np.random.default_rng(1).choice(900_000, ROWS, replace=False) + 100_000),
+        ("hid", np.repeat(np.arange(ROWS // 4), 4) * 37),
+        ("company_name", np.repeat(numbered("Ltd", ROWS // 2), 2)),
+    ],
+)
+def test_columns_that_name_a_person_are_proposed_to_be_dropped(name, values):
+    found = proposal(name, values)
+    assert found.spec.role is Role.IDENTIFYING
+    assert found.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("age", cycled(range(18, 90)), Kind.NUMERIC),
+        ("sex", cycled(["f", "m"]), Kind.CATEGORICAL),
+        ("Größe", np.random.default_rng(2).random(ROWS), Kind.NUMERIC),
+        ("Postleitzahl", cycled(range(1000, 1090)), Kind.CATEGORICAL),
+        ("post code", cycled(range(1000, 1090)), Kind.CATEGORICAL),
+        ("hospital_id", cycled(["H1", "H2", "H3"]), Kind.CATEGORICAL),
+        ("ward", cycled(["A", "B"]), Kind.CATEGORICAL),
+        ("hospital_name", cycled(["St Anne", "St Paul"]), Kind.CATEGORICAL),
+        ("admitted", pd.date_range("2024-01-01", periods=ROWS), Kind.DATE),
+        ("smoker", cycled([True, False]), Kind.CATEGORICAL),
+        ("grade", cycled([1, 2, 3, 4]), Kind.CATEGORICAL),
+    ],
+)
+def test_what_others_may_know_is_proposed_as_quasi_identifier(name, values, kind):
+    found = proposal(name, values)
+    assert found.spec.role is Role.QUASI_IDENTIFIER
+    assert found.spec.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dose", np.random.default_rng(2).random(ROWS)),
+        ("country", ["NL"] * ROWS),
+        ("empty", [None] * ROWS),
+    ],
+)
+def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
+    assert proposal(name, values).spec.role is Role.INSENSITIVE
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost", "Diagnose", "Kosten_EUR"],
+)
+def test_private_columns_are_pointed_out_and_never_made_sensitive(name):
+    found = proposal(name, cycled(["a", "b", "c"]))
+    assert found.may_be_sensitive
+    assert "sensitive" in found.reason
+    assert found.spec.role is not Role.SENSITIVE
+
+
+def test_numbers_with_labels_are_categories():
+    codes = list(range(30)) * 10
+    labels = {"job": {code: f"job {code}" for code in range(30)}}
+    assert proposal("job", codes, value_labels=labels).spec.kind is Kind.CATEGORICAL
+    assert proposal("job", codes).spec.kind is Kind.NUMERIC
+
+
+def test_proposals_keep_the_tables_order_and_use_known_profiles():
+    table = Table(pd.DataFrame({"b": [1, 2], "a": ["x", "y"]}))
+    profiles = profile_columns(table)
+    assert [spec.name for spec in propose_columns(table, profiles)] == ["b", "a"]
+    assert propose_columns(table) == propose_columns(table, profiles)
+
+
+def households(seed=5):
+    """Return persons in households as a statistics office has them."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 9, 300)
+    house = np.repeat(np.arange(300) * 7 + 11, sizes)
+    rows = len(house)
+    return pd.DataFrame(
+        {
+            "ori_hid": house,
+            "urbrur": np.repeat(rng.integers(1, 3, 300), sizes),
+            "water": np.repeat(rng.integers(1, 8, 300), sizes),
+            "sex": rng.integers(1, 3, rows),
+            "age": rng.integers(0, 95, rows),
+            "income": np.round(rng.lognormal(15, 2, rows)).astype(np.int64),
+            "expend": np.round(rng.lognormal(12, 2, rows)).astype(np.int64),
+            "sampling_weight": np.repeat(rng.choice([60.5, 100.25, 133.0], 300), sizes),
+            "household_weights": np.repeat(rng.uniform(16, 22, 300), sizes),
+        }
+    )
+
+
+def companies(seed=6):
+    """Return companies whose turnover is the sum of two amounts, and whose profit follows."""
+    rng = np.random.default_rng(seed)
+    home, abroad = np.round(rng.lognormal(13, 1.2, (2, 400))).astype(np.int64)
+    costs = np.round(rng.lognormal(13, 1, 400))
+    return pd.DataFrame(
+        {
+            "COMPANY": [f"Company {place} Ltd" for place in rng.permutation(400)],
+            "REG_NO": rng.choice(10**7, 400, replace=False) + 10**7,
+            "NACE": rng.choice(["A", "B", "C"], 400),
+            "HOME": home,
+            "ABROAD": abroad,
+            "RESREVENUE": home + abroad,
+            "TOTAL_COSTS": costs + 0.5,
+            "EMPLOYEES": rng.integers(1, 90, 400),
+        }
+    )
+
+
+def visits(seed=7):
+    """Return visits of patients, a few each."""
+    rng = np.random.default_rng(seed)
+    texts = [
+        f"Patient number {place} complains of " + "persistent pain " * 4 for place in range(90)
+    ]
+    return pd.DataFrame(
+        {
+            "patient": np.repeat([f"P-{place:04}" for place in range(150)], 4),
+            "visit_date": pd.Timestamp("2025-01-01")
+            + pd.to_timedelta(rng.integers(0, 365, 600), unit="D"),
+            "remarks": rng.choice(texts, 600),
+            "diagnosis": rng.choice(["J45", "E11", "I10"], 600),
+            "weight": rng.normal(75, 12, 600).round(1),
+        }
+    )
+
+
+def found_in(frame):
+    table = Table(frame)
+    return {found.spec.name: found for found in proposals(table, profile_columns(table))}
+
+
+def roles(frame):
+    return {name: found.spec.role for name, found in found_in(frame).items()}
+
+
+def test_in_a_household_survey_the_household_s_number_is_dropped_and_the_weights_are_told():
+    found = found_in(households())
+    assert found["ori_hid"].spec.role is Role.IDENTIFYING
+    assert "household" in found["ori_hid"].reason
+    assert {name for name, one in found.items() if one.spec.role is Role.IDENTIFYING} == {"ori_hid"}
+    assert "sampling weight" in found["sampling_weight"].reason
+    assert found["household_weights"].reason == found["sampling_weight"].reason
+    assert found["income"].may_be_sensitive
+    assert "amount" in found["expend"].reason
+
+
+def test_amounts_of_companies_name_nobody_though_all_differ():
+    frame = companies()
+    assert frame["RESREVENUE"].is_unique
+    found = found_in(frame)
+    dropped = {name for name, one in found.items() if one.spec.role is Role.IDENTIFYING}
+    assert dropped == {"COMPANY", "REG_NO"}
+    for name in ("HOME", "ABROAD", "RESREVENUE", "TOTAL_COSTS"):
+        assert "amount" in found[name].reason or found[name].may_be_sensitive
+        assert found[name].spec.kind is Kind.NUMERIC
+
+
+def test_of_visits_free_texts_are_dropped_and_exact_dates_told():
+    found = found_in(visits())
+    assert found["remarks"].spec.role is Role.IDENTIFYING
+    assert "free text" in found["remarks"].reason
+    assert found["visit_date"].spec.role is Role.QUASI_IDENTIFIER
+    assert "month or a year" in found["visit_date"].reason
+    assert found["diagnosis"].may_be_sensitive
+    assert "sampling" not in found["weight"].reason
+    assert found["patient"].spec.role is Role.IDENTIFYING
+
+
+def test_a_weight_beyond_any_body_s_is_a_sampling_weight():
+    weights = np.random.default_rng(8).uniform(12_000, 900_000, ROWS)
+    assert "sampling weight" in proposal("weight", weights).reason
+    assert "sampling weight" in proposal("fnlwgt", weights.astype(np.int64)).reason
+
+
+def test_columns_proposed_for_the_same_reason_are_found_together():
+    table = Table(households())
+    known = proposals(table)
+    assert alike(known, "sampling_weight") == ("sampling_weight", "household_weights")
+    assert alike(known, "nowhere") == ()
