@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.chain import Demand, find_chain
 from sfumato.engine.generalization.checker import verify_publication
 from sfumato.engine.generalization.criteria import (
     Closeness,
@@ -67,3 +68,19 @@ def confirm(criterion, reached, frame, names):
     else:
         as_text = frame.assign(income=frame["income"].astype(str))
         assert anonymity.t_closeness(as_text, names, ["income"]) == pytest.approx(reached)
+
+
+def test_pycanon_finds_the_k_of_every_view_of_a_chain():
+    table = census(3000).only(("age", "education", "race"))
+    demands = [Demand(2, 0.02), Demand(10, 0.05), Demand(40, 0.05)]
+    for view, demand in zip(
+        find_chain(table.quasi_identifiers, demands, Silent()), demands, strict=True
+    ):
+        columns = {
+            quasi.name: quasi.levels[level][quasi.codes].astype(str)
+            for quasi, level in zip(table.quasi_identifiers, view.node, strict=True)
+        }
+        frame = pd.DataFrame(columns)
+        frame[view.suppressed] = "*"
+        measured = anonymity.k_anonymity(frame, list(columns))
+        assert measured == view.smallest >= demand.k

@@ -16,7 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.generalization.hierarchies import Hierarchy
+from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
 from sfumato.engine.table.table import Table, encode_column
 
@@ -101,12 +101,22 @@ class QuasiIdentifier:
     def with_one_group_on_top(self) -> QuasiIdentifier:
         """Return the quasi-identifier with a highest level at which all values are alike.
 
-        This is the quasi-identifier being dropped. It has no labels: it is searched, not published.
+        This is the quasi-identifier being dropped.
         """
         if self.sizes[-1] == 1:
             return self
         everything = np.zeros(len(self.levels[0]), dtype=np.intp)
-        return replace(self, levels=(*self.levels, everything), labels=())
+        labels = (*self.labels, (TOP,)) if self.labels else ()
+        return replace(self, levels=(*self.levels, everything), labels=labels)
+
+    @cached_property
+    def could_be(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """For each level and ground value, the share of the other values that it could also be.
+
+        Iyengar's loss of a cell (KDD 2002), each of shape (number of ground codes,).
+        """
+        others = max(len(self.levels[0]) - 1, 1)
+        return tuple((np.bincount(level)[level] - 1) / others for level in self.levels)
 
 
 @dataclass(frozen=True)
@@ -196,14 +206,22 @@ class CodedTable:
 
         Classes are numbered by their first row.
         """
-        columns = [
-            quasi.levels[level][quasi.codes]
-            for quasi, level in zip(self.quasi_identifiers, node, strict=True)
-        ]
-        sizes = [q.sizes[level] for q, level in zip(self.quasi_identifiers, node, strict=True)]
-        key, _ = mixed_radix(columns, sizes)
-        codes, found = pd.factorize(key)
-        return codes, len(found)
+        return class_codes(self.quasi_identifiers, node)
+
+
+def class_codes(quasi_identifiers: Sequence[QuasiIdentifier], node: Node) -> tuple[IntArray, int]:
+    """Return each row's equivalence class at a node, and how many there are.
+
+    Classes are numbered by their first row.
+    """
+    columns = [
+        quasi.levels[level][quasi.codes]
+        for quasi, level in zip(quasi_identifiers, node, strict=True)
+    ]
+    sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
+    key, _ = mixed_radix(columns, sizes)
+    codes, found = pd.factorize(key)
+    return codes, len(found)
 
 
 def mixed_radix(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:

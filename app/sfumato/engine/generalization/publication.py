@@ -369,12 +369,7 @@ def rank(
 
 def _could_be(quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_] | None) -> float:
     """Return the average share of the other values that a cell of one column could also be."""
-    others = len(quasi.levels[0]) - 1
-    if others == 0:
-        return 0.0
-    groups = quasi.levels[level]
-    share = (np.bincount(groups)[groups] - 1) / others
-    per_row = share.take(quasi.codes)
+    per_row = quasi.could_be[level].take(quasi.codes)
     return float((per_row if kept is None else np.where(kept, per_row, 1.0)).mean())
 
 

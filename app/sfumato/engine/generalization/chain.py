@@ -1,0 +1,449 @@
+"""One table for several recipients in order of trust: a chain of views, each coarser than the last.
+
+A *view* shows every quasi-identifier at one level of its hierarchy, and "*" for all of them in the
+rows that stand out. With the most trusted recipient first, levels never fall from one view to the
+next, and the rows that are suppressed in one are suppressed in all that follow. So each view is a
+function of the one before it: recipients who pool theirs hold the finest one, and nothing more.
+
+The suppressed rows stay in the table, as one more class; it, too, has at least k rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.generalization.classes import Need
+from sfumato.engine.generalization.coded import (
+    LARGEST_LATTICE,
+    IntArray,
+    QuasiIdentifier,
+    class_codes,
+)
+from sfumato.engine.generalization.grouping import Grouping, Tuples
+from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
+
+RowSet = npt.NDArray[np.bool_]
+"""Which rows of a table belong to a set, shape (n,)."""
+
+_REPORTED_EVERY: Final = 64
+"""Nodes that are tested between two reports."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one recipient's view has to keep.
+
+    Parameters
+    ----------
+    k
+        The rows of the smallest class, suppressed rows included; 1 asks for nothing.
+    suppression
+        The largest share of the rows that may be suppressed, 0 to below 1.
+    """
+
+    k: int
+    suppression: float = 0.0
+
+    def allowed(self, rows: int) -> int:
+        """Return how many of a table's rows may be suppressed; fewer than k can't hide together."""
+        # A share like 0.07 of 100 rows is meant as 7 rows, though the product is a little below.
+        allowed = int(self.suppression * rows + 1e-9)
+        return allowed if allowed >= self.k else 0
+
+
+@dataclass(frozen=True)
+class View:
+    """What one recipient sees of the quasi-identifiers.
+
+    Parameters
+    ----------
+    node
+        The level of each quasi-identifier.
+    k
+        What was asked of it.
+    suppressed
+        The rows that show "*" for every quasi-identifier, shape (n,).
+    sizes
+        The rows of every class, that of the suppressed rows included, shape (C,).
+    loss
+        For a cell, the share of its attribute's other values that it could also be; averaged over
+        all cells. 0 where nothing is generalized, 1 where everything is "*".
+    """
+
+    node: Node
+    k: int
+    suppressed: RowSet = field(repr=False)
+    sizes: npt.NDArray[np.int64] = field(repr=False)
+    loss: float
+
+    @property
+    def smallest(self) -> int:
+        """The rows of the smallest class."""
+        return int(self.sizes.min())
+
+    @property
+    def unique(self) -> int:
+        """How many rows are alone in their class: the sample uniques."""
+        return int(np.count_nonzero(self.sizes == 1))
+
+    @property
+    def suppressed_rows(self) -> int:
+        """How many rows are suppressed."""
+        return int(np.count_nonzero(self.suppressed))
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return len(self.sizes)
+
+
+def views_of(
+    quasi_identifiers: Sequence[QuasiIdentifier], nodes: Sequence[Node], ks: Sequence[int]
+) -> tuple[View, ...]:
+    """Return the views of a chain, the most trusted first.
+
+    Rows whose class has fewer than k rows are suppressed, beside those suppressed before. Where
+    all of these are fewer than k, the smallest classes join them. Which rows these are follows
+    from the view before alone.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        With every level that the nodes name.
+    nodes
+        The levels of each view; none may fall from one to the next.
+    ks
+        The k of each view.
+
+    Raises
+    ------
+    DiversityError
+        If the nodes are no chain.
+    """
+    for before, after in itertools.pairwise(nodes):
+        for quasi, fine, coarse in zip(quasi_identifiers, before, after, strict=True):
+            if coarse < fine:
+                raise DiversityError(
+                    "{column} is at level {coarse} for a recipient who is trusted less than one"
+                    " at level {fine}.",
+                    "Raise the level of the less trusted recipient, or lower the other's.",
+                    column=quasi.name,
+                    coarse=coarse,
+                    fine=fine,
+                )
+    suppressed = np.zeros(len(quasi_identifiers[0].codes), dtype=np.bool_)
+    views = []
+    for node, k in zip(nodes, ks, strict=True):
+        suppressed, sizes = _suppressed(quasi_identifiers, node, k, suppressed)
+        loss = _loss(quasi_identifiers, node, suppressed)
+        views.append(View(node, k, suppressed, sizes, loss))
+    return tuple(views)
+
+
+def _suppressed(
+    quasi_identifiers: Sequence[QuasiIdentifier], node: Node, k: int, before: RowSet
+) -> tuple[RowSet, npt.NDArray[np.int64]]:
+    """Return the rows that a view suppresses, and the sizes of its classes."""
+    of_row, number = class_codes(quasi_identifiers, node)
+    sizes = np.bincount(of_row[~before], minlength=number)
+    gone = sizes < k
+    suppressed = before | gone[of_row]
+    hidden = int(np.count_nonzero(suppressed))
+    if 0 < hidden < k:
+        first = np.zeros(number, dtype=np.intp)
+        first[of_row[::-1]] = np.arange(len(of_row) - 1, -1, -1)
+        # Equal sizes are told apart by the values, not by where the rows stand in the table.
+        values = [
+            q.levels[at][q.codes[first]] for q, at in zip(quasi_identifiers, node, strict=True)
+        ]
+        for chosen in np.lexsort((*values[::-1], sizes)):
+            if gone[chosen]:
+                continue
+            gone[chosen] = True
+            hidden += int(sizes[chosen])
+            if hidden >= k:
+                break
+        suppressed = before | gone[of_row]
+    kept = sizes[~gone & (sizes > 0)].astype(np.int64)
+    return suppressed, np.append(kept, hidden) if hidden else kept
+
+
+def _loss(quasi_identifiers: Sequence[QuasiIdentifier], node: Node, suppressed: RowSet) -> float:
+    """Return the share of the other values that a cell could also be, over all cells."""
+    per_row = [
+        np.where(suppressed, 1.0, quasi.could_be[level].take(quasi.codes)).mean()
+        for quasi, level in zip(quasi_identifiers, node, strict=True)
+    ]
+    return float(np.mean(per_row))
+
+
+def find_chain(
+    quasi_identifiers: Sequence[QuasiIdentifier], demands: Sequence[Demand], context: Context
+) -> tuple[View, ...]:
+    """Find the views that lose least in all, the most trusted recipient's first.
+
+    Without suppression the total loss is the least of all chains. With it, so is what the views
+    would lose if each suppressed its own outlying rows only; then the nested sets are made, most
+    trusted first, and where one is larger than its recipient's share, the levels of those who
+    follow are searched again among the rows that are left.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        Those without one group on top are given one, so that every k up to the number of rows can
+        be kept.
+    demands
+        What each view has to keep.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    DiversityError
+        If a k is above the number of rows or below 1, a share is outside 0 to below 1, or there
+        are more combinations of levels than can be searched.
+    """
+    quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
+    rows = len(quasi[0].codes)
+    for demand in demands:
+        check_demand(demand, rows)
+    lattice = Lattice(tuple(each.height for each in quasi))
+    if lattice.size > LARGEST_LATTICE:
+        raise DiversityError(
+            "There are {nodes:,} combinations of levels, more than {limit:,}.",
+            "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
+            nodes=lattice.size,
+            limit=LARGEST_LATTICE,
+        )
+    allowed = nested_allowances([demand.allowed(rows) for demand in demands])
+    nodes = _nested_nodes(quasi, demands, allowed, context)
+    if nodes is None:
+        # Rows suppressed for one recipient are too few to hide from a later one.
+        nodes = _nested_nodes(quasi, demands, [0] * len(demands), context)
+    assert nodes is not None  # the most general node has one class of all rows
+    context.report(1.0, "The levels are found")
+    return views_of(quasi, nodes, [demand.k for demand in demands])
+
+
+def nested_allowances(allowed: Sequence[int]) -> list[int]:
+    """Return how many rows each view may suppress, given that all later ones suppress them too."""
+    found: list[int] = []
+    for own in reversed(allowed):
+        found.append(min(own, found[-1]) if found else own)
+    return found[::-1]
+
+
+def _nested_nodes(
+    quasi: tuple[QuasiIdentifier, ...],
+    demands: Sequence[Demand],
+    allowed: Sequence[int],
+    context: Context,
+) -> list[Node] | None:
+    """Return the nodes of a chain whose suppressed rows are nested and few enough, or None."""
+    hidden: RowSet = np.zeros(len(quasi[0].codes), dtype=np.bool_)
+    nodes: list[Node] = []
+    search = _Search(quasi, hidden, demands, allowed, None, context)
+    begun = (0, hidden)
+    found = search.least()
+    while found is not None:
+        place, node = len(nodes), found[0]
+        after, _ = _suppressed(quasi, node, demands[place].k, hidden)
+        if int(np.count_nonzero(after)) <= allowed[place]:
+            nodes.append(node)
+            hidden = after
+            found = found[1:]
+            if not found:
+                return nodes
+            continue
+        if begun[0] == place and begun[1] is hidden:
+            search.refuse(node)
+        else:
+            search = _Search(quasi, hidden, demands[place:], allowed[place:], nodes[-1], context)
+            begun = (place, hidden)
+        found = search.least()
+    return None
+
+
+def check_demand(demand: Demand, rows: int) -> None:
+    """Refuse a k or a share that no view of so many rows can keep.
+
+    Raises
+    ------
+    DiversityError
+        Naming it.
+    """
+    if not 1 <= demand.k <= rows:
+        raise DiversityError(
+            "k is {k}, and the table has {rows} records.",
+            "Choose a k from 1 to the number of records.",
+            k=demand.k,
+            rows=rows,
+        )
+    if not 0 <= demand.suppression < 1:
+        raise DiversityError(
+            "The share of records that may be suppressed is {share:g}.",
+            "Choose a share from 0 to below 1.",
+            share=demand.suppression,
+        )
+
+
+class _Search:
+    """Which chain loses least, as far as its nodes were tested.
+
+    Every node is taken to lose what its levels lose until it is tested; what is found can only be
+    more. So a chain that loses least, and whose nodes are all tested, loses least of all chains.
+
+    Parameters
+    ----------
+    quasi, hidden
+        The table, and the rows that are suppressed already.
+    demands, allowed
+        For each recipient, what the view has to keep, and how many rows it may suppress.
+    floor
+        The node that all views are at least as general as.
+    context
+        Progress and cancelling.
+    """
+
+    def __init__(
+        self,
+        quasi: tuple[QuasiIdentifier, ...],
+        hidden: RowSet,
+        demands: Sequence[Demand],
+        allowed: Sequence[int],
+        floor: Node | None,
+        context: Context,
+    ) -> None:
+        self._quasi = tuple(replace(each, codes=each.codes[~hidden]) for each in quasi)
+        self._rows, self._hidden = len(hidden), hidden
+        already = int(np.count_nonzero(hidden))
+        self._ks = [demand.k for demand in demands]
+        self._allowed = [each - already for each in allowed]
+        self._context = context
+        self._top = tuple(each.height for each in quasi)
+        self._level_loss = [
+            np.array([float(level.take(each.codes).sum()) for level in each.could_be])
+            / (self._rows * len(quasi))
+            for each in self._quasi
+        ]
+        whole = np.zeros(tuple(level + 1 for level in self._top))
+        for axis, loss in enumerate(self._level_loss):
+            whole += loss.reshape([-1 if a == axis else 1 for a in range(whole.ndim)])
+        self._losses = [whole.copy() for _ in demands]
+        if floor is not None:
+            outside = np.ones(whole.shape, dtype=np.bool_)
+            outside[at_least(floor)] = False
+            self._losses[0][outside] = math.inf
+        self._tested: set[Node] = set()
+        self._grouping = Grouping(self._quasi, np.ones(1, dtype=np.int64), Need.SIZES)
+        rows = self._grouping.rows(np.zeros(len(self._quasi[0].codes), dtype=np.intp))
+        finest = self._grouping.roll_up(rows, floor or (0,) * len(quasi))
+        self._joined: list[Tuples] = [finest]
+        self._joined_nodes: IntArray = np.array([finest.node])
+        self._joined_counts: IntArray = np.array([finest.count])
+
+    def least(self) -> list[Node] | None:
+        """Return the chain of tested nodes that loses least; None where there is none."""
+        while True:
+            nodes = self._least_so_far()
+            if nodes is None or self._tested.issuperset(nodes):
+                return nodes
+            for place, node in enumerate(nodes):
+                self._test(node)
+                if math.isinf(self._losses[place][node]):
+                    self._climb(node, place)
+
+    def refuse(self, node: Node) -> None:
+        """Rule out a node for the first recipient."""
+        self._losses[0][node] = math.inf
+
+    def _least_so_far(self) -> list[Node] | None:
+        """Return the chain that loses least as far as is known, by dynamic programming.
+
+        What the first i views lose at least, by the node of the last of them; the least of all
+        finer nodes is passed on along one axis after the other.
+        """
+        best = [self._losses[0]]
+        for losses in self._losses[1:]:
+            finer = best[-1]
+            for axis in range(finer.ndim):
+                finer = np.minimum.accumulate(finer, axis=axis)
+            best.append(losses + finer)
+        nodes: list[Node] = []
+        within: tuple[slice, ...] = (slice(None),) * len(self._top)
+        for total in reversed(best):
+            part = total[within]
+            node = tuple(int(at) for at in np.unravel_index(int(part.argmin()), part.shape))
+            if math.isinf(total[node]):
+                return None
+            nodes.append(node)
+            within = at_most(node)
+        return nodes[::-1]
+
+    def _climb(self, node: Node, place: int) -> None:
+        """From a node that a recipient can't have, rule out more general ones that lose little."""
+        path = [node]
+        while path[-1] != self._top:
+            last = path[-1]
+            _, axis = min(
+                (float(self._level_loss[axis][level + 1] - self._level_loss[axis][level]), axis)
+                for axis, level in enumerate(last)
+                if level < self._top[axis]
+            )
+            path.append((*last[:axis], last[axis] + 1, *last[axis + 1 :]))
+        low, high = 0, len(path) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            self._test(path[middle])
+            if math.isinf(self._losses[place][path[middle]]):
+                low = middle
+            else:
+                high = middle
+
+    def _test(self, node: Node) -> None:
+        """Find what a node loses to each recipient; rule out what is finer where it is too much."""
+        if node in self._tested:
+            return
+        self._tested.add(node)
+        if len(self._tested) % _REPORTED_EVERY == 0:
+            self._context.report(0.5, Sentence("Tested {count:,} nodes", count=len(self._tested)))
+        tuples = self._tuples(node)
+        small = np.flatnonzero(tuples.sizes < max(self._ks))
+        sizes = tuples.sizes[small]
+        for losses, k, allowed in zip(self._losses, self._ks, self._allowed, strict=True):
+            gone = sizes < k
+            suppressed = int(sizes[gone].sum())
+            if suppressed > allowed:
+                losses[at_most(node)] = math.inf
+            elif suppressed:
+                losses[node] += self._lost(tuples, small[gone])
+
+    def _lost(self, tuples: Tuples, suppressed: IntArray) -> float:
+        """Return what suppressing some tuples of a node loses beside what its levels lose."""
+        lost = np.zeros(len(suppressed))
+        for axis, codes in enumerate(tuples.records(suppressed)):
+            lost += 1.0 - self._quasi[axis].could_be[tuples.node[axis]].take(codes)
+        return float(lost @ tuples.sizes[suppressed]) / (self._rows * len(self._quasi))
+
+    def _tuples(self, node: Node) -> Tuples:
+        """Return a node's tuples, joined from the fewest that are known of a finer one."""
+        finer = np.flatnonzero((self._joined_nodes <= node).all(axis=1))
+        source = self._joined[int(finer[self._joined_counts[finer].argmin()])]
+        if source.node == node:
+            return source
+        tuples = self._grouping.roll_up(source, node)
+        if tuples.count < source.count // 2:
+            self._joined.append(tuples)
+            self._joined_nodes = np.vstack([self._joined_nodes, node])
+            self._joined_counts = np.append(self._joined_counts, tuples.count)
+        return tuples
