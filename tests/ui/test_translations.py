@@ -83,7 +83,7 @@ def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(pseudo)
     again = renew("eo", pseudo.parents[4])
     text = again.read_text(encoding="utf-8")
     assert 'type="unfinished"' not in text
-    assert 'filename="../../ui/shell/menus.py"' in text
+    assert 'filename="../../ui/shell/main_window.py"' in text
 
 
 def test_an_error_is_translated_before_it_is_filled_in(spoken_there):

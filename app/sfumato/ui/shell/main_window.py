@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt
 from PySide6.QtGui import (
+    QAction,
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QKeySequence,
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.jobs.job import BugReport
@@ -26,9 +29,10 @@ from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
-from sfumato.ui.shell.menus import WindowMenus
+from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
 from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
+from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
@@ -36,7 +40,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint, dropped_file
 from sfumato.ui.widgets.layout import column
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.messages import Message, MessageKind
 from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
 SMALLEST: Final = (1100, 720)
@@ -48,6 +52,9 @@ _GEOMETRY: Final = "window/geometry"
 _APPEARANCE: Final = "window/appearance"
 _RAIL: Final = "window/rail-folded"
 _CARD: Final = "window/guarantee-folded"
+
+
+Keys = QKeySequence.StandardKey
 
 
 class MainWindow(QMainWindow):
@@ -330,3 +337,136 @@ class MainWindow(QMainWindow):
         self._leaving = True
         if self.isVisible():
             self.close()
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("MainWindow", text)
+
+
+class WindowMenus(Menus):
+    """File, Edit, View and Help, by the platform's conventions.
+
+    Parameters
+    ----------
+    window
+        What the actions are done to.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window.menuBar(), window)
+        self._main = window
+        self.recent = QMenu(window)
+        self._fill_file()
+        self._fill_edit()
+        self._fill_view()
+        self._fill_help()
+
+    def _fill_file(self) -> None:
+        window, projects, rules = self._main, self._main.projects, self._main.rules
+        menu = self.menu(_tr("&File"))
+        self.add(menu, "new", _tr("&New"), projects.new, Keys.New)
+        self.add(menu, "open-table", _tr("Open &table…"), window.choose_table, "Ctrl+T", "table")
+        self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
+        menu.addSeparator()
+        self.add(
+            menu,
+            "open-project",
+            _tr("&Open project…"),
+            projects.choose_and_open,
+            Keys.Open,
+            "open",
+        )
+        self.recent = menu.addMenu(_tr("Open &recent"))
+        menu.aboutToShow.connect(self.fill_recent)
+        menu.addSeparator()
+        self.add(menu, "save", _tr("&Save"), projects.save, Keys.Save, "save")
+        self.add(menu, "save-as", _tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
+        menu.addSeparator()
+        self.add(menu, "save-rules", _tr("Save r&ules…"), rules.choose_and_save)
+        self.add(menu, "apply-rules", _tr("A&pply rules…"), rules.choose_and_apply)
+        menu.addSeparator()
+        role = QAction.MenuRole.QuitRole
+        self.add(menu, "quit", _tr("&Quit"), window.close, Keys.Quit, role=role)
+
+    def _fill_edit(self) -> None:
+        session = self._main.session
+        menu = self.menu(_tr("&Edit"))
+        self.add(menu, "undo", _tr("&Undo"), session.undo, Keys.Undo, "undo")
+        self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
+        menu.addSeparator()
+        self.add(menu, "copy", _tr("&Copy"), copy_from_focus, Keys.Copy, "copy")
+
+    def _fill_view(self) -> None:
+        window = self._main
+        menu = self.menu(_tr("&View"))
+        for number, panel in enumerate(all_panels(), start=1):
+            title, show = panel.translated_title(), partial(window.show_panel, panel.name)
+            self.add(menu, f"panel-{panel.name}", title, show, f"Ctrl+{number}", panel.icon)
+        menu.addSeparator()
+        self.add_appearance(menu, window.appearance, window.set_appearance)
+        self._add_languages(menu)
+        rail, card = window.rail, window.guarantee
+        self.add(
+            menu,
+            "fold-rail",
+            _tr("Fold the &steps"),
+            lambda: rail.set_compact(not rail.compact),
+            "Ctrl+Shift+L",
+            "panel-left",
+        )
+        self.add(
+            menu,
+            "fold-guarantee",
+            _tr("Fold the &guarantee"),
+            lambda: card.set_compact(not card.compact),
+            "Ctrl+Shift+G",
+            "panel-right",
+        )
+        self.add(
+            menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
+        )
+
+    def _add_languages(self, menu: QMenu) -> None:
+        """Add the choice of a language, where there is one."""
+        known = languages()
+        if len(known) > 1:
+            names = {AS_THE_SYSTEM: _tr("As the &system")}
+            names |= {language: name_of(language) for language in known}
+            now = chosen(self._main.session.store)
+            self.add_choice(menu.addMenu(_tr("&Language")), "language", names, now, self._speak)
+
+    def _speak(self, language: str) -> None:
+        choose(self._main.session.store, language)
+        self._main.session.message.emit(
+            Message(
+                MessageKind.INFO,
+                _tr("Restart Sfumato to apply the change."),
+                topic="language",
+            )
+        )
+
+    def _fill_help(self) -> None:
+        window = self._main
+        menu = self.menu(_tr("&Help"))
+        self.add(menu, "help", _tr("Sfumato &Help"), window.show_help, Keys.HelpContents, "help")
+        role = QAction.MenuRole.AboutRole
+        self.add(menu, "about", _tr("&About Sfumato"), window.show_about, role=role)
+
+    def fill_recent(self) -> None:
+        """List the recent projects that are still there."""
+        recent = self._main.session.recent
+        fill_recent(self.recent, recent.paths, self._main.projects.open, recent.clear)
+
+    def refresh(self) -> None:
+        """Name what undo and redo would do, and allow what can be done now."""
+        session = self._main.session
+        for key, words, text in (
+            ("undo", _tr("&Undo"), session.undo_text),
+            ("redo", _tr("&Redo"), session.redo_text),
+        ):
+            self.actions[key].setText(f"{words}: {text}" if text else words)
+            self.actions[key].setEnabled(text is not None)
+        copying = session.project is not None
+        self.actions["save-as"].setText(_tr("Save a c&opy…") if copying else _tr("Save &as…"))
+        self.actions["apply-rules"].setEnabled(session.table is not None)
+        self.actions["save-rules"].setEnabled(bool(session.document.columns))

@@ -1,156 +1,110 @@
-"""The window's menus: File, Edit, View and Help, by the platform's conventions."""
+"""The menus and their shortcuts; what an action does is given by whoever owns it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TypeVar
 
-from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
 
-from sfumato.ui.panels import all_panels
-from sfumato.ui.shell.actions import Menus, fill_recent
-from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
-from sfumato.ui.widgets.messages import Message, MessageKind
+from sfumato.ui.look.theme import Appearance
+from sfumato.ui.widgets.icons import themed_icon
 
-if TYPE_CHECKING:
-    from sfumato.ui.shell.main_window import MainWindow
-
-Keys = QKeySequence.StandardKey
+Value = TypeVar("Value", bound=str)
+Run = Callable[[], object]
+Keys = QKeySequence | QKeySequence.StandardKey | str
 
 
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("MainWindow", text)
-
-
-class WindowMenus(Menus):
-    """Fills the window's menu bar.
+class Menus(QObject):
+    """Builds menus on a menu bar and remembers their actions by name.
 
     Parameters
     ----------
+    bar
+        Where the menus go.
     window
-        What the actions are done to.
+        What the actions belong to.
     """
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window.menuBar(), window)
-        self._main = window
-        self.recent = QMenu(window)
-        self._fill_file()
-        self._fill_edit()
-        self._fill_view()
-        self._fill_help()
+    def __init__(self, bar: QMenuBar, window: QWidget) -> None:
+        super().__init__(window)
+        self._bar = bar
+        self._window = window
+        self.actions: dict[str, QAction] = {}
 
-    def _fill_file(self) -> None:
-        window, projects, rules = self._main, self._main.projects, self._main.rules
-        menu = self.menu(_tr("&File"))
-        self.add(menu, "new", _tr("&New"), projects.new, Keys.New)
-        self.add(menu, "open-table", _tr("Open &table…"), window.choose_table, "Ctrl+T", "table")
-        self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
-        menu.addSeparator()
-        self.add(
-            menu,
-            "open-project",
-            _tr("&Open project…"),
-            projects.choose_and_open,
-            Keys.Open,
-            "open",
-        )
-        self.recent = menu.addMenu(_tr("Open &recent"))
-        menu.aboutToShow.connect(self.fill_recent)
-        menu.addSeparator()
-        self.add(menu, "save", _tr("&Save"), projects.save, Keys.Save, "save")
-        self.add(menu, "save-as", _tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
-        menu.addSeparator()
-        self.add(menu, "save-rules", _tr("Save r&ules…"), rules.choose_and_save)
-        self.add(menu, "apply-rules", _tr("A&pply rules…"), rules.choose_and_apply)
-        menu.addSeparator()
-        role = QAction.MenuRole.QuitRole
-        self.add(menu, "quit", _tr("&Quit"), window.close, Keys.Quit, role=role)
+    def menu(self, text: str) -> QMenu:
+        """Add a menu."""
+        return self._bar.addMenu(text)
 
-    def _fill_edit(self) -> None:
-        session = self._main.session
-        menu = self.menu(_tr("&Edit"))
-        self.add(menu, "undo", _tr("&Undo"), session.undo, Keys.Undo, "undo")
-        self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
-        menu.addSeparator()
-        self.add(menu, "copy", _tr("&Copy"), copy_from_focus, Keys.Copy, "copy")
+    def add(
+        self,
+        menu: QMenu,
+        name: str,
+        text: str,
+        run: Run,
+        keys: Keys | None = None,
+        icon: str = "",
+        role: QAction.MenuRole = QAction.MenuRole.NoRole,
+    ) -> QAction:
+        """Add an action that is found again as `actions[name]`."""
+        action = QAction(text, self._window)
+        action.setMenuRole(role)
+        if icon:
+            action.setIcon(themed_icon(icon))
+        if keys is not None:
+            action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda _checked=False: run())
+        menu.addAction(action)
+        self.actions[name] = action
+        return action
 
-    def _fill_view(self) -> None:
-        window = self._main
-        menu = self.menu(_tr("&View"))
-        for number, panel in enumerate(all_panels(), start=1):
-            title, show = panel.translated_title(), partial(window.show_panel, panel.name)
-            self.add(menu, f"panel-{panel.name}", title, show, f"Ctrl+{number}", panel.icon)
-        menu.addSeparator()
-        self.add_appearance(menu, window.appearance, window.set_appearance)
-        self._add_languages(menu)
-        rail, card = window.rail, window.guarantee
-        self.add(
-            menu,
-            "fold-rail",
-            _tr("Fold the &steps"),
-            lambda: rail.set_compact(not rail.compact),
-            "Ctrl+Shift+L",
-            "panel-left",
-        )
-        self.add(
-            menu,
-            "fold-guarantee",
-            _tr("Fold the &guarantee"),
-            lambda: card.set_compact(not card.compact),
-            "Ctrl+Shift+G",
-            "panel-right",
-        )
-        self.add(
-            menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
-        )
+    def add_appearance(
+        self, menu: QMenu, now: Appearance, choose: Callable[[Appearance], object]
+    ) -> None:
+        """Add the choice between the system's look, light and dark."""
+        names = {
+            Appearance.SYSTEM: self.tr("As the &system"),
+            Appearance.LIGHT: self.tr("&Light"),
+            Appearance.DARK: self.tr("&Dark"),
+        }
+        self.add_choice(menu.addMenu(self.tr("&Appearance")), "appearance", names, now, choose)
 
-    def _add_languages(self, menu: QMenu) -> None:
-        """Add the choice of a language, where there is one."""
-        known = languages()
-        if len(known) > 1:
-            names = {AS_THE_SYSTEM: _tr("As the &system")}
-            names |= {language: name_of(language) for language in known}
-            now = chosen(self._main.session.store)
-            self.add_choice(menu.addMenu(_tr("&Language")), "language", names, now, self._speak)
+    def add_choice(
+        self,
+        menu: QMenu,
+        name: str,
+        texts: Mapping[Value, str],
+        now: Value,
+        choose: Callable[[Value], object],
+    ) -> None:
+        """Add one action for each value, of which one is chosen: ``actions["name-value"]``."""
+        group = QActionGroup(self)
+        for value, text in texts.items():
+            action = self.add(menu, f"{name}-{value}", text, partial(choose, value))
+            action.setCheckable(True)
+            action.setChecked(value == now)
+            group.addAction(action)
 
-    def _speak(self, language: str) -> None:
-        choose(self._main.session.store, language)
-        self._main.session.message.emit(
-            Message(
-                MessageKind.INFO,
-                _tr("Restart Sfumato to apply the change."),
-                topic="language",
-            )
-        )
 
-    def _fill_help(self) -> None:
-        window = self._main
-        menu = self.menu(_tr("&Help"))
-        self.add(menu, "help", _tr("Sfumato &Help"), window.show_help, Keys.HelpContents, "help")
-        role = QAction.MenuRole.AboutRole
-        self.add(menu, "about", _tr("&About Sfumato"), window.show_about, role=role)
-
-    def fill_recent(self) -> None:
-        """List the recent projects that are still there."""
-        recent = self._main.session.recent
-        fill_recent(self.recent, recent.paths, self._main.projects.open, recent.clear)
-
-    def refresh(self) -> None:
-        """Name what undo and redo would do, and allow what can be done now."""
-        session = self._main.session
-        for key, words, text in (
-            ("undo", _tr("&Undo"), session.undo_text),
-            ("redo", _tr("&Redo"), session.redo_text),
-        ):
-            self.actions[key].setText(f"{words}: {text}" if text else words)
-            self.actions[key].setEnabled(text is not None)
-        copying = session.project is not None
-        self.actions["save-as"].setText(_tr("Save a c&opy…") if copying else _tr("Save &as…"))
-        self.actions["apply-rules"].setEnabled(session.table is not None)
-        self.actions["save-rules"].setEnabled(bool(session.document.columns))
+def fill_recent(
+    menu: QMenu, paths: tuple[Path, ...], open_project: Callable[[Path], object], clear: Run
+) -> None:
+    """Fill a menu with recent projects, each with its place as a tip."""
+    menu.clear()
+    menu.setToolTipsVisible(True)
+    for number, path in enumerate(paths, start=1):
+        text = path.stem.replace("&", "&&")
+        action = menu.addAction(f"&{number}  {text}" if number < 10 else text)
+        action.setToolTip(str(path))
+        action.triggered.connect(lambda _checked=False, path=path: open_project(path))
+    menu.addSeparator()
+    forget = menu.addAction(QCoreApplication.translate("Menus", "Clear list"))
+    forget.triggered.connect(lambda _checked=False: clear())
+    menu.setEnabled(bool(paths))
 
 
 def copy_from_focus() -> None:

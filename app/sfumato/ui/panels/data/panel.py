@@ -23,7 +23,7 @@ from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import EmptyState, button, column, label
+from sfumato.ui.widgets.layout import EmptyState, button, clear_layout, column, label
 from sfumato.ui.widgets.messages import Action, MessageKind
 
 SHOWN = 4
@@ -72,10 +72,7 @@ class WelcomePage(QWidget):
 
     def refresh(self) -> None:
         """List the recent projects."""
-        while (item := self._recent.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        clear_layout(self._recent)
         paths = self._session.recent.paths[:SHOWN]
         self._recent_box.setVisible(bool(paths))
         if not paths:

@@ -11,7 +11,7 @@ from sfumato.engine.generalization.hierarchies import Mend, Problem, ProblemKind
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.attributes.hierarchy.forms import tr
-from sfumato.ui.widgets.layout import Badge, button, column, row
+from sfumato.ui.widgets.layout import Badge, button, clear_layout, column, row
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 _SHOWN = 4
@@ -122,11 +122,7 @@ class ProblemsView(QWidget):
 
     def _offer(self) -> None:
         """Offer the ways to mend the chosen problem."""
-        while (item := self._buttons.takeAt(0)) is not None:
-            made = item.widget()
-            if made is not None:
-                made.hide()
-                made.deleteLater()
+        clear_layout(self._buttons)
         chosen, alike = self.chosen, self.alike()
         self.all_alike.setVisible(len(alike) > 1)
         self.all_alike.setText(
