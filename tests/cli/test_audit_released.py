@@ -75,6 +75,16 @@ def test_the_ledger_s_level_counts_whatever_is_planned_by_now(released):
     assert json.loads(released.output) == before
 
 
+def test_the_policy_in_force_at_the_release_counts_whatever_is_decided_by_now(released):
+    assert weigh(released, "--released", "--json") == ExitCode.OK
+    before = json.loads(released.output)
+    rules = released.folder / "rules.toml"
+    rules.write_text(rules.read_text().replace('["asthma"', '["measles", "asthma"'))
+    assert released.run("rules", released.project, "--apply", rules) == ExitCode.OK
+    assert weigh(released, "--released", "--json") == ExitCode.OK, released.remarks
+    assert json.loads(released.output) == before
+
+
 def test_who_was_given_nothing_holds_nothing(released):
     assert weigh(released, "--with", "Institute B", "--released") == ExitCode.EXPECTED_ERROR
     assert "Nothing was released to Institute B so far." in released.remarks

@@ -14,6 +14,7 @@ from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.recovery import no_step
 from sfumato.project.release.release import make_release
@@ -135,8 +136,17 @@ def test_rows_in_another_order_are_told_from_altered_ones(project, tmp_path):
     assert "in another order" in failed(verified(project, path))["Table"]
 
 
-def test_a_hierarchy_that_changed_since_is_named(project, tmp_path):
+def test_a_hierarchy_that_changed_since_changes_nothing(project, tmp_path):
     path = published(project, tmp_path / "out")
+    project.save_document(project.document.with_hierarchy("zip", Suppression()))
+    assert failed(verified(project, path)) == {}
+
+
+def test_a_hierarchy_that_changed_is_named_where_the_ledger_keeps_no_policy(
+    project, tmp_path, monkeypatch
+):
+    path = published(project, tmp_path / "out")
+    monkeypatch.setattr(ReleaseRecord, "policy", None)
     project.save_document(project.document.with_hierarchy("zip", Suppression()))
     assert "hierarchy" in failed(verified(project, path))["Table"]
 

@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Source
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import PASSPHRASE, noon
@@ -119,8 +119,9 @@ def test_a_release_that_only_a_copy_of_the_project_made_is_traced_by_the_key(pro
     assert report.recipient == "Institute B"
 
 
-def test_a_changed_domain_is_told_because_nothing_can_be_made_again(project, tmp_path):
+def test_a_changed_domain_is_told_where_the_ledger_keeps_no_policy(project, tmp_path, monkeypatch):
     path = release(project, tmp_path / "out")
+    monkeypatch.setattr(ReleaseRecord, "policy", None)
     wider = ColumnSpec("illness", Role.SENSITIVE, domain=Domain((*ILLNESSES, "measles")))
     project.save_document(project.document.with_column(wider))
     found = failed(verify(project, path))

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import DiskFull, FileError
 from sfumato.project.errors import ProjectError
@@ -17,7 +18,7 @@ from sfumato.report.sections import compose
 from sfumato.report.writing import draw, picture_kind, to_html, write_report
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.project.making import noon
-from tests.project.verifying import a_document, a_table, new_project, release
+from tests.project.verifying import ILLNESSES, a_document, a_table, new_project, release
 
 INTERNAL = ReportOptions()
 OUTSIDE = ReportOptions(Audience.OUTSIDE, 200)
@@ -175,3 +176,28 @@ def test_a_folder_that_is_not_there_leaves_nothing(material, tmp_path):
         with pytest.raises(FileError):
             write_report(report, [], tmp_path / "no" / name)
     assert not (tmp_path / "no").exists()
+
+
+def test_what_was_released_is_told_by_the_policy_of_then(tmp_path):
+    with new_project(tmp_path) as project:
+        release(project, tmp_path / "out", "Clinic A")
+        release(project, tmp_path / "out", "Public C")
+        document = a_document()
+        dropped = ColumnSpec("zip", Role.IDENTIFYING, Kind.TEXT)
+        shown = replace(document.column("age"), binning=None)
+        wider = replace(document.column("illness"), domain=Domain(("measles", *ILLNESSES)))
+        for spec in (dropped, shown, wider):
+            document = document.with_column(spec)
+        project.save_document(document)
+        report = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+    told = {row[0]: row[2:] for row in grid(report, "Column").rows}
+    assert told["zip"] == ("dropped", "as it is")
+    assert told["age"] == ("released as it is", "in bins")
+    assert told["person"] == ("dropped", "dropped")
+    assert told["illness"][1] == "perturbed"
+    (section,) = [each for each in report.sections if "earlier policy" in each.title]
+    assert section.title.endswith("illness")
+    levels = next(block for block in section.blocks if isinstance(block, Grid))
+    assert [row[1:] for row in levels.rows] == [("Clinic A", "p = 0.6"), ("Public C", "p = 0.1")]
+    # γ at p = 0.6 over the four values of then: 1 + 0.6 · 4 / 0.4; over five it would be 8.5.
+    assert "by at most 7." in section.blocks[-1].text

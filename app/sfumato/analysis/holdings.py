@@ -94,7 +94,7 @@ def holdings_of(
 ) -> tuple[Holding, ...]:
     """Return the most telling release that everyone holds of an entry, the most trusted first.
 
-    Recipients whose level can't be met, and releases under another domain, are left out.
+    Recipients whose level can't be met, and releases on another ladder, are left out.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def holdings_of(
     """
     found: list[Holding] = []
     if basis is not Basis.PLANNED:
-        found += _released(releases, entry, attributes)
+        found += _released(document, releases, entry, attributes)
     if basis is not Basis.RELEASED:
         found += _planned(document, entry, attributes)
     found += _adopted(document, entry, attributes)
@@ -181,18 +181,21 @@ def _planned(
 
 
 def _released(
-    releases: Iterable[ReleaseRecord], entry: PolicyEntry, attributes: Mapping[str, Attribute]
+    document: Document,
+    releases: Iterable[ReleaseRecord],
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
 ) -> Iterable[Holding]:
     for place, record in enumerate(releases):
         plan = _plan_in(record, entry)
-        if plan is None:
-            continue
+        if plan is None or plan.ladder != ladder_of(document, entry, attributes):
+            continue  # released by another policy; verifying the file tells more
         try:
             yield _holding(
                 record.recipient, plan, attributes, place, record.recorded_at, record.source
             )
         except SfumatoError:
-            continue  # released under another domain; verifying the file tells more
+            continue
 
 
 def _plan_in(record: ReleaseRecord, entry: PolicyEntry) -> EntryPlan | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import (
     JSON,
@@ -18,6 +18,11 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
+
+if TYPE_CHECKING:
+    from sfumato.engine.table.table import Table
+    from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.regenerate import Regenerator
 
 _COALITION: Final = (
     repeated(
@@ -39,16 +44,24 @@ _WHAT_IF: Final = argument(
 )
 
 
+def _in_force(arguments: Namespace, project: ProjectFile, table: Table) -> Regenerator:
+    """Return what makes the values again: by the policy in force at the last release, or today."""
+    from sfumato.project.release.policies import PoliciesInForce
+
+    folders = (project.path.parent,)
+    policies = PoliciesInForce(project.document, table, project.keys, folders)
+    return policies.latest(project.releases) if arguments.released else policies.today
+
+
 def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.coalitions import plain, report_coalition, sentences
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
-    from sfumato.project.release.regenerate import Regenerator
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
-        regenerator = Regenerator(project.document, table, project.keys, (project.path.parent,))
+        regenerator = _in_force(arguments, project, table)
         reports = report_coalition(
-            project.document,
+            regenerator.document,
             regenerator.attributes(),
             arguments.members,
             arguments.what_if,
@@ -75,12 +88,11 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
-    from sfumato.project.release.regenerate import Regenerator
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
-        regenerator = Regenerator(project.document, table, project.keys, (project.path.parent,))
+        regenerator = _in_force(arguments, project, table)
         found = pool_numbers(
-            project.document,
+            regenerator.document,
             regenerator.attributes(),
             arguments.members,
             context,

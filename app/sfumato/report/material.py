@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from sfumato.analysis.coalitions import CoalitionAnswer, weigh_coalition
@@ -16,12 +16,14 @@ from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, prom
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
+from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
 from sfumato.project.store.files import Clock, stamp
@@ -86,6 +88,22 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class EarlierPolicy:
+    """What was released of an entry on a ladder that today's policy has no more.
+
+    Parameters
+    ----------
+    attributes
+        The entry's attributes as they were; none where the table does not have them any more.
+    held
+        The releases, each with the entry's plan, oldest first.
+    """
+
+    attributes: tuple[Attribute, ...]
+    held: tuple[tuple[ReleaseRecord, EntryPlan], ...]
+
+
+@dataclass(frozen=True)
 class ReportMaterial:
     """Everything a report tells of.
 
@@ -114,6 +132,8 @@ class ReportMaterial:
         Why the ledger can't be relied on; empty where it can.
     made_at
         When, ISO 8601, UTC.
+    earlier
+        For each ladder that releases sit on and today's policy has no more, what was released.
     """
 
     document: Document
@@ -127,6 +147,7 @@ class ReportMaterial:
     entries: tuple[Entry, ...]
     tampering: str
     made_at: str
+    earlier: Mapping[str, EarlierPolicy] = field(default_factory=dict)
 
     def chosen(self, entry: PolicyEntry) -> tuple[Attribute, ...]:
         """Return an entry's attributes."""
@@ -185,6 +206,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         entries=entries,
         tampering=tampering,
         made_at=stamp(clock),
+        earlier=_earlier(project, table, attributes, releases),
     )
 
 
@@ -207,6 +229,33 @@ def _weighed(
         )
     except SfumatoError as error:
         return Findings(held, problem=str(error))
+
+
+def _earlier(
+    project: ProjectFile,
+    table: Table,
+    attributes: Mapping[str, Attribute],
+    releases: Sequence[ReleaseRecord],
+) -> dict[str, EarlierPolicy]:
+    """Return what was released on ladders that today's policy has no more."""
+    document = project.document
+    policies = PoliciesInForce(document, table, project.keys, (project.path.parent,))
+    today = {ladder_of(document, entry, attributes) for entry in document.policy}
+    found: dict[str, EarlierPolicy] = {}
+    for record in releases:
+        for plan in record.plans if record.counts else ():
+            if plan.ladder in today:
+                continue
+            if plan.ladder not in found:
+                chosen: tuple[Attribute, ...] = ()
+                with suppress(SfumatoError, KeyError):  # of columns that the table has no more
+                    known = policies.at(record).attributes_of(plan)
+                    chosen = tuple(known[name] for name in plan.attributes)
+                found[plan.ladder] = EarlierPolicy(chosen, ())
+            known_so_far = found[plan.ladder]
+            held = (*known_so_far.held, (record, plan))
+            found[plan.ladder] = replace(known_so_far, held=held)
+    return found
 
 
 def _small_groups(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:

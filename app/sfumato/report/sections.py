@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version as version_of
 from typing import Any
@@ -33,10 +34,10 @@ from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report, Section
-from sfumato.report.material import ReportMaterial, ReportOptions
+from sfumato.report.material import EarlierPolicy, ReportMaterial, ReportOptions
 
 _TREATMENTS = {
-    Role.IDENTIFYING: "dropped from every release",
+    Role.IDENTIFYING: "dropped",
     Role.QUASI_IDENTIFIER: "released as it is",
     Role.SENSITIVE: "perturbed",
     Role.INSENSITIVE: "released as it is",
@@ -71,6 +72,7 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         _promises(material, options),
         _table(material, options),
         *(_entry(material, entry, options) for entry in document.policy),
+        *(_earlier(earlier) for earlier in material.earlier.values()),
         *(_beside(material) if options.internal else ()),
         _releases(material, options),
         *_being_found(material.releases, options.internal),
@@ -206,6 +208,7 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     if source is not None and options.internal:
         blocks.append(Paragraph(f"Source: {source.path}. SHA-256 {source.digest}.", "note"))
     entries = {name: entry for entry in document.policy for name in entry.attributes}
+    made = [record for record in material.releases if record.counts]
     rows = tuple(
         (
             column.name,
@@ -213,11 +216,33 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
             _TREATMENTS[column.role]
             if column.name not in entries
             else mechanism_called(entries[column.name].mechanism).title.lower(),
+            *((_as_released(column.name, made),) if made else ()),
         )
         for column in document.columns
     )
-    blocks.append(Grid(("Column", "Role", "In a release"), rows))
+    heads = ("Column", "Role", "In a release", *(("In the releases made",) if made else ()))
+    blocks.append(Grid(heads, rows))
     return Section("The table", tuple(blocks))
+
+
+def _as_released(name: str, made: Sequence[ReleaseRecord]) -> str:
+    """Say how a column left in the releases made, by what the ledger keeps of each."""
+    return "; ".join(
+        how if count == len(made) else f"{how} in {count} of {len(made)}"
+        for how, count in Counter(_shown_in(name, record) for record in made).items()
+    )
+
+
+def _shown_in(name: str, record: ReleaseRecord) -> str:
+    if record.plan_for(name) is not None:
+        return "perturbed"
+    if name not in record.open_columns:
+        return "dropped"
+    if record.is_publication:
+        generalized = record.details["generalization"]["quasi_identifiers"]
+        return "generalized" if name in generalized else "as it is"
+    spec = None if record.policy is None else record.policy.column(name)
+    return "as it is" if spec is None or spec.binning is None else "in bins"
 
 
 def _row_order(material: ReportMaterial, options: ReportOptions) -> str:
@@ -236,7 +261,8 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
     held = material.findings[entry.key].held
     if held:
         rungs = tuple(
-            Rung(each.recipient, each.trust, _level_text(material, each.plan)) for each in held
+            Rung(each.recipient, each.trust, _level_text(material.attributes, each.plan))
+            for each in held
         )
         build = partial(build_trust_ladder, LadderData(entry.key, rungs))
         blocks.append(Picture(build, f"The ladder of {entry.key}, recipient by recipient."))
@@ -249,6 +275,29 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
     for name in entry.attributes if options.internal else ():
         blocks += _values(material.attributes[name])
     return Section(f"Sensitive attribute: {entry.key}", tuple(blocks))
+
+
+def _earlier(earlier: EarlierPolicy) -> Section:
+    """Tell of releases on a ladder that today's policy has no more, by the policy in force then."""
+    (_, plan), chosen = earlier.held[0], earlier.attributes
+    mechanism = mechanism_called(plan.mechanism)
+    known = {attribute.name: attribute for attribute in chosen}
+    rows = tuple(
+        (_time(record.recorded_at), record.recipient, _level_text(known, plan))
+        for record, plan in earlier.held
+    )
+    blocks: list[Block] = [
+        Paragraph(
+            "The policy has changed since these releases. They are told of by the policy that was"
+            f" in force, which the ledger keeps. {mechanism.title}. {mechanism.summary}"
+        ),
+        Grid(("Recorded", "Recipient", "Level"), rows),
+    ]
+    if chosen:
+        held = [plan for _, plan in earlier.held]
+        most = max(held, key=lambda plan: mechanism.trust(plan.level))
+        blocks.append(Paragraph(mechanism.promise(most.level, chosen, most.settings).sentence))
+    return Section(f"Released by an earlier policy: {plan.key}", tuple(blocks))
 
 
 def _restored(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
@@ -349,11 +398,11 @@ def _beside(material: ReportMaterial) -> Iterator[Section]:
     yield Section("Beside other holders' tables", tuple(blocks))
 
 
-def _level_text(material: ReportMaterial, plan: EntryPlan) -> str:
+def _level_text(known: Mapping[str, Attribute], plan: EntryPlan) -> str:
     """Return a level with its symbol, as ``σ² = 0.25``; a bare number where it has none."""
     mechanism = mechanism_called(plan.mechanism)
     try:
-        chosen = [material.attributes[name] for name in plan.attributes]
+        chosen = [known[name] for name in plan.attributes]
         stated = mechanism.restate(plan.level, chosen, plan.settings)
     except (SfumatoError, KeyError):
         return f"{plan.level:.4g}"  # of columns or settings that are no longer there
@@ -448,7 +497,14 @@ def _levels_of(material: ReportMaterial, record: ReleaseRecord) -> str:
         facts = record.details["generalization"]
         pairs = zip(facts["quasi_identifiers"], facts["levels"], strict=True)
         return "generalized; " + ", ".join(f"{name}: level {level}" for name, level in pairs)
-    return "; ".join(f"{plan.key}: {_level_text(material, plan)}" for plan in record.plans)
+    told = []
+    for plan in record.plans:
+        earlier = material.earlier.get(plan.ladder)
+        known = material.attributes
+        if earlier is not None:
+            known = {attribute.name: attribute for attribute in earlier.attributes}
+        told.append(f"{plan.key}: {_level_text(known, plan)}")
+    return "; ".join(told)
 
 
 def _files(records: list[ReleaseRecord], options: ReportOptions) -> Iterator[tuple[str, str, str]]:

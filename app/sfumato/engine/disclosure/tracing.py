@@ -63,6 +63,12 @@ class RowGroups:
         """Return one group that holds every row."""
         return cls(np.zeros(leaked_rows, dtype=np.int64), np.zeros(table_rows, dtype=np.int64), 1)
 
+    @property
+    def found(self) -> int:
+        """How many leaked rows are like a row of the table."""
+        there = np.bincount(self.table + 1, minlength=self.count + 1)[1:] > 0
+        return int(there[self.leaked].sum())
+
     def split_by(self, leaked: Positions, table: Positions) -> RowGroups:
         """Return the groups split by one more column.
 
@@ -142,6 +148,9 @@ class LeakCounts:
     unreleased
         How likely the rows are if they come from no release; where it is not told, only as rows
         that are put together by chance from the compared columns' values.
+    added
+        For each candidate, how likely the values are of the compared columns that it does not
+        have, shape (candidates,); None where all have all of them.
     """
 
     leaked: Counts
@@ -149,6 +158,13 @@ class LeakCounts:
     rows: int
     possible: float
     unreleased: Unreleased | None = field(default=None, repr=False)
+    added: Likelihoods | None = field(default=None, repr=False)
+
+    @property
+    def likelihoods(self) -> Likelihoods:
+        """How likely each distinct row is in each candidate, shape (candidates, distinct rows)."""
+        shares: Likelihoods = self.released / self.rows
+        return shares if self.added is None else shares * self.added[:, None]
 
     @property
     def total(self) -> int:
@@ -162,7 +178,12 @@ class LeakCounts:
 
 
 def count_rows(
-    groups: Sequence[RowGroups], rows: int, possible: float, ways: Sequence[Way] = ()
+    groups: Sequence[RowGroups],
+    rows: int,
+    possible: float,
+    ways: Sequence[Way] = (),
+    whole: RowGroups | None = None,
+    added: Likelihoods | None = None,
 ) -> LeakCounts:
     """Count each distinct leaked row in every candidate release.
 
@@ -170,7 +191,7 @@ def count_rows(
     ----------
     groups
         For each candidate, the rows of the leaked file and of the candidate grouped by every
-        column compared. Leaked rows that differ share no group, whoever the candidate is.
+        column compared that the candidate has.
     rows
         How many rows each candidate has.
     possible
@@ -178,9 +199,15 @@ def count_rows(
     ways
         How rows can come about without any release. The last one that shows only true values is
         the table itself.
+    whole
+        The rows of the leaked file grouped by every column compared; the first candidate's groups
+        where that has them all.
+    added
+        See `LeakCounts`.
     """
-    first = groups[0].leaked
-    leaked = np.bincount(first, minlength=groups[0].count)
+    every = groups[0] if whole is None else whole
+    first = every.leaked
+    leaked = np.bincount(first, minlength=every.count)
     released = np.empty((len(groups), len(leaked)), dtype=np.int64)
     for place, candidate in enumerate(groups):
         counted = np.bincount(candidate.table + 1, minlength=candidate.count + 1)[1:]
@@ -188,7 +215,7 @@ def count_rows(
         own = np.empty(len(leaked), dtype=np.int64)
         own[first] = candidate.leaked
         released[place] = counted[own]
-    counts = LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0))
+    counts = LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0), added=added)
     if not ways:
         return counts
     return replace(counts, unreleased=_unreleased(ways, first, len(leaked), rows))
@@ -365,10 +392,11 @@ class _Ways:
 
 def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, _Ways]:
     """Return the candidates that differ, and the leaked rows that differ in their likelihoods."""
-    _, first, which = np.unique(counts.released, axis=0, return_index=True, return_inverse=True)
+    likelihoods = counts.likelihoods
+    _, first, which = np.unique(likelihoods, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     merged = [tuple(np.flatnonzero(which.ravel() == place).tolist()) for place in order]
-    released = counts.released[np.sort(first)] / counts.rows
+    released = likelihoods[np.sort(first)]
     given = counts.unreleased or Unreleased.unknown(released.shape[1])
     truthful, table = given.truthful, given.table
     if table is not None and (released == table).all(axis=1).any():

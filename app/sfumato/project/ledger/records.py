@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.contents import KEYED_ORDER, TABLE_ORDER
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.document.model import Source
+from sfumato.project.document.model import Document, Source
+from sfumato.project.document.serialise import from_plain, to_plain
 from sfumato.project.ledger.ledger import Entry, EntryKind, tampered_at
 
 
@@ -76,6 +78,9 @@ class ReleaseRecord:
         Why the custodian chose that.
     state
         How far it came.
+    in_force
+        The document it was made by, as plain values; None for a release of a version that did
+        not keep it.
     """
 
     number: int
@@ -96,6 +101,24 @@ class ReleaseRecord:
     rows_as_in_table: bool = False
     rows_reason: str = ""
     state: ReleaseState = ReleaseState.PREPARED
+    in_force: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def policy(self) -> Document | None:
+        """The document that it was made by, and is judged by for ever; None where unknown.
+
+        Raises
+        ------
+        LedgerTampered
+            If what the ledger keeps is no document.
+        """
+        if self.in_force is None:
+            return None
+        try:
+            kept: Document = from_plain(Document, self.in_force)
+        except (LookupError, TypeError, ValueError, AttributeError, SfumatoError):
+            raise tampered_at(self.number) from None
+        return kept
 
     @property
     def counts(self) -> bool:
@@ -138,7 +161,7 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
     for entry in entries:
         if entry.kind == EntryKind.RELEASE_PREPARED:
             try:
-                found[entry.number] = _record(entry)
+                found[entry.number] = _record(entry, found)
             except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
                 raise tampered_at(entry.number) from None
         elif entry.kind in END_STATES:
@@ -148,7 +171,25 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
     return tuple(found.values())
 
 
-def _record(entry: Entry) -> ReleaseRecord:
+def policy_to_keep(document: Document, releases: Iterable[ReleaseRecord]) -> dict[str, Any] | int:
+    """Return what a release's entry keeps of the document that it is made by.
+
+    It is the document, or the number of the entry that has the same one already.
+    """
+    plain: dict[str, Any] = to_plain(document)
+    same = (record for record in releases if record.in_force == plain)
+    return next((record.number for record in same), plain)
+
+
+def _in_force(
+    kept: Mapping[str, Any] | int | None, earlier: Mapping[int, ReleaseRecord]
+) -> Mapping[str, Any] | None:
+    if not isinstance(kept, int):
+        return kept
+    return earlier[kept].in_force
+
+
+def _record(entry: Entry, earlier: Mapping[int, ReleaseRecord]) -> ReleaseRecord:
     details = entry.details
     listed = (*details["open_columns"], *(a for e in details["entries"] for a in e["attributes"]))
     told = (*(details[name] for name in _TEXTS), *details["files"].values(), *listed)
@@ -174,6 +215,7 @@ def _record(entry: Entry) -> ReleaseRecord:
         details=details,
         rows_as_in_table=rows["order"] == TABLE_ORDER,
         rows_reason=rows.get("reason", ""),
+        in_force=_in_force(details.get("policy"), earlier),
     )
 
 

@@ -28,7 +28,7 @@ from sfumato.formats.files import refusal_to_write
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import TargetExists
 from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
+from sfumato.project.ledger.records import ReleaseRecord, order_to_tell, policy_to_keep
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, end_release, finish
 from sfumato.project.store.files import Staging, digest_of_bundle, pending_in, sync_tree
@@ -217,7 +217,10 @@ def _prepare(
     project: ProjectFile, making: Making, staging: Staging, format_name: str, files: BundleFiles
 ) -> int:
     """Record the release, and that its files are complete; return the entry's number."""
-    details = _details(making, staging, format_name, files)
+    details = {
+        **_details(making, staging, format_name, files),
+        "policy": policy_to_keep(making.document, project.releases),
+    }
     with project.database.transaction() as connection:
         if making.contradictions:
             project.ledger.append(

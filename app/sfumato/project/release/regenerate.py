@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.columns import Binning, ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
@@ -44,19 +44,27 @@ class Regenerator:
     Parameters
     ----------
     document
-        The columns as they are specified now.
+        The columns as they are specified.
     table
         The source table.
     keys
         The project's keys.
     folders
         Where adopted files are looked for that are not in their places.
+    today
+        Where adopted files are today, if the document is an earlier one.
     """
 
     def __init__(
-        self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
+        self,
+        document: Document,
+        table: Table,
+        keys: KeyRing,
+        folders: Sequence[Path] = (),
+        today: Document | None = None,
     ) -> None:
         self.document = document
+        self._today = today or document
         self.table = table
         self._keys = keys
         self._folders = tuple(folders)
@@ -98,6 +106,10 @@ class Regenerator:
         """Return a column's specification, or None where the document has no such column."""
         return next((spec for spec in self.document.columns if spec.name == name), None)
 
+    def shown_as(self) -> tuple[tuple[str, Role, Binning | None], ...]:
+        """Return what decides how columns that are not perturbed are released."""
+        return tuple((spec.name, spec.role, spec.binning) for spec in self.document.columns)
+
     def attributes(self) -> dict[str, Attribute]:
         """Return what mechanisms know about every attribute of the present policy.
 
@@ -122,7 +134,7 @@ class Regenerator:
             if self.specification(name) is None:
                 return f"The project has no column {name} any more."
         try:
-            ladder = ladder_of(self.document, entry, self._attributes_of(plan))
+            ladder = ladder_of(self.document, entry, self.attributes_of(plan))
             self.adopted(plan)
         except SfumatoError as error:
             return str(error)
@@ -143,7 +155,7 @@ class Regenerator:
         """
         known = (plan.attributes, plan.ladder)
         if known not in self._adopted:
-            here = self.document.entry_for(plan.attributes[0])
+            here = self._today.entry_for(plan.attributes[0])
             settings = plan.settings
             if here is not None:
                 settings = with_places_of(settings, here.settings)
@@ -190,7 +202,14 @@ class Regenerator:
         encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
         return Rows(self.table, encoded, self._record_ids, {plan.key: self.adopted(plan)})
 
-    def _attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
+    def attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
+        """Return what a mechanism knows about the attributes of a policy entry.
+
+        Raises
+        ------
+        SfumatoError
+            If the table does not fit the document.
+        """
         columns = self._grouped(plan.attributes, plan.mechanism, plan.settings)
         return {name: column.attribute for name, column in columns.items()}
 

@@ -94,7 +94,7 @@ def _check_entry(
         Check(
             Sentence("{key}: ladder", key=plan.key),
             True,
-            "The project still releases it on the same ladder.",
+            "By the policy of its release, it is made again on the same ladder.",
         ),
         _check_values(plan, comparison),
     ]

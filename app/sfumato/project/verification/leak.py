@@ -6,9 +6,9 @@ added, altered here and there, or put together from several recipients' files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,8 @@ from sfumato.project.errors import NotTraceable
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.fingerprinting import true_together
+from sfumato.project.release.plan import open_column
+from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
 
 _NEARLY_NONE: Final = 1e-6
@@ -60,11 +62,14 @@ class Candidate:
         The ledger's releases with these values.
     recipients
         Whom they were made for, or would be made for by the present policy.
+    maker
+        Makes them again, by the policy that was in force.
     """
 
     plans: tuple[EntryPlan, ...]
     records: tuple[ReleaseRecord, ...]
     recipients: tuple[str, ...]
+    maker: Regenerator = field(compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -173,9 +178,8 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
         If there is no release to compare with, or the file has no column that differs
         between releases.
     """
-    folders = (project.path.parent,)
-    regenerator = Regenerator(project.document, table, project.keys, folders)
-    candidates = candidates_of(project.releases, regenerator)
+    policies = PoliciesInForce(project.document, table, project.keys, (project.path.parent,))
+    candidates = candidates_of(project.releases, policies)
     if not candidates:
         raise NotTraceable(
             "There is no release of this table that the file could come from.",
@@ -190,40 +194,36 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
             "Give the columns the names that they were released under.",
             columns=", ".join(sorted(perturbed)),
         )
-    shown = [name for name in leak.columns if name not in perturbed]
-    opened = {
-        name: column
-        for name in shown
-        if not _is_dropped(regenerator, name)
-        and (column := regenerator.unperturbed(name)) is not None
-    }
-    counts = _count(leak, opened, telling, candidates, regenerator, Part(context, 0.0, 0.7))
+    part = Part(context, 0.0, 0.7)
+    counts, compared = _Comparison(leak, table, telling, candidates).counts(part)
     traced = trace_leak(counts, Part(context, 0.7, 1.0))
-    ignored = tuple(name for name in shown if name not in opened)
-    return LeakReport(candidates, traced, (*opened, *telling), ignored)
+    ignored = tuple(name for name in leak.columns if name not in compared)
+    return LeakReport(candidates, traced, compared, ignored)
 
 
 def candidates_of(
-    releases: Sequence[ReleaseRecord], regenerator: Regenerator
+    releases: Sequence[ReleaseRecord], policies: PoliciesInForce
 ) -> tuple[Candidate, ...]:
     """Return the releases that can be made again: the ledger's, and the present policy's.
 
     Adopted rungs are among them: at their levels the policy releases them as they were adopted.
     """
-    found: dict[tuple[tuple[str, float], ...], Candidate] = {}
+    found: dict[tuple[object, ...], Candidate] = {}
     for record in releases:
         # A generalized table has no perturbed column to tell it by.
-        perturbed = record.counts and bool(record.plans)
-        if perturbed and not any(regenerator.obstacle(plan) for plan in record.plans):
-            _add(found, record.plans, record, record.recipient)
-    for recipient in regenerator.document.recipients:
+        if record.counts and record.plans:
+            maker = policies.at(record)
+            if not any(maker.obstacle(plan) for plan in record.plans):
+                _add(found, Candidate(record.plans, (record,), (record.recipient,), maker))
+    today = policies.today
+    for recipient in today.document.recipients:
         try:
-            plans = plan_release(regenerator.document, regenerator.attributes(), recipient)
+            plans = plan_release(today.document, today.attributes(), recipient)
         except SfumatoError:
             continue  # not complete yet, so nobody was given it
-        _add(found, plans, None, recipient.name)
-    for plan, holder in adopted_plans(regenerator):
-        _add(found, (plan,), None, holder)
+        _add(found, Candidate(plans, (), (recipient.name,), today))
+    for plan, holder in adopted_plans(today):
+        _add(found, Candidate((plan,), (), (holder,), today))
     return tuple(found.values())
 
 
@@ -242,56 +242,112 @@ def adopted_plans(regenerator: Regenerator) -> Iterator[tuple[EntryPlan, str]]:
                     yield plan, holder.name
 
 
-def _add(
-    found: dict[tuple[tuple[str, float], ...], Candidate],
-    plans: tuple[EntryPlan, ...],
-    record: ReleaseRecord | None,
-    recipient: str,
-) -> None:
-    same_values = tuple(sorted((plan.ladder, plan.level) for plan in plans))
-    known = found.get(same_values, Candidate(plans, (), ()))
-    records = (*known.records, record) if record is not None else known.records
-    recipients = tuple(dict.fromkeys((*known.recipients, recipient)))
-    found[same_values] = Candidate(known.plans, records, recipients)
+def _add(found: dict[tuple[object, ...], Candidate], candidate: Candidate) -> None:
+    """Add a candidate to those that show the same values of the same columns."""
+    same = (
+        tuple(sorted((plan.ladder, plan.level) for plan in candidate.plans)),
+        candidate.maker.shown_as(),
+    )
+    known = found.setdefault(same, replace(candidate, records=(), recipients=()))
+    recipients = dict.fromkeys((*known.recipients, *candidate.recipients))
+    records = (*known.records, *candidate.records)
+    found[same] = replace(known, records=records, recipients=tuple(recipients))
 
 
-def _is_dropped(regenerator: Regenerator, name: str) -> bool:
-    spec = regenerator.specification(name)
+def _is_dropped(maker: Regenerator, name: str) -> bool:
+    spec = maker.specification(name)
     return spec is None or spec.role is Role.IDENTIFYING
 
 
-def _count(
-    leak: Table,
-    opened: Mapping[str, pd.Series],
-    telling: Sequence[str],
-    candidates: Sequence[Candidate],
-    regenerator: Regenerator,
-    context: Context,
-) -> LeakCounts:
-    """Count the leaked rows in every candidate, column by column."""
-    rows = regenerator.table.rows
-    start = RowGroups.before_any_column(leak.rows, rows)
-    different: dict[str, int] = {}
-    for name, column in opened.items():
-        start = _split(start, column, leak.column(name), different)
-    groups = []
-    for place, candidate in enumerate(candidates):
-        part = Part(context, place / len(candidates), (place + 1) / len(candidates))
-        part.report(0.0, f"Making the release to {candidate.name} again")
-        group = start
+class _Comparison:
+    """A leaked file beside the releases that it may come from, column by column."""
+
+    def __init__(
+        self,
+        leak: Table,
+        table: Table,
+        telling: Sequence[str],
+        candidates: Sequence[Candidate],
+    ) -> None:
+        self._leak, self._table, self._telling = leak, table, telling
+        self._candidates = candidates
+        self._different: dict[str, int] = {}
+        self._start = RowGroups.before_any_column(leak.rows, table.rows)
+        self._open: dict[int, dict[str, pd.Series]] = {}
+        for candidate in candidates:
+            maker = candidate.maker
+            if id(maker) not in self._open:
+                self._open[id(maker)] = self._opened(maker)
+
+    def _opened(self, maker: Regenerator) -> dict[str, pd.Series]:
+        """Return the leaked columns that a policy releases unperturbed, as it does."""
+        names = [name for name in self._leak.columns if name not in self._telling]
+        return {
+            name: column
+            for name in names
+            if not _is_dropped(maker, name) and (column := maker.unperturbed(name)) is not None
+        }
+
+    def counts(self, context: Context) -> tuple[LeakCounts, tuple[str, ...]]:
+        """Count the leaked rows in every candidate; return the columns compared as well."""
+        groups, had = [], []
+        starts: dict[int, RowGroups] = {}
+        for place, candidate in enumerate(self._candidates):
+            part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
+            part.report(0.0, f"Making the release to {candidate.name} again")
+            maker = candidate.maker
+            if id(maker) not in starts:
+                starts[id(maker)] = self._split(self._start, self._open[id(maker)])
+            made = self._made(candidate, part)
+            groups.append(self._split(starts[id(maker)], made))
+            had.append({*self._open[id(maker)], *made})
+        everything = set().union(*had)
+        compared = sorted(
+            (name for name in self._leak.columns if name in everything),
+            key=lambda name: name in self._telling,
+        )
+        whole = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
+        for name in compared:
+            whole = _split(whole, self._leak.column(name), self._leak.column(name), {})
+        added = np.array([self._chance(everything - own) for own in had])
+        context.report(1.0, "Comparing with the table itself")
+        # The policy that explains most of the rows tells how the table's own rows look.
+        nearest = max(self._candidates, key=lambda one: starts[id(one.maker)].found).maker
+        ways = _ways(starts[id(nearest)], self._leak, self._telling, nearest, self._different)
+        lacked = self._chance(everything - {*self._open[id(nearest)], *self._telling})
+        ways = [replace(way, others=way.others * lacked) for way in ways]
+        possible = float(prod(map(float, self._different.values())))
+        found = count_rows(groups, self._table.rows, possible, ways, whole, added)
+        return found, tuple(compared)
+
+    def _made(self, candidate: Candidate, context: Context) -> dict[str, pd.Series]:
+        """Return the telling columns as a candidate releases them."""
+        maker = candidate.maker
         made = {
             name: column
             for plan in candidate.plans
-            for name, column in regenerator.perturbed(plan, part).items()
+            for name, column in maker.perturbed(plan, context).items()
         }
-        for name in telling:
-            released = made.get(name, regenerator.table.column(name))
-            group = _split(group, released, leak.column(name), different)
-        regenerator.forget()
-        groups.append(group)
-    context.report(1.0, "Comparing with the table itself")
-    ways = _ways(start, leak, telling, regenerator, different)
-    return count_rows(groups, rows, float(prod(map(float, different.values()))), ways)
+        maker.forget()
+        found = {}
+        for name in self._telling:
+            spec = maker.specification(name)
+            if name in made:
+                found[name] = made[name]
+            elif spec is None or spec.role is Role.SENSITIVE:
+                found[name] = self._table.column(name)
+            elif spec.role is not Role.IDENTIFYING:
+                found[name] = open_column(self._table, spec)
+        return found
+
+    def _chance(self, names: Collection[str]) -> float:
+        """Return how likely the values of columns are that a release does not have."""
+        return float(prod(1.0 / self._different[name] for name in names))
+
+    def _split(self, groups: RowGroups, columns: Mapping[str, pd.Series]) -> RowGroups:
+        for name, column in columns.items():
+            groups = _split(groups, column, self._leak.column(name), self._different)
+        return groups
 
 
 def _ways(

@@ -16,6 +16,7 @@ from sfumato.formats.bundles.reading import Bundle
 from sfumato.formats.comparison import differing_rows
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
 
 _ALIKE: Final = 0.1
@@ -67,7 +68,7 @@ class Match:
 def find_release(
     bundle: Bundle,
     releases: Sequence[ReleaseRecord],
-    regenerator: Regenerator,
+    policies: PoliciesInForce,
     context: Context,
 ) -> Match:
     """Recognise a bundle.
@@ -78,8 +79,8 @@ def find_release(
         The bundle, altered or not.
     releases
         What the ledger has, oldest first.
-    regenerator
-        Makes released columns again, to compare values.
+    policies
+        Make released columns again, to compare values.
     context
         Progress and cancelling.
     """
@@ -94,11 +95,13 @@ def find_release(
     by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
     by_key = [
         Match(Known.BY_KEY, None, plans, recipient, ordered_for)
-        for recipient, plans in _possible(regenerator)
+        for recipient, plans in _possible(policies.today)
         for ordered_for in (bundle.descriptor.release_id, None)
     ]
     for candidates in (by_values, by_key):
-        shares = [_differing(bundle, match, regenerator, context) for match in candidates]
+        shares = [
+            _differing(bundle, match, policies.at(match.record), context) for match in candidates
+        ]
         if shares and min(shares) <= _ALIKE:
             return candidates[int(np.argmin(shares))]
     return Match(Known.NOT_AT_ALL)

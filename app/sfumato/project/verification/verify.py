@@ -27,6 +27,7 @@ from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import Prepared, prepare, published_table
 from sfumato.project.publication.publish import hierarchies_digest
+from sfumato.project.release.policies import PoliciesInForce, changes_since
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.verification.chain import check_entries
 from sfumato.project.verification.recognition import Known, Match, find_release, order_of
@@ -67,7 +68,8 @@ def verify_bundle(
 ) -> VerificationReport:
     """Examine a bundle against the project, its ledger and the source table.
 
-    Nothing is written. An altered, cut, reordered or foreign bundle is no error: the report
+    It is judged by the policy that was in force when it was released. Nothing is written. An
+    altered, cut, reordered or foreign bundle is no error: the report
     says what is wrong with it.
 
     Parameters
@@ -92,23 +94,22 @@ def verify_bundle(
         return VerificationReport((Check("Files", False, str(error)),))
     releases = project.releases
     folders = (project.path.parent,)
-    regenerator = Regenerator(project.document, table, project.keys, folders)
-    match = find_release(bundle, releases, regenerator, Part(context, 0.3, 0.5))
+    policies = PoliciesInForce(project.document, table, project.keys, folders)
+    match = find_release(bundle, releases, policies, Part(context, 0.3, 0.5))
+    regenerator = policies.at(match.record)
+    examined = (
+        _check_files(bundle),
+        _check_ledger(bundle, match),
+        *_check_policy(project, match),
+        _check_source(project, table, match),
+    )
     if match.record is not None and match.record.is_publication:
         part = Part(context, 0.5, 1.0)
         found = check_publication(bundle, match, regenerator, part)
-        checks = (
-            _check_files(bundle),
-            _check_ledger(bundle, match),
-            _check_source(project, table, match),
-            *found,
-        )
-        return VerificationReport(checks, match.record, match.recipient)
+        return VerificationReport((*examined, *found), match.record, match.recipient)
     comparison = compare(bundle, match, regenerator, Part(context, 0.5, 0.6))
     checks = (
-        _check_files(bundle),
-        _check_ledger(bundle, match),
-        _check_source(project, table, match),
+        *examined,
         *check_rows(bundle, match, regenerator, comparison),
         *check_entries(bundle, match, releases, regenerator, comparison, Part(context, 0.6, 1.0)),
     )
@@ -198,6 +199,20 @@ def _other_files(bundle: Bundle, record: ReleaseRecord) -> str:
     return ", ".join(sorted(differing))
 
 
+def _check_policy(project: ProjectFile, match: Match) -> tuple[Check, ...]:
+    """Tell by which policy a release is judged, where it is not today's."""
+    then = None if match.record is None else match.record.policy
+    changed = () if then is None else changes_since(then, project.document)
+    if not changed:
+        return ()
+    finding = Sentence(
+        "Judged by the policy in force at its release, which the ledger keeps. Since then, these"
+        " columns have changed: {columns}.",
+        columns=", ".join(changed),
+    )
+    return (Check("Policy", True, finding),)
+
+
 def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
     """Check that the table is the one that the release was made from."""
     title = "Source table"
@@ -242,14 +257,13 @@ def check_publication(
     match
         The publication of the ledger that it was recognised as.
     regenerator
-        Knows the source table, the present document, whose hierarchies make the table again,
-        and the order of its rows.
+        Knows the source table and the order of its rows.
     context
         Progress and cancelling.
     """
     assert match.record is not None
     facts = match.record.details["generalization"]
-    document, table = regenerator.document, regenerator.table
+    document, table = match.record.policy or regenerator.document, regenerator.table
     decided = replace(from_plain(Generalization, facts["decided"]), node=None)
     document = replace(document, generalization=decided)
     try:
