@@ -1,4 +1,4 @@
-"""List the recipients and their levels."""
+"""List the recipients and their levels, or state one's level for all attributes at once."""
 
 from __future__ import annotations
 
@@ -6,21 +6,82 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode
-from sfumato.commands.shared.opening import open_project
+from sfumato.commands.shared.command import (
+    JSON,
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    repeated,
+)
+from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.errors import LevelError, PolicyError
 
 if TYPE_CHECKING:
     from sfumato.project.document.model import Document
+    from sfumato.project.project_file import ProjectFile
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    with open_project(arguments, terminal, read_only=True) as project:
+    changes = arguments.of is not None or bool(arguments.level)
+    if changes and not (arguments.of and arguments.level):
+        terminal.note("sfumato: --of NAME and --level TERM=NUMBER go together")
+        return ExitCode.USAGE
+    with open_project(arguments, terminal, read_only=not changes) as project:
+        if changes:
+            _state(arguments, terminal, project)
         document = project.document
     terminal.tell(arguments.json, _plain(document), _lines(document))
     if not document.recipients and not arguments.json:
         terminal.note("The project has no recipients yet.")
     return ExitCode.OK
+
+
+def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> None:
+    """State a recipient's level, for all attributes or for those that are named.
+
+    Raises
+    ------
+    SfumatoError
+        If there is no such recipient or attribute, or the level can't be met.
+    """
+    from sfumato.commands.shared.groups import recipient_called
+    from sfumato.project.document.levels import state_level
+    from sfumato.project.release.release_columns import attributes_of
+
+    document = project.document
+    recipient = recipient_called(document, arguments.of)
+    keys = [_entry_key(document, name) for name in arguments.attribute or ()]
+    statement = dict(_number(text) for text in arguments.level)
+    with terminal.working() as context:
+        table = source_of(project, context)
+    stated = state_level(document, recipient.name, statement, attributes_of(document, table), keys)
+    project.save_document(stated.document)
+    for key, error in stated.refused.items():
+        terminal.note(f"{key} keeps its level. {error}")
+
+
+def _entry_key(document: Document, name: str) -> str:
+    """Return the key of the policy entry that protects an attribute, or has this key."""
+    entry = document.entry_for(name)
+    keys = [each.key for each in document.policy]
+    if entry is None and name not in keys:
+        from sfumato.project.rules.reading import suggestion
+
+        raise PolicyError("The policy protects no {name}.", suggestion(name, keys), name=name)
+    return name if entry is None else entry.key
+
+
+def _number(text: str) -> tuple[str, float]:
+    """Return a term and its number from ``epsilon=2``."""
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise LevelError(
+            "{text} is not a level.", "Write, for instance: --level epsilon=2", text=text
+        ) from None
 
 
 def _lines(document: Document) -> Iterator[str]:
@@ -49,4 +110,22 @@ def _plain(document: Document) -> list[dict[str, object]]:
     ]
 
 
-COMMAND = Command((*PROJECT, JSON), _run, ("sfumato recipients clinic.sfumato",))
+COMMAND = Command(
+    (
+        *PROJECT,
+        argument("--of", metavar="NAME", help="the recipient whose level is stated"),
+        repeated(
+            "--level",
+            "TERM=NUMBER",
+            "the recipient's level from now on, for all attributes: epsilon=2; a mechanism without"
+            " this term gets the same trust",
+        ),
+        repeated("--attribute", "COLUMN", "only for this attribute; may be given several times"),
+        JSON,
+    ),
+    _run,
+    (
+        "sfumato recipients clinic.sfumato",
+        'sfumato recipients clinic.sfumato --of "Institute" --level epsilon=2',
+    ),
+)

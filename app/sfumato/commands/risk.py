@@ -67,7 +67,7 @@ def _examine(arguments: Namespace, subject: Subject, context: Context) -> dict[s
     found = []
     for place, name in enumerate(names):
         part = part_of(Part(context, 0.2, 1.0), place, len(names))
-        recipient = recipient_called(subject, name)
+        recipient = recipient_called(subject.document, name)
         answer = answer_risk(subject, known, recipient, limits, Part(part, 0.0, 0.5))
         figures = risk_figures(answer)
         if arguments.remedies:

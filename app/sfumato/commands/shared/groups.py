@@ -12,7 +12,7 @@ from sfumato.engine.core.progress import Context
 if TYPE_CHECKING:
     from sfumato.analysis.small_groups import Subject
     from sfumato.engine.table.table import Table
-    from sfumato.project.document.model import Recipient
+    from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
 
 EPSILON: Final = 0.3
@@ -84,7 +84,7 @@ def read_question(
     return Subject(document, table, fitting[name], material.encoded[name], knows, folders)
 
 
-def recipient_called(subject: Subject, name: str) -> Recipient:
+def recipient_called(document: Document, name: str) -> Recipient:
     """Return a recipient by name.
 
     Raises
@@ -92,12 +92,12 @@ def recipient_called(subject: Subject, name: str) -> Recipient:
     PolicyError
         If there is none of that name.
     """
-    for recipient in subject.document.recipients:
+    for recipient in document.recipients:
         if recipient.name == name:
             return recipient
     raise PolicyError(
         "There is no recipient {recipient}.",
         "Known are: {known}.",
         recipient=name,
-        known=", ".join(each.name for each in subject.document.recipients) or "none",
+        known=", ".join(each.name for each in document.recipients) or "none",
     )

@@ -274,6 +274,8 @@ class EntryPage(QWidget):
     """A drag ended: the next statement is another edit."""
     level_asked = Signal()
     """The chosen recipient has no level and should get one."""
+    for_all_asked = Signal()
+    """The chosen recipient should be trusted alike with every attribute."""
     settings_stated = Signal(object)
     """The mechanism's `Settings`."""
     noted = Signal(str)
@@ -298,12 +300,21 @@ class EntryPage(QWidget):
         self._level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
         self._level_missing = button(tr("Set a level"), self.level_asked.emit)
+        self.for_all = button(
+            tr("Same trust for all attributes"),
+            self.for_all_asked.emit,
+            icon="people",
+            tip=tr(
+                "Give the recipient this level for every attribute; change single ones afterwards"
+            ),
+        )
         self.note = QLineEdit(self)
         self.note.setPlaceholderText(tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
         self._level_card.body.addWidget(self._level_title)
         self._level_card.body.addWidget(self._level_missing)
+        self._level_card.body.addLayout(row(self.for_all, None))
         self._level_card.body.addSpacing(Space.INSIDE)
         self._level_card.body.addWidget(self.note)
         self.together = Together(self)

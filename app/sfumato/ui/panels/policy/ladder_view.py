@@ -30,6 +30,8 @@ LABELS: Final = 102.0
 LABEL_HEIGHT: Final = 38.0
 REACH: Final = 8.0
 """How close to a rung the pointer takes hold of it."""
+THICK: Final = 6.0
+"""How thick a rung is drawn; rungs that are closer lie on each other."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,15 @@ class LadderView(QWidget):
         near = self._near(position, [p for p in self._places() if p.rung in self._rungs])
         return near.name if near is not None else ""
 
-    @staticmethod
-    def _near(position: QPointF, places: Sequence[_Place]) -> Rung | None:
-        """Return the rung at a point, by itself or by its label."""
+    def _near(self, position: QPointF, places: Sequence[_Place]) -> Rung | None:
+        """Return the rung at a point, by itself or by its label; of several the chosen one."""
         if position.x() < LABELS - 8:
             near = min(places, key=lambda p: abs(p.y - position.y()), default=None)
-            return near.rung if near and abs(near.y - position.y()) <= REACH else None
+            if near is None or abs(near.y - position.y()) > REACH:
+                return None
+            there = [place.rung for place in places if abs(place.y - near.y) < THICK]
+            chosen = (rung for rung in there if rung.name == self._selected)
+            return next(chosen, near.rung)
         near = min(places, key=lambda p: abs(p.label_y - position.y()), default=None)
         return near.rung if near and abs(near.label_y - position.y()) <= 18 else None
 
@@ -188,7 +193,7 @@ class LadderView(QWidget):
             halo.setAlphaF(0.28)
             painter.setPen(QPen(halo, 14, c=Qt.PenCapStyle.RoundCap))
             painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
-        pen = QPen(colour, 6, c=Qt.PenCapStyle.RoundCap)
+        pen = QPen(colour, THICK, c=Qt.PenCapStyle.RoundCap)
         if fixed:
             # Somebody else's rung: in pieces, so that colour alone does not tell.
             pen = QPen(colour, 5, c=Qt.PenCapStyle.FlatCap)

@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
+from sfumato.project.document.levels import state_level
 from sfumato.project.document.model import Document, PolicyEntry, with_members
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
@@ -114,6 +115,7 @@ class PolicyPanel(Panel):
         page.removal_asked.connect(self._remove_entry)
         page.stated.connect(self._state)
         page.finished.connect(session.end_merge)
+        page.for_all_asked.connect(self._state_for_all)
         page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
         page.noted.connect(self._note)
@@ -230,6 +232,8 @@ class PolicyPanel(Panel):
             recipient = document.recipient(self._recipient)
             chosen = Chosen(recipient.name, recipient.statements.get(entry.key), recipient.note)
         self.page.show_level(entry, attributes, chosen)
+        stated = chosen is not None and chosen.statement is not None
+        self.page.for_all.setVisible(stated and len(document.policy) > 1)
         self.content.setCurrentWidget(self._scroll)
 
     def _entry(self) -> PolicyEntry | None:
@@ -339,6 +343,27 @@ class PolicyPanel(Panel):
             merge_key=("level", recipient, key),
         )
 
+    def _state_for_all(self) -> None:
+        """Give the chosen recipient the trust in sight for every attribute."""
+        document, name = self.session.document, self._recipient
+        statement = document.recipient(name).statements.get(self._key)
+        known = self._sensitive()
+        attributes = {each for entry in document.policy for each in entry.attributes}
+        if statement is None or not attributes <= known.keys():
+            self.tell(MessageKind.INFO, tr("The attributes are still being read."), topic="trust")
+            return
+        keys = sorted((entry.key for entry in document.policy), key=lambda key: key != self._key)
+        try:
+            stated = state_level(document, name, statement, known, keys)
+        except SfumatoError as error:
+            self.show_error(error, topic="trust")
+            return
+        self.session.edit(tr("Trust {name} alike in everything", name=name), stated.document)
+        for key, refusal in stated.refused.items():
+            what, remedy = error_texts(refusal)
+            words = tr("{entry} keeps its level: {reason}", entry=key, reason=what)
+            self.tell(MessageKind.CAUTION, words, remedy, topic=f"trust {key}")
+
     def scroll_to(self, widget: QWidget) -> None:
         """Bring a part of the page into sight."""
         self._scroll.bring(widget)
@@ -395,7 +420,7 @@ class PolicyPanel(Panel):
             return
         moved = editor.statement_at(trust, statement)
         if moved is not None:
-            self._state(moved)
+            self.state_level(name, self._key, moved)
 
     def _give_level(self) -> None:
         entry = self._entry()

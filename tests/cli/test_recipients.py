@@ -1,0 +1,73 @@
+"""Stating a recipient's level for all attributes, or for one, on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RULES = """
+format = 1
+[columns.person]
+role = "identifying"
+[columns.sex]
+role = "sensitive"
+[columns.illness]
+role = "sensitive"
+[[policy]]
+attributes = ["sex"]
+mechanism = "uniform"
+[[policy]]
+attributes = ["illness"]
+mechanism = "uniform"
+[[recipients]]
+name = "Clinic A"
+[recipients.levels.sex]
+retention_probability = 0.9
+[recipients.levels.illness]
+retention_probability = 0.5
+"""
+
+
+@pytest.fixture
+def ward(line):
+    (line.folder / "rules.toml").write_text(RULES)
+    assert line.init() == 0, line.remarks
+    return line
+
+
+def levels(ward):
+    assert ward.run("recipients", ward.project, "--json") == 0
+    return json.loads(ward.output)[0]["levels"]
+
+
+def test_a_level_is_stated_for_all_attributes_and_changed_for_one(ward):
+    state = ("recipients", ward.project, "--of", "Clinic A", "--level")
+    assert ward.run(*state, "epsilon=2") == 0, ward.remarks
+    assert levels(ward) == {"sex": {"epsilon": 2.0}, "illness": {"epsilon": 2.0}}
+    assert ward.run(*state, "gamma=3", "--attribute", "sex") == 0, ward.remarks
+    assert levels(ward) == {"sex": {"gamma": 3.0}, "illness": {"epsilon": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--of", "Nobody", "--level", "epsilon=2"), "Known are: Clinic A."),
+        (("--of", "Clinic A", "--level", "epsilon"), "Write, for instance: --level epsilon=2"),
+        (("--of", "Clinic A", "--level", "sigma=2"), "State it by one of: retention_probability;"),
+        (("--of", "Clinic A", "--level", "retention_probability=2"), "retention probability"),
+        (
+            ("--of", "Clinic A", "--level", "epsilon=2", "--attribute", "ilness"),
+            "Did you mean illness?",
+        ),
+    ],
+)
+def test_what_can_t_be_stated_is_told_and_nothing_changes(ward, arguments, said):
+    before = levels(ward)
+    assert ward.run("recipients", ward.project, *arguments) == 3
+    assert said in ward.remarks
+    assert levels(ward) == before
+
+
+def test_a_recipient_without_a_level_is_a_slip(ward):
+    assert ward.run("recipients", ward.project, "--of", "Clinic A") == 2
