@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sfumato.analysis.pooled_rows import PooledRows, worst_pooled
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
@@ -124,6 +125,7 @@ def guarantee_of(
     document: Document,
     attributes: Mapping[str, Attribute],
     releases: Iterable[ReleaseRecord] = (),
+    pooled: Sequence[PooledRows] = (),
 ) -> Guarantee:
     """Compute what a document promises beside the releases that were made.
 
@@ -137,6 +139,8 @@ def guarantee_of(
         in it are left out.
     releases
         What the ledger tells of; needed wherever the promise is shown to somebody.
+    pooled
+        What pooling rows restores, see `pooled_rows`; needed wherever cautions are shown.
 
     Returns
     -------
@@ -165,17 +169,17 @@ def guarantee_of(
             WITHIN_EDITION if editions else "",
         )
     from_rows = from_rows_sentence(document)
-    cautions = (
-        *row_order_caution(document),
-        *((from_rows,) if from_rows else ()),
-    )
+    cautions = (*row_order_caution(document), *((from_rows,) if from_rows else ()))
     return Guarantee(
         tuple(promises),
         coalition,
         steps,
         cautions,
         editions=editions,
-        in_house=_depending(document, attributes),
+        in_house=(
+            *(one.sentence for one in worst_pooled(pooled)),
+            *_depending(document, attributes),
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Weigh what coalitions learn: of values, or of numbers."""
+"""Weigh what coalitions learn: of values, of numbers, or from rows that belong together."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ _COALITION: Final = (
     ),
     flag("--released", "weigh what the ledger says was released, instead of what the policy plans"),
     JSON,
+)
+_BY: Final = repeated(
+    "--by",
+    "COLUMN",
+    "a column whose values say which rows belong together, in place of those that look so; may be"
+    " given several times",
+    dest="columns",
 )
 _WHAT_IF: Final = argument(
     "--what-if",
@@ -107,6 +114,30 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.holdings import Basis
+    from sfumato.analysis.pooled_rows import pooled_rows
+    from sfumato.engine.table.repeated_units import find_repeated_units, repeated_unit
+    from sfumato.project.release.release_columns import material_of
+
+    with opened(arguments, terminal, 0.4) as (project, table, context):
+        looking, pooling = Part(context, 0.0, 0.5), Part(context, 0.5, 1.0)
+        units = (
+            tuple(repeated_unit(table, name, looking) for name in dict.fromkeys(arguments.columns))
+            if arguments.columns
+            else find_repeated_units(table, looking)
+        )
+        encoded = material_of(project.document, table).encoded
+        basis = Basis.RELEASED if arguments.released else Basis.PLANNED
+        found = pooled_rows(project.document, encoded, units, project.releases, basis, pooling)
+    lines = [one.sentence for one in found] or [
+        "No sensitive attribute of the policy is the same in all rows that share a value of"
+        " another column."
+    ]
+    terminal.tell(arguments.json, [one.plain() for one in found], lines)
+    return ExitCode.OK
+
+
 AUDITS: Final = {
     "coalition": (
         "Weigh what recipients learn by pooling releases.",
@@ -115,6 +146,10 @@ AUDITS: Final = {
     "numbers": (
         "Weigh how closely pooled releases tell numbers.",
         Command((*PROJECT, *_COALITION), _numbers),
+    ),
+    "units": (
+        "Weigh what pooling the rows of one person or household restores.",
+        Command((*PROJECT, _BY, *_COALITION[1:]), _units),
     ),
 }
 """What can be audited, with its summary; each is a command of its own."""
@@ -143,5 +178,6 @@ COMMAND = Command(
     (
         'sfumato audit coalition clinic.sfumato --with "Public file" --with "Study group"',
         'sfumato audit numbers clinic.sfumato --with "Public file" --json',
+        "sfumato audit units clinic.sfumato",
     ),
 )

@@ -72,9 +72,11 @@ def document_for(
     SfumatoError
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
+    from sfumato.analysis.pooled_rows import found_unit
     from sfumato.engine.table.proposals import proposals
+    from sfumato.engine.table.repeated_units import find_repeated_units
     from sfumato.formats.options import ReadOptions
-    from sfumato.formats.reading import detect_options
+    from sfumato.formats.reading import Note, detect_options
     from sfumato.project.document.model import Document
     from sfumato.project.rules.rules import apply_rules, reading_options_in
     from sfumato.project.source import read_source
@@ -92,7 +94,11 @@ def document_for(
         table.column(record_key)
         document = replace(document, record_key=record_key)
     if rules is not None:
-        _check(document, table, Part(context, 0.8, 1.0))
+        _check(document, table, Part(context, 0.8, 0.9))
+    for unit in find_repeated_units(table, Part(context, 0.9, 1.0)):
+        if found := found_unit(document, unit):
+            pooled = "Pooled, their releases tell more than one row's: sfumato audit units says it."
+            tell(Note(f"{found} {pooled}"))
     return document, proposed
 
 

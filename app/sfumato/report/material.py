@@ -12,9 +12,11 @@ from sfumato.analysis.composition import Beside, asked_of, beside_others
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
+from sfumato.analysis.pooled_rows import pooled_rows
 from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.table.repeated_units import find_repeated_units
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
@@ -194,11 +196,13 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
             groups = _small_groups(subject, Part(part, 0.5, 1.0))
             found = replace(found, small_groups=groups)
         findings[entry.key] = found
+    repeated = find_repeated_units(table, Silent())
+    pooled = pooled_rows(document, encoded, repeated, releases, Basis.EITHER, Silent())
     return ReportMaterial(
         document=document,
         rows=table.rows,
         attributes=attributes,
-        guarantee=guarantee_of(document, attributes, releases),
+        guarantee=guarantee_of(document, attributes, releases, pooled),
         findings=findings,
         beside=_beside(document, table, Part(context, 0.8, 1.0)),
         unique=unique,

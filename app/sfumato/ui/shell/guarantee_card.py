@@ -78,6 +78,8 @@ class GuaranteeCard(QFrame):
             session.document_changed,
             session.table_changed,
             session.attribute_changed,
+            session.profiles_changed,
+            session.pooled_changed,
             session.ledger_changed,
             session.project_changed,
         ):
@@ -132,7 +134,9 @@ class GuaranteeCard(QFrame):
         elif instead := asked_instead(session.document):
             found = Guarantee((), "", (), row_order_caution(session.document), instead)
         else:
-            found = guarantee_of(session.document, attributes, releases_of(session))
+            releases = releases_of(session)
+            pooled = session.pooled(releases)
+            found = guarantee_of(session.document, attributes, releases, pooled)
         if found == self._shown:
             return
         self._shown = found

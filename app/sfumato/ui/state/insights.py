@@ -8,9 +8,10 @@ from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication
 
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
+from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
 from sfumato.engine.table.table import Table
 from sfumato.jobs.runner import JobRunner
 
@@ -24,6 +25,8 @@ class Insight:
 
     profiles: tuple[ColumnProfile, ...]
     proposals: tuple[Proposal, ...]
+    repeated: tuple[RepeatedUnit, ...] = ()
+    """The columns by which rows may belong together."""
 
     @cached_property
     def by_name(self) -> dict[str, ColumnProfile]:
@@ -38,8 +41,9 @@ class Insight:
 
 def look_at(table: Table, context: Context) -> Insight:
     """Look at every column (for a job)."""
-    profiles = profile_columns(table, context)
-    return Insight(profiles, proposals(table, profiles))
+    profiles = profile_columns(table, Part(context, 0.0, 0.7))
+    repeated = find_repeated_units(table, Part(context, 0.7, 1.0))
+    return Insight(profiles, proposals(table, profiles), repeated)
 
 
 class Insights:

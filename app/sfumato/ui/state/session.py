@@ -7,7 +7,7 @@ thing that panels share.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,11 +26,14 @@ from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State
 from sfumato.ui.state.insights import Insight, Insights
+from sfumato.ui.state.pooled import PooledCache
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message
 
 if TYPE_CHECKING:
+    from sfumato.analysis.pooled_rows import PooledRows
+    from sfumato.project.ledger.records import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
 
 AUTOSAVE_MILLISECONDS: Final = 800
@@ -69,6 +72,8 @@ class Session(QObject):
     """A project (`Path`) should be opened."""
     locate_requested = Signal()
     """The person wants to show where the source table is now."""
+    pooled_changed = Signal()
+    """What pooling the rows of a person or household restores has become known."""
     profiles_changed = Signal()
     """The columns' profiles have become known, or belong to another table now."""
     panel_requested = Signal(str)
@@ -96,6 +101,7 @@ class Session(QObject):
         self._unsaved = False
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
+        self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
@@ -340,6 +346,18 @@ class Session(QObject):
         They are looked up in a job, after which `profiles_changed` is emitted.
         """
         return self._insights.get(self.table) if self.table is not None else None
+
+    def pooled(self, releases: Sequence[ReleaseRecord]) -> tuple[PooledRows, ...]:
+        """Return what pooling the rows of a unit restores; nothing while it is not known.
+
+        It is computed in a job, after which `pooled_changed` is emitted.
+        """
+        insight = self.insight() if self.document.recipients else None
+        if insight is None or not insight.repeated:
+            return ()
+        names = [name for entry in self.document.policy for name in entry.attributes]
+        encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
+        return self._pooled.get(self.document, encoded, insight.repeated, releases)
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""

@@ -1,0 +1,258 @@
+"""What pooling the rows of one person or household restores, where rows are drawn one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from sfumato.analysis.holdings import Basis, Holding, holdings_of
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.disclosure.pooled_rows import (
+    PooledRestoration,
+    pooled_restoration,
+    units_by_size,
+)
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
+from sfumato.engine.table.table import Attribute, EncodedColumn
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.ledger.records import ReleaseRecord
+
+_NORMAL_95: Final = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class PooledRows:
+    """What one recipient's release of an attribute restores once rows are pooled by a column.
+
+    Parameters
+    ----------
+    column
+        The column that says which rows belong together.
+    shown
+        Whether it is in the released files itself.
+    attribute
+        The sensitive attribute that is the same in all rows of a unit.
+    recipient
+        Who holds the release. A coalition pools what its most trusted member holds.
+    units, varying
+        How many units there are, and in how many of them the attribute is not the same; these are
+        left out.
+    rows
+        The average number of rows in a unit, over the rows.
+    restored
+        For categories, the shares that are restored; None for numbers.
+    spread
+        For numbers, the half width of the 95 % interval around one row's value, and around the
+        mean of the average unit's rows; None for categories.
+    """
+
+    column: str
+    shown: bool
+    attribute: str
+    recipient: str
+    units: int
+    varying: int
+    rows: float
+    restored: PooledRestoration | None = None
+    spread: tuple[float, float] | None = None
+
+    @property
+    def gain(self) -> float:
+        """How much pooling helps: the share of rows restored beyond one row's, or of the width."""
+        if self.restored is not None:
+            return self.restored.rows - self.restored.one_row
+        assert self.spread is not None
+        return 1.0 - self.spread[1] / self.spread[0]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in plain words."""
+        who = Sentence(
+            "Rows with the same {column} show the same true {attribute}, and {recipient}'s release"
+            " draws each of them by itself.",
+            column=self.column,
+            attribute=self.attribute,
+            recipient=self.recipient,
+        )
+        how = (
+            Sentence("The file itself shows {column}.", column=self.column)
+            if self.shown
+            else Sentence("Whoever knows which rows belong together can pool them.")
+        )
+        if self.restored is not None:
+            told = Sentence(
+                "Pooled, they give away the true value of {pooled:.1%} of the rows, where one row"
+                " alone gives away {alone:.1%}.",
+                pooled=self.restored.rows,
+                alone=self.restored.one_row,
+            )
+        else:
+            assert self.spread is not None
+            told = Sentence(
+                "Pooled, they tell a number within ± {pooled:.4g} (95 %), where one row alone"
+                " tells it within ± {alone:.4g}.",
+                pooled=self.spread[1],
+                alone=self.spread[0],
+            )
+        return Sentence("{who} {how} {told}", who=who, how=how, told=told)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the figures as plain JSON values."""
+        found: dict[str, Any] = {
+            "column": self.column,
+            "column released": self.shown,
+            "attribute": self.attribute,
+            "recipient": self.recipient,
+            "units": self.units,
+            "units that vary": self.varying,
+            "rows in a unit": self.rows,
+        }
+        if self.restored is not None:
+            found["rows restored"] = {
+                "pooled": self.restored.rows,
+                "pooled ±": self.restored.error,
+                "one row": self.restored.one_row,
+                "units": self.restored.units,
+            }
+        if self.spread is not None:
+            found["half width"] = {"one row": self.spread[0], "pooled": self.spread[1]}
+        return found
+
+
+def pooled_rows(
+    document: Document,
+    encoded: Mapping[str, EncodedColumn],
+    units: Sequence[RepeatedUnit],
+    releases: Sequence[ReleaseRecord],
+    basis: Basis,
+    context: Context,
+) -> tuple[PooledRows, ...]:
+    """Return what pooling restores, for each sensitive attribute, column and recipient.
+
+    Parameters
+    ----------
+    document
+        The policy and the recipients.
+    encoded
+        The policy's attributes with their rows, by name, as far as they are known.
+    units
+        The columns by which rows are pooled.
+    releases, basis
+        What the ledger tells of, and which releases are weighed.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    tuple
+        Entry by entry; for each column, the most trusted recipient first. Attributes that vary
+        within units are left out, and so are mechanisms whose rows depend on each other.
+    """
+    attributes = {name: column.attribute for name, column in encoded.items()}
+    known = [
+        entry
+        for entry in document.policy
+        if set(entry.attributes) <= set(encoded)
+        and not mechanism_called(entry.mechanism).needs_groups
+    ]
+    sensitive = {column.name for column in document.sensitive}
+    usable = [unit for unit in units if unit.column not in sensitive]
+    found: list[PooledRows] = []
+    for place, entry in enumerate(known):
+        part = Part(context, place / len(known), (place + 1) / len(known))
+        held = holdings_of(document, entry, attributes, releases, basis)
+        for unit in usable:
+            for name in entry.attributes:
+                if name in unit.constant:
+                    column = encoded[name]
+                    found += _pooled(document, entry, column, unit, held, attributes, part)
+    return tuple(found)
+
+
+def worst_pooled(found: Sequence[PooledRows]) -> tuple[PooledRows, ...]:
+    """Return for each attribute what tells most; a column that the files show goes first."""
+    worst: dict[str, PooledRows] = {}
+    for one in found:
+        before = worst.get(one.attribute)
+        if one.gain > 0.0 and (
+            before is None or (one.shown, one.gain) > (before.shown, before.gain)
+        ):
+            worst[one.attribute] = one
+    return tuple(worst.values())
+
+
+def found_unit(document: Document, unit: RepeatedUnit) -> str:
+    """Say that rows seem to belong together by a column; empty where nothing sensitive shows it."""
+    shared = [column.name for column in document.sensitive if column.name in unit.constant]
+    if not shared or unit.column in {column.name for column in document.sensitive}:
+        return ""
+    share = min(unit.constant[name] for name in shared)
+    how = (
+        Sentence("the same in all of them")
+        if share == 1.0
+        else Sentence("the same in {share:.1%} of the groups", share=share)
+    )
+    return Sentence(
+        "Rows with the same {column} seem to belong to one person or household: {names} is {how}"
+        " ({units:,} groups, at most {largest:,} rows each).",
+        column=unit.column,
+        names=listed(shared),
+        how=how,
+        units=unit.units,
+        largest=unit.largest,
+    )
+
+
+def _pooled(
+    document: Document,
+    entry: PolicyEntry,
+    column: EncodedColumn,
+    unit: RepeatedUnit,
+    held: Sequence[Holding],
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> list[PooledRows]:
+    """Return what everyone who holds an entry restores of one attribute."""
+    here = np.flatnonzero(unit.codes >= 0)
+    codes, values = unit.codes[here], column.values[here]
+    varying = varying_units(codes, values)
+    same = ~varying[codes]
+    codes, values = codes[same], values[same]
+    if not len(codes):
+        return []
+    sizes = np.bincount(codes)
+    name = column.attribute.name
+    facts = PooledRows(
+        column=unit.column,
+        shown=document.column(unit.column).role is not Role.IDENTIFYING,
+        attribute=name,
+        recipient="",
+        units=unit.units,
+        varying=int(varying.sum()),
+        rows=float((sizes.astype(np.float64) ** 2).sum() / sizes.sum()),
+    )
+    made = []
+    for place, holding in enumerate(held):
+        part = Part(context, place / len(held), (place + 1) / len(held))
+        if column.attribute.domain is not None and holding.matrix is not None:
+            size = column.attribute.domain.size
+            by_size = units_by_size(codes, values.astype(np.int64), size)
+            restored = pooled_restoration(holding.matrix, by_size, part)
+            made.append(replace(facts, recipient=holding.recipient, restored=restored))
+            continue
+        chosen = [attributes[each] for each in entry.attributes]
+        mechanism = mechanism_called(entry.mechanism)
+        noise = mechanism.noise_covariance(holding.level, chosen, holding.plan.settings)
+        if noise is not None:
+            at = entry.attributes.index(name)
+            alone = _NORMAL_95 * math.sqrt(float(noise[at, at]))
+            spread = (alone, alone / math.sqrt(facts.rows))
+            made.append(replace(facts, recipient=holding.recipient, spread=spread))
+    return made

@@ -1,0 +1,206 @@
+"""Columns that several rows share because the rows belong to one person, household or company.
+
+Such a column repeats its values, and other columns are the same in all rows that share one. A
+release that draws rows one by one shows the same truth several times to whoever knows which rows
+belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import factorize
+from sfumato.engine.table.table import Table
+
+Codes = npt.NDArray[np.int64]
+
+MOST_ROWS_A_UNIT: Final = 100
+"""On average: a value that more rows share is a category, such as a region, and no unit."""
+FEWEST_UNITS: Final = 10
+SHARED_ROWS: Final = 0.3
+"""At least this share of the rows has a value that another row has too."""
+NEARLY: Final = 0.9
+"""From this share of the units on, a column counts as nearly the same in all rows of a unit."""
+BEYOND_CHANCE: Final = 0.3
+"""A column varies in at most this share of the units in which it would vary by chance."""
+
+
+@dataclass(frozen=True)
+class RepeatedUnit:
+    """A column whose values several rows share, and what is the same in these rows.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    units
+        How many different values it has.
+    largest
+        The largest number of rows that share one.
+    constant
+        For every column that is the same, or nearly, in all rows that share a value: the share of
+        the values with several rows for which it is.
+    codes
+        Each row's unit, shape (n,); -1 where the value is missing.
+    """
+
+    column: str
+    units: int
+    largest: int
+    constant: Mapping[str, float]
+    codes: Codes = field(repr=False, compare=False)
+
+
+def units_of(table: Table, columns: Sequence[str]) -> Codes:
+    """Return the unit of each row, numbered from 0 by their first rows, shape (n,).
+
+    Parameters
+    ----------
+    table
+        The rows.
+    columns
+        The columns that name the unit together; at least one.
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or it is missing in a row.
+    """
+    known = np.zeros(table.rows, dtype=np.int64)
+    for name in columns:
+        positions, uniques = factorize(table.column(name))
+        missing = positions < 0
+        if missing.any():
+            raise TableError(
+                "The column {column} says which rows belong together, and it is missing in"
+                " {count} rows, first in row {row}.",
+                "Fill it in (a row that belongs to nobody else gets a value of its own), or choose"
+                " other columns.",
+                column=name,
+                count=int(missing.sum()),
+                row=int(missing.argmax()) + 1,
+            )
+        known = known * max(len(uniques), 1) + positions
+        known = pd.factorize(known)[0].astype(np.int64)
+    return known
+
+
+def varying_units(units: Codes, values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return for each unit whether its rows differ in a column, shape (units,).
+
+    Parameters
+    ----------
+    units
+        Each row's unit, shape (n,).
+    values
+        The column's codes or numbers, shape (n,); not a number equals itself.
+    """
+    first = np.zeros(int(units.max()) + 1, dtype=np.int64)
+    first[units[::-1]] = np.arange(len(units) - 1, -1, -1)
+    there = values[first][units]
+    differing = values != there
+    if values.dtype.kind == "f":
+        differing &= ~(np.isnan(values.astype(np.float64)) & np.isnan(there.astype(np.float64)))
+    varying = np.zeros(len(first), dtype=bool)
+    varying[units[differing]] = True
+    return varying
+
+
+def find_repeated_units(table: Table, context: Context) -> tuple[RepeatedUnit, ...]:
+    """Return the columns that may name units, those with the most constant columns first.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    context
+        Progress and cancelling.
+    """
+    factorized: dict[str, tuple[Codes, int]] = {}
+    for place, name in enumerate(table.columns):
+        context.report(0.5 * place / len(table.columns), "Looking for rows that belong together")
+        try:
+            positions, uniques = factorize(table.column(name))
+        except TypeError:
+            continue  # lists and the like, which no CSV file holds
+        factorized[name] = positions.astype(np.int64, copy=False), len(uniques)
+    found = []
+    for place, (name, (positions, distinct)) in enumerate(factorized.items()):
+        context.report(0.5 + 0.5 * place / len(factorized), "Looking for rows that belong together")
+        if not _may_be_a_unit(table.column(name), positions, distinct):
+            continue
+        others = {key: known for key, known in factorized.items() if key != name}
+        constant = _constant_within(positions, others)
+        if constant:
+            sizes = np.bincount(positions[positions >= 0])
+            units, largest = int((sizes > 0).sum()), int(sizes.max())
+            found.append(RepeatedUnit(name, units, largest, constant, positions))
+    return tuple(sorted(found, key=lambda unit: -len(unit.constant)))
+
+
+def repeated_unit(table: Table, name: str, context: Context) -> RepeatedUnit:
+    """Return what is the same in all rows that share a value of a column, whatever it looks like.
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or no two rows share a value of it.
+    """
+    positions = factorize(table.column(name))[0].astype(np.int64, copy=False)
+    sizes = np.bincount(positions[positions >= 0], minlength=1)
+    if sizes.max() < 2:
+        raise TableError(
+            "No two rows share a value of {column}, so it brings no rows together.",
+            "Choose a column that several rows of one person or household share.",
+            column=name,
+        )
+    others: dict[str, tuple[Codes, int]] = {}
+    for place, other in enumerate(table.columns):
+        context.report(place / len(table.columns), "Looking for rows that belong together")
+        if other != name:
+            found, uniques = factorize(table.column(other))
+            others[other] = found.astype(np.int64, copy=False), len(uniques)
+    constant = _constant_within(positions, others)
+    return RepeatedUnit(name, int((sizes > 0).sum()), int(sizes.max()), constant, positions)
+
+
+def _may_be_a_unit(column: pd.Series, positions: Codes, distinct: int) -> bool:
+    """Return whether many values are each shared by a few rows, and they are no measured ones."""
+    present = positions[positions >= 0]
+    if distinct < FEWEST_UNITS or len(present) > distinct * MOST_ROWS_A_UNIT:
+        return False
+    if pd.api.types.is_float_dtype(column.dtype):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        finite = numbers[np.isfinite(numbers)]
+        if (finite != np.floor(finite)).any():
+            return False
+    sizes = np.bincount(present)
+    shared = sizes[sizes > 1].sum()
+    return bool(shared >= SHARED_ROWS * len(positions)) and int(sizes.max()) <= len(present) // 2
+
+
+def _constant_within(positions: Codes, others: Mapping[str, tuple[Codes, int]]) -> dict[str, float]:
+    """Return the columns that are the same in nearly all units of several rows, with the share."""
+    here = positions >= 0
+    units = positions[here]
+    several = np.bincount(units) > 1
+    count = int(several.sum())
+    found: dict[str, float] = {}
+    for name, (values, distinct) in others.items():
+        inside = values[here]
+        if distinct < 2:
+            continue
+        varying = float((varying_units(units, inside) & several).sum()) / count
+        shares = np.bincount(inside + 1) / len(inside)
+        by_chance = 1.0 - float(shares @ shares)
+        if varying <= 1.0 - NEARLY and varying <= BEYOND_CHANCE * by_chance:
+            found[name] = 1.0 - varying
+    return found

@@ -1,0 +1,84 @@
+"""``sfumato audit units`` and what ``sfumato init`` says of rows that belong together."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sfumato.commands.shared.command import ExitCode
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from tests.cli.conftest import CommandLine
+from tests.project.making import PASSPHRASE
+from tests.samples.make_households import households
+
+RULES = """\
+format = 1
+record_key = "person"
+other_columns = "quasi-identifier"
+
+[columns.person]
+role = "identifying"
+
+[columns.rent]
+role = "identifying"
+
+[columns.water]
+role = "sensitive"
+kind = "categorical"
+values = ["piped", "well", "spring", "truck", "river"]
+
+[[policy]]
+attributes = ["water"]
+mechanism = "uniform"
+
+[[recipients]]
+name = "Institute"
+[recipients.levels]
+water = { retention_probability = 0.6 }
+
+[[recipients]]
+name = "Public"
+[recipients.levels]
+water = { retention_probability = 0.2 }
+"""
+
+
+@pytest.fixture
+def survey(tmp_path):
+    households(200).to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    assert line.init() == ExitCode.OK, line.remarks
+    return line
+
+
+def test_init_tells_which_rows_seem_to_belong_together(survey):
+    assert "Rows with the same household seem to belong to one person" in survey.remarks
+    assert "water is the same in all of them" in survey.remarks
+
+
+def test_pooling_is_weighed_for_every_recipient(survey):
+    assert survey.run("audit", "units", survey.project, "--by", "household") == ExitCode.OK
+    lines = survey.output.splitlines()
+    assert len(lines) == 2
+    assert all("Pooled, they give away the true value of" in line for line in lines)
+    assert survey.run("audit", "units", survey.project, "--json") == ExitCode.OK
+    found = json.loads(survey.output)
+    of = {(one["column"], one["recipient"]): one["rows restored"] for one in found}
+    assert of["household", "Institute"]["pooled"] > of["household", "Public"]["pooled"]
+    assert of["household", "Public"]["pooled"] > of["household", "Public"]["one row"]
+
+
+def test_a_column_that_brings_no_rows_together_is_refused(survey):
+    assert survey.run("audit", "units", survey.project, "--by", "person") == (
+        ExitCode.EXPECTED_ERROR
+    )
+    assert "No two rows share a value of person" in survey.remarks
+    assert survey.run("audit", "units", survey.project, "--by", "city") == ExitCode.EXPECTED_ERROR
+    assert "no column city" in survey.remarks
+
+
+def test_where_nothing_is_the_same_that_is_said(survey):
+    assert survey.run("audit", "units", survey.project, "--by", "sex") == ExitCode.OK
+    assert "No sensitive attribute" in survey.output

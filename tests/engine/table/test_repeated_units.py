@@ -1,0 +1,73 @@
+"""Finding the columns that say which rows belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.repeated_units import (
+    find_repeated_units,
+    repeated_unit,
+    units_of,
+    varying_units,
+)
+from sfumato.engine.table.table import Table
+from tests.samples.make_households import households
+
+
+def test_the_household_number_is_found_with_what_is_the_same_in_a_household():
+    frame = households(300)
+    found, *others = find_repeated_units(Table(frame), Silent())
+    assert {other.column for other in others} <= {"rent"}  # a rare rent brings households together
+    assert found.column == "household"
+    assert found.units == 300
+    assert found.largest == frame["household"].value_counts().max()
+    assert dict(found.constant) == {"region": 1.0, "water": 1.0, "rent": 1.0}
+
+
+def test_what_differs_in_a_few_households_is_nearly_the_same():
+    frame = households(300)
+    first = frame.index[frame["household"].duplicated()][0]
+    frame.loc[first, "water"] = "truck" if frame.loc[first, "water"] != "truck" else "well"
+    found = find_repeated_units(Table(frame), Silent())[0]
+    assert 0.99 < found.constant["water"] < 1.0
+
+
+def test_a_table_of_single_persons_has_no_units():
+    frame = households(300).drop_duplicates("household").reset_index(drop=True)
+    assert find_repeated_units(Table(frame), Silent()) == ()
+
+
+def test_a_rare_value_is_no_sign_of_units_although_it_is_mostly_the_same():
+    rng = np.random.default_rng(1)
+    numbers = np.repeat(np.arange(200), 3)
+    rare = rng.random(600) < 0.01
+    table = Table(pd.DataFrame({"number": numbers, "rare": rare}))
+    assert find_repeated_units(table, Silent()) == ()
+    assert dict(repeated_unit(table, "number", Silent()).constant) == {}
+
+
+def test_units_named_by_several_columns_are_told_apart_by_all_of_them():
+    frame = pd.DataFrame({"street": ["a", "a", "b", "b"], "house": [1, 2, 1, 1]})
+    assert units_of(Table(frame), ["street", "house"]).tolist() == [0, 1, 2, 2]
+
+
+def test_a_row_that_belongs_nowhere_is_named():
+    frame = pd.DataFrame({"household": ["a", None, "b"]})
+    with pytest.raises(TableError, match=r"household .* missing in 1 rows, first in row 2"):
+        units_of(Table(frame), ["household"])
+
+
+def test_a_column_of_different_values_brings_no_rows_together():
+    frame = pd.DataFrame({"person": [1, 2, 3], "water": ["a", "b", "b"]})
+    with pytest.raises(TableError, match="No two rows share a value of person"):
+        repeated_unit(Table(frame), "person", Silent())
+
+
+def test_missing_numbers_are_alike():
+    units = np.array([0, 0, 1, 1])
+    numbers = np.array([np.nan, np.nan, 1.0, np.nan])
+    assert varying_units(units, numbers).tolist() == [False, True]
