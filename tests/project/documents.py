@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from hypothesis import strategies as st
 
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
@@ -50,7 +51,13 @@ def columns(draw, name):
     kind = draw(st.sampled_from(list(Kind)))
     wanted = role is Role.SENSITIVE and kind is not Kind.NUMERIC
     domain = draw(domains()) if wanted else draw(st.none() | domains())
-    return ColumnSpec(name, role, kind, domain, None, missing, draw(st.booleans()))
+    coding = draw(st.none() | codings())
+    return ColumnSpec(name, role, kind, domain, None, missing, draw(st.booleans()), coding)
+
+
+def codings():
+    end, step = st.floats(-1e6, 0.0), st.none() | st.floats(0.001, 1e3)
+    return st.builds(Coding, st.none() | end, st.floats(1.0, 1e6), step)
 
 
 @st.composite

@@ -142,10 +142,11 @@ title = "Ward 7"
 delimiter = ","
 
 # The columns of the table.
-#   role     identifying (dropped), quasi-identifier, sensitive (perturbed) or insensitive
+#   role     identifying (dropped), quasi-identifier, sensitive (perturbed), insensitive or weight
 #   kind     categorical, numeric, date or text
 #   missing  value (missing is a value of its own) or refused
 #   values   all that a column can hold, whether they occur or not
+#   bottom_code, top_code, round_to   numbers beyond an end are shown as the end; others rounded
 [columns.person]
 role = "identifying"
 kind = "text"

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError
@@ -324,7 +325,7 @@ def columns_beside(document: Document, attributes: Sequence[str]) -> tuple[Colum
         spec
         for spec in document.columns
         if spec.kind is Kind.NUMERIC
-        and spec.role in (Role.INSENSITIVE, Role.QUASI_IDENTIFIER)
+        and spec.role not in (Role.SENSITIVE, Role.IDENTIFYING)
         and spec.name not in attributes
         and spec.name != document.record_key
     )
@@ -333,6 +334,8 @@ def columns_beside(document: Document, attributes: Sequence[str]) -> tuple[Colum
 def exact_numbers(table: Table, spec: ColumnSpec) -> Floats:
     """Return a column's numbers as recipients get them, NaN where missing, shape (n,)."""
     numbers = encode_column(table, replace(spec, binning=None)).attribute.numbers
+    if numbers is not None and spec.coding is not None:
+        numbers = spec.coding.apply(pd.Series(numbers, name=spec.name)).to_numpy()
     return np.full(table.rows, np.nan) if numbers is None else numbers
 
 

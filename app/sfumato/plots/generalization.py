@@ -199,6 +199,7 @@ def build_reidentification(data: RiskData, style: PlotStyle) -> PlotFigure:
         Basis.TABLE: style.say("The table counts as the whole population."),
         Basis.COUNTED: style.say("Journalist and marketer look in the given population."),
         Basis.SAMPLED: style.say("Journalist and marketer: estimated for the population."),
+        Basis.WEIGHTED: style.say("Journalist and marketer: estimated from the sampling weights."),
     }[data.after.basis]
     bars = style.say("Upper bars: the table as it is. Lower bars: as it is published.")
     figure, axes = plot(

@@ -41,6 +41,7 @@ _TREATMENTS = {
     Role.QUASI_IDENTIFIER: "released as it is",
     Role.SENSITIVE: "perturbed",
     Role.INSENSITIVE: "released as it is",
+    Role.WEIGHT: "released as a sampling weight",
 }
 _ATTACKERS = {
     "prosecutor": "Prosecutor: one certain person, at most",

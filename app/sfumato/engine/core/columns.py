@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import (
     Codes,
@@ -32,6 +33,7 @@ __all__ = [
     "MISSING_LABEL",
     "Binning",
     "Codes",
+    "Coding",
     "ColumnSpec",
     "Domain",
     "Kind",
@@ -57,6 +59,8 @@ class Role(StrEnum):
     """What nobody may learn about a person: perturbed by the policy."""
     INSENSITIVE = "insensitive"
     """Neither: released as it is."""
+    WEIGHT = "weight"
+    """How many of the population a record stands for: released, and used in risks."""
 
 
 class Kind(StrEnum):
@@ -327,6 +331,9 @@ class ColumnSpec:
     from_rows
         Whether the domain or the bins were proposed from the rows and nobody has confirmed them:
         then somebody has each value, and recipients can tell.
+    coding
+        How numbers that leave unperturbed are rounded and cut off at their ends; None leaves them
+        as they are. Bins count in its place.
     """
 
     name: str
@@ -336,6 +343,25 @@ class ColumnSpec:
     binning: Binning | None = None
     missing: MissingRule = MissingRule.VALUE
     from_rows: bool = False
+    coding: Coding | None = None
+
+    @property
+    def coded(self) -> Coding | None:
+        """How the column is coded where it leaves unperturbed and without bins."""
+        applies = self.kind is Kind.NUMERIC and self.binning is None
+        return self.coding if applies and self.role is not Role.SENSITIVE else None
+
+    def shown(self, column: pd.Series) -> pd.Series:
+        """Return a column as it leaves where it is not perturbed: binned, coded, or as it is.
+
+        Raises
+        ------
+        DomainError
+            If a row does not fit the bins, or the column is not numeric.
+        """
+        if self.binning is not None:
+            return self.binning.apply(column)
+        return column if self.coded is None else self.coded.apply(column)
 
     @property
     def tells_rows(self) -> bool:

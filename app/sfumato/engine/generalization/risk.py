@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ from sfumato.engine.generalization.coded import CodedTable, IntArray, mixed_radi
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import EquivalenceClasses, Suppressed
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 ELSEWHERE = -1
 """The code of a class that the table's hierarchy does not have."""
@@ -145,7 +147,9 @@ def people_in(table: CodedTable, population: Population, node: Node) -> npt.NDAr
     return counts.astype(np.int64)
 
 
-def expected_shares(sizes: npt.NDArray[np.int64], fraction: float) -> npt.NDArray[np.float64]:
+def expected_shares(
+    sizes: npt.NDArray[np.int64], fraction: float | npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Estimate one over the people that a class has in the population, from a sample of them.
 
     Parameters
@@ -153,7 +157,8 @@ def expected_shares(sizes: npt.NDArray[np.int64], fraction: float) -> npt.NDArra
     sizes
         The records of each class in the sample, f, shape (C,), at least 1.
     fraction
-        The share of the population that is in the sample, π: everybody with the same chance.
+        The share of the population that is in the sample, π: everybody with the same chance; or
+        one for each class, shape (C,): its records over the sum of their sampling weights.
 
     Returns
     -------
@@ -170,26 +175,33 @@ def expected_shares(sizes: npt.NDArray[np.int64], fraction: float) -> npt.NDArra
     DiversityError
         If the fraction is not above 0 and at most 1.
     """
-    if not 0 < fraction <= 1:
+    fractions = np.broadcast_to(np.asarray(fraction, dtype=np.float64), sizes.shape)
+    wrong = ~((fractions > 0) & (fractions <= 1))
+    if wrong.any():
         raise DiversityError(
             "The sampling fraction is {fraction:g}.",
             "Give the share of the population that is in the table, above 0 and at most 1.",
-            fraction=fraction,
+            fraction=float(fractions[wrong][0]),
         )
+    if np.ndim(fraction):
+        return fractions / sizes * _series(sizes, fractions)
     distinct, at = np.unique(sizes, return_inverse=True)
-    estimate: npt.NDArray[np.float64] = (fraction / distinct * _series(distinct, fraction))[at]
+    alike = np.full(len(distinct), float(fraction))
+    estimate: npt.NDArray[np.float64] = (fraction / distinct * _series(distinct, alike))[at]
     return estimate
 
 
-def _series(sizes: npt.NDArray[np.int64], fraction: float) -> npt.NDArray[np.float64]:
+def _series(
+    sizes: npt.NDArray[np.int64], fraction: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Return ₂F₁(1, 1; f+1; 1−π): the library's for small f, where its series is slow."""
     found = np.ones(len(sizes))
     small = sizes <= _SMALL
-    found[small] = hyp2f1(1.0, 1.0, sizes[small] + 1.0, 1.0 - fraction)
-    large = sizes[~small]
+    found[small] = hyp2f1(1.0, 1.0, sizes[small] + 1.0, 1.0 - fraction[small])
+    large, rest = sizes[~small], 1.0 - fraction[~small]
     term = np.ones(len(large))
     for step in range(_TERMS):
-        term = term * (step + 1) * (1.0 - fraction) / (large + 1 + step)
+        term = term * (step + 1) * rest / (large + 1 + step)
         found[~small] += term
     return found
 
@@ -207,6 +219,8 @@ class Basis(StrEnum):
     """Its people, counted in each class."""
     SAMPLED = "sampled"
     """The share of it that is in the table; its classes are estimated."""
+    WEIGHTED = "weighted"
+    """How many people each record stands for; its classes are estimated."""
 
 
 @dataclass(frozen=True)
@@ -277,6 +291,7 @@ def risk_of_sizes(
     sizes: npt.NDArray[np.int64],
     people: npt.NDArray[np.int64] | None = None,
     fraction: float | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> Risk:
     """Measure the risk of a table.
 
@@ -289,6 +304,9 @@ def risk_of_sizes(
     fraction
         Where `people` is not known, the share of the population that is in the table; 1/F is
         estimated then (`sfumato.engine.generalization.risk.expected_shares`).
+    weights
+        Where neither is known, the sum of the sampling weights in each class, shape (C,): the
+        people that it is estimated to have.
 
     Raises
     ------
@@ -306,6 +324,10 @@ def risk_of_sizes(
         basis, shares = Basis.SAMPLED, expected_shares(sizes, fraction)
         # Nobody else is in the class with the chance that all others would be in the sample.
         alone_there = float(alone.sum()) * fraction
+    elif weights is not None:
+        inside = np.minimum(sizes / weights, 1.0)
+        basis, shares = Basis.WEIGHTED, expected_shares(sizes, inside)
+        alone_there = float(inside[alone].sum())
     else:
         basis, shares, alone_there = Basis.TABLE, 1 / sizes, float(alone.sum())
     records = int(sizes.sum())
@@ -342,6 +364,7 @@ def risk_of_classes(
     suppressed: Suppressed,
     people: npt.NDArray[np.int64] | None = None,
     fraction: float | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> Risk:
     """Measure the risk of a published table.
 
@@ -356,6 +379,8 @@ def risk_of_classes(
         The number of people of the population in each class, shape (C,).
     fraction
         Where `people` is not known, the share of the population that is in the table.
+    weights
+        Where neither is known, the sum of the sampling weights in each class, shape (C,).
 
     Raises
     ------
@@ -364,11 +389,16 @@ def risk_of_classes(
     """
     starred = suppressed is Suppressed.STARRED and not classes.kept.all()
 
-    def shown(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def shown(counts: npt.NDArray[Number]) -> npt.NDArray[Number]:
         kept = counts[classes.kept]
         return np.append(kept, counts[~classes.kept].sum()) if starred else kept
 
-    return risk_of_sizes(shown(classes.sizes), None if people is None else shown(people), fraction)
+    return risk_of_sizes(
+        shown(classes.sizes),
+        None if people is None else shown(people),
+        fraction,
+        None if weights is None else shown(weights),
+    )
 
 
 def size_shares(sizes: npt.NDArray[np.int64]) -> tuple[SizeShare, ...]:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context, Silent
@@ -22,6 +24,11 @@ _SMALLEST, _LARGEST = 1e-280, 1e280
 """Ranges beyond these leave no room to compute round edges."""
 
 _NICE = (1.0, 2.0, 2.5, 5.0)
+
+
+SHARED_BY: Final = 5
+"""Ends are proposed that at least so many records reach, and one in `_REACHED`."""
+_REACHED: Final = 200
 
 
 class BinWidths(StrEnum):
@@ -210,6 +217,41 @@ def _roundest(low: float, high: float) -> float | None:
     return None
 
 
+def suggest_ends(column: pd.Series) -> Coding:
+    """Return round ends for a column whose largest or smallest numbers stand alone.
+
+    Several records lie at each end or beyond it, so that what is shown there is nobody's in
+    particular.
+
+    Raises
+    ------
+    DomainError
+        If the column is not numeric, has no two different finite numbers, or no numbers at its
+        ends stand alone.
+    """
+    numbers = _finite(column)
+    top, below = _end(numbers), _end(-numbers[::-1])
+    bottom = None if below is None else -below
+    if bottom is not None and top is not None and bottom >= top:
+        bottom = None
+    if bottom is None and top is None:
+        raise DomainError(
+            "Several records share the largest and the smallest numbers of the column.",
+            "It needs no ends.",
+        )
+    return Coding(bottom, top)
+
+
+def _end(numbers: npt.NDArray[np.float64]) -> float | None:
+    """Return the roundest number that enough of the largest reach; None where they are alike."""
+    reached = max(SHARED_BY, math.ceil(len(numbers) / _REACHED))
+    if reached >= len(numbers) or numbers[-reached] == numbers[-1]:
+        return None
+    low, high = float(numbers[-min(2 * reached, len(numbers))]), float(numbers[-reached])
+    found = _roundest(low, high)
+    return high if found is None else found
+
+
 def _increase(edges: Sequence[float]) -> bool:
     return bool(np.all(np.diff(edges) > 0.0))
 
@@ -237,6 +279,7 @@ __all__ = [
     "ValueCount",
     "profile_columns",
     "suggest_binning",
+    "suggest_ends",
 ]
 
 

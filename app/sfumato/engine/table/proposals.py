@@ -271,8 +271,8 @@ def _role(profile: ColumnProfile, words: tuple[str, ...]) -> tuple[Role, str]:
         (profile.distinct <= 1, Role.INSENSITIVE, "All records have the same value."),
         (
             _is_weight(profile, words),
-            Role.QUASI_IDENTIFIER,
-            "It looks like a sampling weight. Weights that differ tell records apart.",
+            Role.WEIGHT,
+            "It looks like a sampling weight. Weights that differ tell records apart: round them.",
         ),
         (
             date and profile.distinct > _MONTHS,

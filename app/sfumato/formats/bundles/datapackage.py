@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec, Domain
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.values import Value, plain
 from sfumato.formats.bundles.contents import (
     KEYED_ORDER,
@@ -252,6 +252,14 @@ def _field(
     own: dict[str, Any] = {"labels": partial} if partial else {}
     if names[name] != name:
         own["column"] = name
+    if spec.role is Role.WEIGHT:
+        own["role"] = spec.role.value
+    if spec.coded is not None:
+        own["coded"] = {
+            name: number
+            for name in ("bottom", "top", "step")
+            if (number := getattr(spec.coded, name)) is not None
+        }
     if perturbation is not None:
         own |= _extension(perturbation, names, domain)
     if own:

@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from string import Template
 
+from sfumato.engine.core.columns import Role, names_of
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.formats.bundles.contents import (
     ROWS_AS_IN_TABLE,
@@ -85,6 +86,7 @@ def readme_of(
         reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
+        weights=_weights(contents, names),
     )
 
 
@@ -128,6 +130,10 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
         done = []
         if spec.binning is not None:
             done.append("grouped into bins")
+        if spec.coded is not None and perturbation is None:
+            done += [f"**coded**: {sentence}" for sentence in spec.coded.sentences]
+        if spec.role is Role.WEIGHT:
+            done.append("a sampling weight")
         if perturbation is not None:
             done.append(f"**perturbed**: {_plain(perturbation.title)}")
         if contents.generalized is not None and spec.name in contents.generalized.levels:
@@ -186,6 +192,19 @@ def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Per
     }
     text = _template(perturbation.published.guide).substitute(values).strip()
     return f"### {_listed(columns)}\n\n{_below(text, level=4)}"
+
+
+def _weights(contents: BundleContents, names: Mapping[str, str]) -> str:
+    """Return how to estimate with the sampling weights; empty where there are none."""
+    columns = names_of(contents.columns, Role.WEIGHT)
+    if not columns:
+        return ""
+    called = [names[name] for name in columns]
+    values = {
+        "weights": _listed(called),
+        "weight_code": json.dumps(called[0], ensure_ascii=False),
+    }
+    return f"\n{_template('weights').substitute(values).strip()}\n"
 
 
 def _below(markdown: str, level: int) -> str:

@@ -340,7 +340,7 @@ def _shown(document: Document, table: Table, decided: Generalization) -> pd.Data
         spec = document.column(name)
         if name in decided.quasi_identifiers:
             columns[name] = table.column(name)
-        elif name == decided.sensitive or spec.role in {Role.QUASI_IDENTIFIER, Role.INSENSITIVE}:
+        elif name == decided.sensitive or spec.role not in {Role.IDENTIFYING, Role.SENSITIVE}:
             columns[name] = open_column(table, spec)
     return pd.DataFrame(columns, copy=False)
 

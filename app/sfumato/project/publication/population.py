@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
@@ -36,6 +37,7 @@ from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.generalization_pipeline import Prepared, decided_in
+from sfumato.project.release.weights import weights_of
 from sfumato.project.rules.reading import suggestion
 
 _NOWHERE: Final = object()
@@ -202,6 +204,8 @@ def risks_of(
     DiversityError
         If the table's people don't all belong to the population, or the sampling fraction is out
         of range.
+    TableError
+        If sampling weights can't be used (`sfumato.project.release.weights`).
     """
     decided = decided_in(document)
     fraction = decided.sampling_fraction if population is None else None
@@ -215,16 +219,29 @@ def risks_of(
         prepared.coded.values,
     )
     bottom = as_it_is.lattice.bottom
+    raw = equivalence_classes(as_it_is, bottom)
     before = after = None
     if population is not None:
         before = people_in(as_it_is, population.as_it_is, bottom)
         after = people_in(prepared.coded, population.generalized, tuple(node))
+    stated = population is not None or fraction is not None
+    weights = None if stated else weights_of(document, table)
     return (
-        risk_of_classes(
-            equivalence_classes(as_it_is, bottom), decided.suppressed, before, fraction
-        ),
-        risk_of_classes(classes, decided.suppressed, after, fraction),
+        risk_of_classes(raw, decided.suppressed, before, fraction, _summed(raw, weights)),
+        risk_of_classes(classes, decided.suppressed, after, fraction, _summed(classes, weights)),
     )
+
+
+def _summed(
+    classes: EquivalenceClasses, weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.float64] | None:
+    """Return the sum of the sampling weights in each class: the people it is estimated to have."""
+    if weights is None:
+        return None
+    summed: npt.NDArray[np.float64] = np.bincount(
+        classes.of_row, weights, minlength=len(classes.sizes)
+    ).astype(np.float64)
+    return summed
 
 
 def told(
@@ -266,6 +283,12 @@ def basis_text(facts: Mapping[str, Any]) -> Sentence:
             " estimated (Benedetti and Franconi 1998): large classes are scaled up, small ones by"
             " less, since what is rare in the table may be rare in the population.",
             share=100 * facts["sampling_fraction"],
+        )
+    if facts["basis"] == Basis.WEIGHTED:
+        return Sentence(
+            "The sampling weights say how many people of the population a class stands for: the"
+            " sum of its records' weights, from which the chance to find somebody is estimated"
+            " (Benedetti and Franconi 1998)."
         )
     return Sentence(
         "Nothing is known of the population, so the table counts as all of it: the journalist's"

@@ -62,10 +62,7 @@ def groups_by(table: Table, specs: Sequence[ColumnSpec], context: Context) -> Mi
     DomainError
         If a row does not fit a column's bins.
     """
-    columns: dict[str, pd.Series] = {}
-    for spec in specs:
-        series = table.column(spec.name)
-        columns[spec.name] = series if spec.binning is None else spec.binning.apply(series)
+    columns = {spec.name: spec.shown(table.column(spec.name)) for spec in specs}
     frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
     return micro_groups(frame, tuple(columns), context)
 
@@ -95,14 +92,19 @@ def public_names(document: Document) -> tuple[str, ...]:
     return tuple(column.name for column in document.columns if column.role not in hidden)
 
 
+def is_known_to_others(spec: ColumnSpec) -> bool:
+    """Return whether a column counts as a quasi-identifier: so does a weight unless rounded."""
+    rounded = spec.coded is not None and spec.coded.step is not None
+    weight = spec.role is Role.WEIGHT and spec.binning is None and not rounded
+    return weight or spec.role is Role.QUASI_IDENTIFIER
+
+
 def usual_knowledge(document: Document) -> tuple[str, ...]:
     """Return what an attacker is usually taken to know: the quasi-identifiers.
 
     Where nothing is marked as one, every column that is released as it is.
     """
-    marked = tuple(
-        column.name for column in document.columns if column.role is Role.QUASI_IDENTIFIER
-    )
+    marked = tuple(column.name for column in document.columns if is_known_to_others(column))
     return marked or public_names(document)
 
 

@@ -270,6 +270,5 @@ def in_release_order(
 
 
 def open_column(table: Table, spec: ColumnSpec) -> pd.Series:
-    """Return a column that is released unperturbed: as it is, or as its bins' labels."""
-    series = table.column(spec.name)
-    return series if spec.binning is None else spec.binning.apply(series)
+    """Return a column that is released unperturbed: as it is, binned or coded."""
+    return spec.shown(table.column(spec.name))

@@ -22,6 +22,7 @@ from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_re
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
+from sfumato.project.release.weights import check_weights
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -71,12 +72,13 @@ def material_of(document: Document, table: Table) -> Material:
     PolicyError
         If the policy is not complete, see `check_policy`.
     TableError
-        If table and document have different columns.
+        If table and document have different columns, or a sampling weight is no weight.
     DomainError
         If a row does not fit its column's domain or bins, or is missing where that is refused.
     """
     check_policy(document)
     check_columns(document, table)
+    check_weights(document, table)
     names = [name for entry in document.policy for name in entry.attributes]
     encoded = {name: encode_attribute(table, document.column(name)) for name in names}
     for entry in document.policy:
@@ -204,12 +206,13 @@ def released_table(document: Document, table: Table, frame: pd.DataFrame) -> Tab
     """Return a released frame with the labels that its columns keep from the source table.
 
     A sensitive attribute has the labels of its domain. A binned column has none: its values
-    are labels already. Nothing of a dropped column is kept.
+    are labels already; nor has a coded one, whose numbers mean other things. Nothing of a dropped
+    column is kept.
     """
     value_labels: dict[str, Mapping[Value, str]] = {}
     for name in map(str, frame.columns):
         spec = document.column(name)
-        if spec.binning is not None:
+        if spec.binning is not None or spec.coded is not None:
             continue
         labels = table.value_labels.get(name, {})
         if spec.role is Role.SENSITIVE and spec.domain is not None:

@@ -9,7 +9,7 @@ is alone in a group of one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,12 @@ from sfumato.engine.generalization.publication import Publication
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, without
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.groups import groups_known_by, public_names
+from sfumato.project.release.groups import (
+    groups_known_by,
+    is_known_to_others,
+    public_names,
+)
+from sfumato.project.release.weights import population_uniques, weight_column, weights_of
 
 _MOST_NAMED: Final = 6
 """A sentence names so many columns; the others are counted."""
@@ -50,6 +55,11 @@ class AloneInRelease:
         The quasi-identifiers among the columns, where there are others too; else none.
     marked_alone
         How many records are alone in these by themselves, 0 to n.
+    weight
+        The column of sampling weights; empty where there is none.
+    expected
+        How many of the records that are alone are expected to be so in the population, too, by
+        their weights.
     """
 
     columns: tuple[str, ...]
@@ -58,6 +68,8 @@ class AloneInRelease:
     smallest: int
     marked: tuple[str, ...] = ()
     marked_alone: int = 0
+    weight: str = ""
+    expected: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,12 +156,17 @@ def alone_in_release(document: Document, table: Table, context: Context) -> Alon
     if not names:
         return None
     groups = groups_known_by(document, table, names, context)
-    marked = tuple(n for n in names if document.column(n).role is Role.QUASI_IDENTIFIER)
-    if len(marked) in (0, len(names)):
-        return AloneInRelease(names, groups.records, _alone(groups), int(groups.sizes.min()))
-    known = without(groups, [name for name in names if name not in marked])
     smallest = int(groups.sizes.min())
-    return AloneInRelease(names, groups.records, _alone(groups), smallest, marked, _alone(known))
+    found = AloneInRelease(names, groups.records, _alone(groups), smallest)
+    marked = tuple(n for n in names if is_known_to_others(document.column(n)))
+    if len(marked) not in (0, len(names)):
+        known = without(groups, [name for name in names if name not in marked])
+        found = replace(found, marked=marked, marked_alone=_alone(known))
+    weight, weights = weight_column(document), weights_of(document, table)
+    if weight is not None and weights is not None:
+        expected = population_uniques(groups.sizes[groups.codes] == 1, weights)
+        found = replace(found, weight=weight.name, expected=expected)
+    return found
 
 
 def alone_in_publication(
@@ -210,14 +227,21 @@ def release_sentence(found: AloneInRelease) -> str:
             alone=found.alone,
             **named,
         )
-    if not found.marked:
-        return said
-    by_marked = Sentence(
-        "Unique on the quasi-identifiers only ({columns}): {alone:,}.",
-        columns=_named(found.marked),
-        alone=found.marked_alone,
-    )
-    return joined(said, by_marked)
+    by_marked = by_weights = ""
+    if found.marked:
+        by_marked = Sentence(
+            "Unique on the quasi-identifiers only ({columns}): {alone:,}.",
+            columns=_named(found.marked),
+            alone=found.marked_alone,
+        )
+    if found.weight:
+        by_weights = Sentence(
+            "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
+            " expected to be unique in the whole population.",
+            column=found.weight,
+            expected=found.expected,
+        )
+    return joined(said, by_marked, by_weights) if by_marked or by_weights else said
 
 
 def exact_sentence(exact: Sequence[str]) -> str:

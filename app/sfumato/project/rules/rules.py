@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.engine.core.columns import (
     Binning,
+    Coding,
     ColumnSpec,
     Domain,
     Kind,
@@ -33,7 +34,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
-from sfumato.project.rules.writing import FORMAT, rules_of
+from sfumato.project.rules.writing import CODING_KEYS, FORMAT, rules_of
 from sfumato.project.store.secret import ProjectSecret
 
 __all__ = ["apply_rules", "reading_options_in", "rules_of"]
@@ -223,6 +224,7 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
         binning=_binning(section),
         domain=_domain(section),
         from_rows=section.flag("from_rows"),
+        coding=_coding(section),
     )
     section.finish()
     try:
@@ -249,6 +251,17 @@ def _binning(section: Section) -> Binning | None:
         return Binning(edges, labels or ())
     except DomainError as error:
         raise section.explained("bin_edges", error) from None
+
+
+def _coding(section: Section) -> Coding | None:
+    stated = [section.number(key) for key in CODING_KEYS]
+    if stated == [None, None, None]:
+        return None
+    try:
+        return Coding(*(None if number is None else float(number) for number in stated))
+    except DomainError as error:
+        key = next(k for k, number in zip(CODING_KEYS, stated, strict=True) if number is not None)
+        raise section.explained(key, error) from None
 
 
 def _domain(section: Section) -> Domain | None:

@@ -16,6 +16,8 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 FORMAT: Final = 1
 """The version of the rules format."""
 
+CODING_KEYS: Final = ("bottom_code", "top_code", "round_to")
+
 _WIDTH: Final = 90
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MISSING: Final = "missing = true"
@@ -30,10 +32,11 @@ _READING: Final = """
 """
 _COLUMNS: Final = """
 # The columns of the table.
-#   role     identifying (dropped), quasi-identifier, sensitive (perturbed) or insensitive
+#   role     identifying (dropped), quasi-identifier, sensitive (perturbed), insensitive or weight
 #   kind     categorical, numeric, date or text
 #   missing  value (missing is a value of its own) or refused
 #   values   all that a column can hold, whether they occur or not
+#   bottom_code, top_code, round_to   numbers beyond an end are shown as the end; others rounded
 """
 _HIERARCHIES: Final = """
 # How columns are generalized, level by level: intervals, order, masking, dates, four-levels,
@@ -111,6 +114,11 @@ def _column(column: ColumnSpec) -> Iterator[str]:
         yield f"bin_edges = {_array(_edge(edge) for edge in column.binning.edges)}"
         if column.binning.labels:
             yield f"bin_labels = {_value(column.binning.labels)}"
+    if column.coding is not None:
+        coding = column.coding
+        for key, number in zip(CODING_KEYS, (coding.bottom, coding.top, coding.step), strict=True):
+            if number is not None:
+                yield f"{key} = {_edge(number)}"
     if column.from_rows:
         yield "from_rows = true"
     if column.domain is not None:

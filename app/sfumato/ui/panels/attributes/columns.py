@@ -30,6 +30,7 @@ ROLE_ICONS = {
     Role.QUASI_IDENTIFIER: ("people", "muted"),
     Role.SENSITIVE: ("lock", "accent"),
     Role.INSENSITIVE: ("file", "muted"),
+    Role.WEIGHT: ("table", "muted"),
 }
 
 
@@ -45,6 +46,7 @@ def role_name(role: Role) -> str:
         Role.QUASI_IDENTIFIER: tr("Quasi-identifier"),
         Role.SENSITIVE: tr("Sensitive"),
         Role.INSENSITIVE: tr("Insensitive"),
+        Role.WEIGHT: tr("Weight"),
     }[role]
 
 
@@ -60,6 +62,10 @@ def role_meaning(role: Role) -> str:
             "What nobody may learn about a person. Every release perturbs it by the policy."
         ),
         Role.INSENSITIVE: tr("Neither known to others nor private. It is released as it is."),
+        Role.WEIGHT: tr(
+            "Says how many of the population a record stands for. It is released; risks and the"
+            " recipient's guide count with it. Unless rounded, it can single a person out."
+        ),
     }[role]
 
 

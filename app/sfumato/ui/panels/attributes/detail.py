@@ -14,6 +14,7 @@ from sfumato.engine.table.proposals import Proposal
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.attributes.bins import BinningEditor
+from sfumato.ui.panels.attributes.coding import CodingEditor
 from sfumato.ui.panels.attributes.columns import (
     kind_name,
     missing_name,
@@ -72,6 +73,7 @@ class Detail(Card):
         self.missing.setAccessibleName(self.tr("A missing value"))
         self.missing.chosen.connect(self.missing_chosen)
         self.bins = BinningEditor()
+        self.coding = CodingEditor()
         self.domain = DomainEditor()
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
@@ -92,10 +94,11 @@ class Detail(Card):
         self.body.addLayout(row(self.alike, None))
         self.body.addWidget(self.problem)
         self._bins = Section(self.tr("Bins"), self.bins)
+        self._coding = Section(self.tr("Rounding and ends"), self.coding)
         self._missing = Section(self.tr("A missing value"), self.missing)
         self._domain = Section("", self.domain)
         self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
-        for section in (self._bins, self._missing, self._hierarchy, self._domain):
+        for section in (self._bins, self._coding, self._missing, self._hierarchy, self._domain):
             self.body.addWidget(section)
 
     def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
@@ -118,7 +121,7 @@ class Detail(Card):
         self.meaning.setText(role_meaning(specs[0].role) if len(roles) == 1 else "")
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
         self._kind_box.hide()
-        hidden = (self._bins, self._missing, self._hierarchy, self._domain)
+        hidden = (self._bins, self._coding, self._missing, self._hierarchy, self._domain)
         for widget in (*hidden, self.problem, self.alike):
             widget.hide()
 
@@ -156,6 +159,7 @@ class Detail(Card):
         words = protection_of_numbers(binned=spec.binning is not None) if sensitive else ""
         self.bins.show_consequence(words)
         self._bins.setVisible(spec.kind is Kind.NUMERIC and spec.role is not Role.IDENTIFYING)
+        self._coding.setVisible(numbers and spec.role not in (Role.IDENTIFYING, Role.SENSITIVE))
         self._missing.setVisible(sensitive)
         self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import Value, sort_key
@@ -96,6 +97,11 @@ def with_binning(
     spec = document.column(name)
     changed = replace(spec, binning=binning, domain=None, from_rows=from_rows)
     return document.with_column(changed)
+
+
+def with_coding(document: Document, name: str, coding: Coding | None) -> Document:
+    """Round a column of numbers and cut it off at its ends, or leave it as it is."""
+    return document.with_column(replace(document.column(name), coding=coding))
 
 
 def confirmed(document: Document, name: str) -> Document:

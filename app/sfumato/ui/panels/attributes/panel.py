@@ -15,12 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.core.coding import Coding, beyond
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError
-from sfumato.engine.table.profile import BinWidths, suggest_binning
+from sfumato.engine.table.profile import BinWidths, suggest_binning, suggest_ends
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.project.document.model import Document
+from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes import PANEL, edits
 from sfumato.ui.panels.attributes.columns import (
@@ -214,6 +216,8 @@ class AttributesPanel(Panel):
         detail.bins.switched.connect(self._switch_bins)
         detail.bins.suggestion_wanted.connect(self._suggest_bins)
         detail.bins.edges_given.connect(self._set_bins)
+        detail.coding.given.connect(self._set_coding)
+        detail.coding.ends_wanted.connect(self._propose_ends)
         detail.hierarchy.changed.connect(self._show_detail)
         detail.hierarchy.refused.connect(self.show_error)
         domain = detail.domain
@@ -303,7 +307,8 @@ class AttributesPanel(Panel):
             found = encoded.attribute.counts
             counts = tuple(found.tolist()) if found is not None else None
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
-        self.detail.show_values(spec, domain, counts, error)
+        self.detail.show_values(spec, domain, counts, error or self._weight_error(spec))
+        self._show_coding(spec)
         self.detail.hierarchy.show_column(spec)
 
     def _alike(self, spec: ColumnSpec) -> list[str]:
@@ -316,6 +321,24 @@ class AttributesPanel(Panel):
     def _give_alike(self) -> None:
         spec = self.session.document.column(self.chosen[0])
         self._set_roles(self._alike(spec), spec.role)
+
+    def _show_coding(self, spec: ColumnSpec) -> None:
+        """Show how a column that leaves unperturbed is rounded and cut off."""
+        table, cut_off = self.session.table, None
+        if table is not None and spec.coded is not None and spec.name in table.columns:
+            cut_off = beyond(table.column(spec.name), spec.coded)
+        self.detail.coding.show_coding(spec.coding, cut_off)
+
+    def _weight_error(self, spec: ColumnSpec) -> SfumatoError | None:
+        """Return why a column can't be a sampling weight; None where it can, or is none."""
+        table = self.session.table
+        if spec.role is not Role.WEIGHT or table is None or spec.name not in table.columns:
+            return None
+        try:
+            released_weights(table, spec)
+        except SfumatoError as error:
+            return error
+        return None
 
     def _has_values(self, spec: ColumnSpec) -> bool:
         """Return whether a column's values are worth listing: free text and names are not."""
@@ -423,6 +446,27 @@ class AttributesPanel(Panel):
         text = tr("Bins of {column}").format(column=name)
         changed = edits.with_binning(self.session.document, name, binning, from_rows=from_rows)
         self._edit(text, changed)
+
+    # ----- rounding and ends
+
+    def _set_coding(self, coding: Coding | None, name: str = "") -> None:
+        name = name or self.chosen[0]
+        text = tr("Rounding and ends of {column}").format(column=name)
+        self.session.edit(text, edits.with_coding(self.session.document, name, coding))
+
+    def _propose_ends(self) -> None:
+        table, name = self.session.table, self.chosen[0]
+        if table is None:
+            return
+        series, now = table.column(name), self.session.document.column(name).coding
+        step = None if now is None else now.step
+        self.session.runner.run(
+            tr("Looking for ends"),
+            lambda _context: replace(suggest_ends(series), step=step),
+            lambda coding: self._set_coding(coding, name),
+            lambda error: self.detail.coding.show_problem(" ".join(error_texts(error))),
+            key=EDIT_KEY,
+        )
 
     # ----- domain
 

@@ -1,0 +1,97 @@
+"""Numbers that leave unperturbed: rounded, and cut off where extremes stand alone."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+
+from sfumato.engine.core.coding import Coding
+from sfumato.engine.core.errors import DomainError
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.widgets.layout import button, column, label, row, say
+from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.tables import show_value
+
+
+class CodingEditor(QWidget):
+    """Shows how a column is coded, and tells what the person wants instead."""
+
+    given = Signal(object)
+    """A `Coding`, or None for numbers as they are."""
+    ends_wanted = Signal()
+    """Ends that single records don't tell should be proposed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._coding: Coding | None = None
+        titles = (self.tr("No less than"), self.tr("No more than"), self.tr("Multiples of"))
+        self.fields = tuple(QLineEdit(self) for _ in titles)
+        self.bottom, self.top, self.step = self.fields
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(Space.INSIDE)
+        for place, (title, field) in enumerate(zip(titles, self.fields, strict=True)):
+            field.setAccessibleName(title)
+            field.setPlaceholderText(self.tr("as it is"))
+            field.editingFinished.connect(self._give)
+            grid.addWidget(label(title, "small"), 0, place)
+            grid.addWidget(field, 1, place)
+        self.propose = button(
+            self.tr("Propose ends"),
+            self.ends_wanted.emit,
+            "quiet",
+            "refresh",
+            self.tr("Round numbers that several records reach"),
+        )
+        self.told = label("", "muted", wrap=True)
+        self.problem = label("", "danger", wrap=True)
+        self.setLayout(column(grid, self.told, self.problem, row(self.propose, None)))
+
+    def show_coding(self, coding: Coding | None, cut_off: int | None) -> None:
+        """Show how a column is coded.
+
+        Parameters
+        ----------
+        coding
+            Its rounding and its ends; None where it leaves as it is.
+        cut_off
+            How many numbers lie beyond the ends, where that is known.
+        """
+        typing = coding == self._coding and any(field.hasFocus() for field in self.fields)
+        self._coding = coding
+        stated = (None, None, None) if coding is None else (coding.bottom, coding.top, coding.step)
+        for field, number in zip(self.fields, stated, strict=True):
+            if not typing:
+                field.setText("" if number is None else show_value(number))
+        ends = coding is not None and (coding.bottom is not None or coding.top is not None)
+        words = self.tr("{count} numbers lie beyond the ends, and recipients see the end instead.")
+        say(self.told, words.format(count=grouped(cut_off)) if ends and cut_off is not None else "")
+        self.show_problem("")
+
+    def show_problem(self, text: str) -> None:
+        """Say what can't be done; an empty text takes it away."""
+        say(self.problem, text)
+
+    def _give(self) -> None:
+        try:
+            coding = self._typed()
+        except DomainError as error:
+            self.show_problem(" ".join(error_texts(error)))
+            return
+        self.show_problem("")
+        if coding != self._coding:
+            self.given.emit(coding)
+
+    def _typed(self) -> Coding | None:
+        """Return what was typed; raise `DomainError` where it is no coding."""
+        stated: list[float | None] = []
+        for field in self.fields:
+            text = field.text().strip().replace("\u2212", "-")
+            try:
+                stated.append(float(text) if text else None)
+            except ValueError:
+                raise DomainError(
+                    "An end or a step is not a number.", "Give a number, or leave it empty."
+                ) from None
+        return None if stated == [None, None, None] else Coding(*stated)

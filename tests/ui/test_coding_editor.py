@@ -1,0 +1,95 @@
+"""Weights, rounding and ends in the Attributes panel, through the widgets a person uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from sfumato.engine.core.coding import Coding
+from sfumato.engine.core.columns import Role
+from sfumato.engine.table.proposals import propose_columns
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.ui.panels.attributes.panel import AttributesPanel
+from tests.ui.hands import choose, click, settle
+
+ROWS = 400
+
+
+@pytest.fixture
+def panel(session, qtbot):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 80, ROWS),
+            "sampling_weight": rng.uniform(5, 60, ROWS).round(2),
+            "balance": rng.normal(0, 50, ROWS).round(),
+        }
+    )
+    frame.loc[0, "age"] = 107
+    made = AttributesPanel(session)
+    qtbot.addWidget(made)
+    made.resize(900, 900)
+    made.show()
+    table = Table(frame)
+    session.open_table("Open", table, Document(columns=propose_columns(table)))
+    settle(qtbot, session)
+    return made
+
+
+def give(field, text):
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def spec(panel, name):
+    return panel.session.document.column(name)
+
+
+def test_a_sampling_weight_is_proposed_and_can_be_rounded(panel):
+    assert spec(panel, "sampling_weight").role is Role.WEIGHT
+    panel.choose("sampling_weight")
+    give(panel.detail.coding.step, "5")
+    assert spec(panel, "sampling_weight").coding == Coding(step=5.0)
+    panel.session.undo()
+    assert spec(panel, "sampling_weight").coding is None
+    assert panel.detail.coding.step.text() == ""
+
+
+def test_a_column_that_can_t_be_a_weight_says_why(panel):
+    panel.choose("balance")
+    choose(panel.detail.role, Role.WEIGHT)
+    assert "zero or negative" in panel.detail.problem.text()
+    assert panel.detail.problem.isVisible()
+
+
+def test_ends_are_proposed_and_the_numbers_beyond_them_counted(panel, qtbot):
+    panel.choose("age")
+    click(panel.detail.coding.propose)
+    settle(qtbot, panel.session)
+    found = spec(panel, "age").coding
+    ages = panel.session.table.column("age")
+    assert (ages >= found.top).sum() >= 5
+    assert f"{(ages > found.top).sum()} numbers" in panel.detail.coding.told.text()
+
+
+def test_a_slip_is_told_beside_the_fields_and_nothing_changes(panel):
+    panel.choose("age")
+    give(panel.detail.coding.bottom, "90")
+    give(panel.detail.coding.top, "80")
+    assert "not below" in panel.detail.coding.problem.text()
+    assert spec(panel, "age").coding == Coding(bottom=90.0)
+    give(panel.detail.coding.top, "x")
+    assert "Give a number" in panel.detail.coding.problem.text()
+
+
+def test_sensitive_and_identifying_columns_are_not_coded(panel):
+    panel.choose("age")
+    assert panel.detail.coding.isVisible()
+    choose(panel.detail.role, Role.IDENTIFYING)
+    assert not panel.detail.coding.isVisible()
