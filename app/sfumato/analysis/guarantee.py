@@ -26,6 +26,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
 from sfumato.project.release.release_compatibility import edition_sentences
+from sfumato.project.release.views import coarsening_of, in_chain, promise_of
 
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
@@ -85,6 +86,9 @@ class Guarantee:
         What several editions of the table tell together about a record that changed.
     in_house
         Cautions that hold figures of the very table, for nobody but the custodian.
+    views
+        For each recipient who sees the quasi-identifiers coarsely, in order of trust, the name
+        and what that promises.
     """
 
     promises: tuple[EntryPromise, ...]
@@ -94,6 +98,7 @@ class Guarantee:
     instead: tuple[str, ...] = ()
     editions: tuple[str, ...] = ()
     in_house: tuple[str, ...] = ()
+    views: tuple[tuple[str, str], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -159,6 +164,8 @@ def guarantee_of(
             except SfumatoError as error:
                 problems.append(str(error))
         promises += sorted(made, key=lambda promise: -promise.trust)
+    views, crossed = _views(document)
+    problems += crossed
     steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
     editions = edition_sentences(document, attributes, releases)
     coalition = ""
@@ -168,18 +175,16 @@ def guarantee_of(
             _formed(document, attributes),
             WITHIN_EDITION if editions else "",
         )
-    from_rows = from_rows_sentence(document)
-    cautions = (*row_order_caution(document), *((from_rows,) if from_rows else ()))
+    from_rows = filter(None, (from_rows_sentence(document),))
+    cautions = (*row_order_caution(document), *from_rows)
     return Guarantee(
         tuple(promises),
         coalition,
         steps,
         cautions,
         editions=editions,
-        in_house=(
-            *(one.sentence for one in worst_pooled(pooled)),
-            *_depending(document, attributes),
-        ),
+        in_house=(*(p.sentence for p in worst_pooled(pooled)), *_depending(document, attributes)),
+        views=views,
     )
 
 
@@ -295,10 +300,52 @@ def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
         )
         return joined(alone, told, beside)
     tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
-    shared = [name for name in everybody if all(name in top for top in tops.values())]
+    finest = _finest(document)
+    seen = finest or tuple(everybody)
+    shared = [
+        name for name in everybody if name in seen and all(name in top for top in tops.values())
+    ]
     if shared:
         return joined(_one_top(shared, everybody), told, beside)
-    return joined(_several_tops(tops), beside)
+    return joined(_several_tops(tops), _finest_view(finest, tops), beside)
+
+
+def _views(document: Document) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+    """Return what each recipient's view promises, by name, and what is wrong with the others."""
+    views, problems = [], []
+    for recipient in in_chain(document):
+        try:
+            coarsening = coarsening_of(document, recipient)
+        except SfumatoError as error:
+            problems.append(str(error))
+        else:
+            if coarsening is not None:
+                views.append((recipient.name, promise_of(coarsening)))
+    return tuple(views), problems
+
+
+def _finest(document: Document) -> tuple[str, ...]:
+    """Return who sees the quasi-identifiers most finely; nobody where all see them as they are."""
+    chain = in_chain(document)
+    if not chain:
+        return ()
+    as_they_are = tuple(each.name for each in document.recipients if each.view is None)
+    return as_they_are or tuple(each.name for each in chain if each.view == chain[0].view)
+
+
+def _finest_view(finest: Sequence[str], tops: Mapping[str, Sequence[str]]) -> str:
+    """Say what a group knows of the whole row where nobody is trusted most with all of it."""
+    if not finest:
+        return ""
+    levels = [
+        Sentence("{name}'s level of {key}", name=names[0], key=key) for key, names in tops.items()
+    ]
+    return Sentence(
+        "Of the whole row, all recipients together know what one recipient would who has"
+        " {levels} and sees the quasi-identifiers as {finest} does.",
+        levels=listed(tuple(levels)),
+        finest=finest[0],
+    )
 
 
 def _formed(document: Document, attributes: Mapping[str, Attribute]) -> str:

@@ -30,6 +30,7 @@ ORDER: Final = (
     "diversity",
     "others",
     "recipients",
+    "views",
     "risk",
     "query",
     "adopt",

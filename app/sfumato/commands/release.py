@@ -39,9 +39,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 prepared=prepared,
             )
             terminal.say(str(outcome.path))
-        alone = prepared.alone(context)
-    if alone is not None and alone.alone:
-        cautions = (release_sentence(alone), RELEASE_ADVICE, *cautions)
+        people = [project.document.recipient(name) for name in dict.fromkeys(recipients)]
+        counted = {found for each in people if (found := prepared.alone(context, each)) is not None}
+    unique = [release_sentence(found) for found in counted if found.alone]
+    if unique:
+        cautions = (*sorted(unique), RELEASE_ADVICE, *cautions)
     for caution in cautions:
         terminal.note(caution)
     return ExitCode.OK

@@ -14,6 +14,7 @@ from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows
 from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
+from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.repeated_units import find_repeated_units
@@ -27,7 +28,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.release_columns import material_of
-from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
+from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.store.files import Clock, stamp
 
 
@@ -124,8 +125,8 @@ class ReportMaterial:
     beside
         What our table and other holders' leave together; None where there are no others.
     unique
-        How many records are unique on the columns that releases show as they are; None where
-        there are no such columns, or no releases of that kind.
+        How many records are unique on the columns that are not perturbed, as they are and as
+        each recipient with a view sees them; none where there are no such columns or releases.
     releases
         What the ledger has of releases, oldest first.
     entries
@@ -144,7 +145,7 @@ class ReportMaterial:
     guarantee: Guarantee
     findings: Mapping[str, Findings]
     beside: Beside | None
-    unique: AloneInRelease | None
+    unique: tuple[AloneInRelease, ...]
     releases: tuple[ReleaseRecord, ...]
     entries: tuple[Entry, ...]
     tampering: str
@@ -182,7 +183,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     instead = document.generalization is not None and not document.policy
     encoded = {} if instead else material_of(document, table).encoded
     attributes = {name: column.attribute for name, column in encoded.items()}
-    unique = None if instead else alone_in_release(document, table, Part(context, 0.1, 0.2))
+    unique = () if instead else unique_by_recipient(document, table, Part(context, 0.1, 0.2))
     findings = {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)

@@ -103,6 +103,7 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
         told += filter(
             None, (in_table(promise, material.attributes) for promise in trusted.values())
         )
+    told += [f"To {recipient}: {promise}" for recipient, promise in guarantee.views]
     told += [guarantee.coalition] if guarantee.coalition else []
     blocks: list[Block] = [
         Paragraph(sentence, "lead" if place == 0 else "") for place, sentence in enumerate(told)
@@ -204,8 +205,8 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         else f"Records are told apart by the record key {document.record_key}."
     )
     blocks: list[Block] = [Paragraph(f"{records} {told} {_row_order(material, options)}")]
-    if material.unique is not None and options.internal:
-        blocks.append(Paragraph(release_sentence(material.unique)))
+    if options.internal:
+        blocks += [Paragraph(release_sentence(found)) for found in material.unique]
     if source is not None and options.internal:
         blocks.append(Paragraph(f"Source: {source.path}. SHA-256 {source.digest}.", "note"))
     entries = {name: entry for entry in document.policy for name in entry.attributes}

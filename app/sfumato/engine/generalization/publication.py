@@ -206,11 +206,17 @@ def _generalized(
     """Return the frame with each quasi-identifier's label at its level, "*" where not kept."""
     published = frame.copy(deep=False)
     for quasi, level in zip(table.quasi_identifiers, node, strict=True):
-        codes = quasi.levels[level][quasi.codes]
-        labels = [*quasi.labels[level], SUPPRESSED]
-        codes = np.where(kept, codes, len(labels) - 1)
-        published[quasi.name] = _labelled(codes, labels, frame.index)
+        published[quasi.name] = generalized_column(quasi, level, kept, frame.index)
     return published
+
+
+def generalized_column(
+    quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_], index: pd.Index
+) -> pd.Series:
+    """Return a quasi-identifier's labels at a level, "*" where not kept, shape (n,)."""
+    labels = [*quasi.labels[level], SUPPRESSED]
+    codes = np.where(kept, quasi.levels[level][quasi.codes], len(labels) - 1)
+    return _labelled(codes, labels, index)
 
 
 def _labelled(codes: IntArray, labels: list[str], index: pd.Index) -> pd.Series:

@@ -85,6 +85,28 @@ class Generalized:
 
 
 @dataclass(frozen=True)
+class SeenView:
+    """How coarsely a perturbed release shows the quasi-identifiers; nothing in it is secret.
+
+    Parameters
+    ----------
+    levels
+        For each of them, its level and the highest level of its hierarchy.
+    k
+        The records of the smallest class that was asked for.
+    suppressed
+        How many records show "*" for all of them.
+    promise
+        What that promises, in plain words.
+    """
+
+    levels: Mapping[str, tuple[int, int]]
+    k: int
+    suppressed: int
+    promise: str
+
+
+@dataclass(frozen=True)
 class BundleContents:
     """All that the bytes of a bundle are a function of.
 
@@ -112,6 +134,8 @@ class BundleContents:
         Whether texts that a spreadsheet would run as formulas are made harmless in CSV files.
     rows_as_in_table
         Whether rows stand in the source table's order, and not in a random one of the release.
+    view
+        How coarsely the quasi-identifiers are shown; None where they are as in the source.
     """
 
     table: Table
@@ -125,6 +149,7 @@ class BundleContents:
     limits: tuple[str, ...] = ()
     escape_formulas: bool = True
     rows_as_in_table: bool = False
+    view: SeenView | None = None
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

@@ -24,6 +24,7 @@ from sfumato.formats.bundles.contents import (
     BundleContents,
     Generalized,
     Perturbation,
+    SeenView,
 )
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
@@ -133,6 +134,8 @@ def describe(
     }
     if contents.generalized is not None:
         package["sfumato"]["generalized"] = _generalized(contents.generalized, names)
+    if contents.view is not None:
+        package["sfumato"]["view"] = _view(contents.view, names)
     return package
 
 
@@ -159,6 +162,18 @@ def _generalized(generalized: Generalized, names: Mapping[str, str]) -> dict[str
             for name, (level, highest) in generalized.levels.items()
         },
         "requirements": dict(generalized.parameters),
+    }
+
+
+def _view(view: SeenView, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return how coarsely quasi-identifiers are shown, for tools."""
+    return {
+        "k": view.k,
+        "suppressed": view.suppressed,
+        "levels": {
+            names[name]: {"level": level, "highest": highest}
+            for name, (level, highest) in view.levels.items()
+        },
     }
 
 

@@ -24,16 +24,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from string import Template
 
-from sfumato.engine.core.columns import Role, names_of
+from sfumato.engine.core.columns import ColumnSpec, Role, names_of
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.formats.bundles.contents import (
     ROWS_AS_IN_TABLE,
     BundleContents,
     Generalized,
     Perturbation,
+    SeenView,
 )
 from sfumato.formats.tables import format_called
 from sfumato.resources import resource_path
@@ -42,6 +43,11 @@ README_NAME = "README.md"
 
 _NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
 
+
+_SUPPRESSED = (
+    "In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept"
+    " so that counts over the whole table stay right; a count within a group misses them."
+)
 
 _IN_RANDOM_ORDER = (
     "The rows are in a random order of this release's own. A row's position says nothing about"
@@ -82,7 +88,7 @@ def readme_of(
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
         row_order=_row_order(contents),
-        promises=_promises(contents.perturbations, contents.limits) or _NOTHING_PERTURBED,
+        promises=_promises(contents) or _NOTHING_PERTURBED,
         reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or _NOTHING_PERTURBED,
@@ -139,6 +145,8 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
         if contents.generalized is not None and spec.name in contents.generalized.levels:
             level, highest = contents.generalized.levels[spec.name]
             done = [f"**generalized** to level {level} of {highest}"] if level else []
+        if contents.view is not None and spec.name in contents.view.levels:
+            done = _coarser(contents.view, spec)
         meaning = [] if names[spec.name] == spec.name else [spec.name]
         meaning += filter(None, [contents.table.column_labels.get(spec.name)])
         lines.append(
@@ -148,14 +156,30 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def _coarser(view: SeenView, spec: ColumnSpec) -> list[str]:
+    """Return what was done to a quasi-identifier of a perturbed release."""
+    level, highest = view.levels[spec.name]
+    done = ["grouped into bins"] if spec.binning is not None else []
+    if level:
+        done.append(f"**generalized** to level {level} of {highest}")
+    if view.suppressed and level < highest:
+        done.append(f"`*` in {view.suppressed:,} rows")
+    return done
+
+
 def _row_order(contents: BundleContents) -> str:
     """Say how rows stand, and what that tells."""
     return f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
 
 
-def _promises(perturbations: Sequence[Perturbation], others: Sequence[str]) -> str:
-    """Return every perturbation's promise, and what none of them covers."""
+def _promises(contents: BundleContents) -> str:
+    """Return every perturbation's promise, the view's, and what none of them covers."""
+    perturbations, others = contents.perturbations, contents.limits
     parts: list[str] = []
+    if contents.view is not None:
+        parts += [f"### {_listed(contents.view.levels)}", _plain(contents.view.promise, cell=False)]
+        if contents.view.suppressed:
+            parts.append(_SUPPRESSED.format(rows=contents.view.suppressed))
     for perturbation in perturbations:
         promise = perturbation.promise
         parts += [

@@ -57,6 +57,26 @@ class PolicyEntry:
 
 
 @dataclass(frozen=True)
+class ViewRule:
+    """How coarsely a recipient sees the quasi-identifiers.
+
+    Parameters
+    ----------
+    k
+        The records of the smallest class that the recipient may see.
+    suppression
+        The largest share of the records that may show "*" for all quasi-identifiers.
+    levels
+        The level of each quasi-identifier in its hierarchy; those not named are shown as they
+        are.
+    """
+
+    k: int = 1
+    suppression: float = 0.0
+    levels: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Recipient:
     """Someone who gets a release, and how far each policy entry trusts them.
 
@@ -70,12 +90,15 @@ class Recipient:
         The custodian's remark.
     mark
         Tells recipients apart where levels are spaced, see `Document.level_spacing`.
+    view
+        How coarsely the recipient sees the quasi-identifiers; None for as they are.
     """
 
     name: str
     statements: Mapping[str, Statement] = field(default_factory=dict)
     note: str = ""
     mark: int = 0
+    view: ViewRule | None = None
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ _LATER: Final = frozenset(
     (
         *("level_spacing", "hierarchies", "generalization", "rows_as_in_table", "mark"),
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
-        *("population", "sampling_fraction", "part", "coding"),
+        *("population", "sampling_fraction", "part", "coding", "view"),
     )
 )
 """The fields that files from earlier versions lack."""
-_ONLY_IF_STATED: Final = frozenset({"population", "sampling_fraction", "part", "coding"})
+_ONLY_IF_STATED: Final = frozenset({"population", "sampling_fraction", "part", "coding", "view"})
 _TAG: Final = "float"
 
 

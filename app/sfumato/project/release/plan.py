@@ -30,6 +30,7 @@ from sfumato.project.document.serialise import (
     from_plain,
     to_plain,
 )
+from sfumato.project.release.views import Coarsened, Coarsening, check_view, coarsened
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -59,6 +60,8 @@ class Plan:
         For the key of an entry whose mechanism needs groups, the columns that make them.
     rows_as_in_table
         Whether rows leave in the table's order instead of the release's own.
+    coarsening
+        How coarsely the quasi-identifiers leave; None for as they are.
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -67,15 +70,18 @@ class Plan:
     released: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows_as_in_table: bool = False
+    coarsening: Coarsening | None = None
 
     @property
     def rows_stand_alone(self) -> bool:
         """Whether a record's release depends on no other record: then tables can be cut up.
 
-        Positions are another table's in a part of one, and adopted rows are found by the whole.
+        Positions are another table's in a part of one, adopted rows are found by the whole, and
+        which rows are too few to be shown is counted in it.
         """
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
-        return self.record_key is not None and not self.groups and not fitted
+        counted = self.coarsening is not None and any(s.k > 1 for s in self.coarsening.steps)
+        return self.record_key is not None and not self.groups and not fitted and not counted
 
     def column(self, name: str) -> ColumnSpec:
         """Return a column's specification."""
@@ -92,6 +98,7 @@ class Plan:
                 "released": list(self.released),
                 "groups": {key: list(names) for key, names in self.groups.items()},
                 "rows_as_in_table": self.rows_as_in_table,
+                "coarsening": None if self.coarsening is None else self.coarsening.to_dict(),
             }
         )
 
@@ -121,6 +128,7 @@ class Plan:
             released=tuple(plain["released"]),
             groups={key: tuple(names) for key, names in plain["groups"].items()},
             rows_as_in_table=plain["rows_as_in_table"],
+            coarsening=from_plain(Coarsening | None, plain.get("coarsening")),
         )
 
     def bind(self, keys: KeyRing) -> Releaser:
@@ -157,11 +165,18 @@ class Releaser:
     plan: Plan
     keys: KeyRing = field(repr=False)
 
-    def release(self, rows: Rows, context: Context, ordered_for: str | None = None) -> pd.DataFrame:
+    def release(
+        self,
+        rows: Rows,
+        context: Context,
+        ordered_for: str | None = None,
+        seen: Coarsened | None = None,
+    ) -> pd.DataFrame:
         """Return the frame that the recipient is given, shape (n, released columns).
 
-        Identifying columns are dropped, sensitive attributes pass through their mechanism, binned
-        columns show their bins' labels, all others are as they are.
+        Identifying columns are dropped, sensitive attributes pass through their mechanism,
+        quasi-identifiers show the labels of the recipient's levels, binned columns their bins'
+        labels, all others are as they are.
 
         Parameters
         ----------
@@ -172,11 +187,13 @@ class Releaser:
         ordered_for
             A release's identifier: rows then stand in its keyed order, numbered from 0. None for
             the table's order and index.
+        seen
+            What the plan's coarsening makes of the table, where that is known.
 
         Raises
         ------
         SfumatoError
-            If a mechanism can't release what it is asked for.
+            If a mechanism can't release what it is asked for, or the view does not keep its k.
         """
         entries = self.plan.entries
         made: dict[str, pd.Series] = {}
@@ -185,9 +202,17 @@ class Releaser:
             part.report(0.0, Sentence("Releasing {key}", key=entry.key))
             made |= release_entry(entry, rows, self.keys, part)
         index = rows.table.frame.index
+        coarsening = self.plan.coarsening
+        if coarsening is not None and seen is None:
+            seen = coarsened(coarsening, self.plan.columns, rows.table)
+        if seen is not None:
+            check_view(seen)
+        shown = {} if seen is None else seen.columns
         columns = {
             name: made[name].set_axis(index)
             if self.plan.column(name).role is Role.SENSITIVE
+            else shown[name]
+            if name in shown
             else open_column(rows.table, self.plan.column(name))
             for name in self.plan.released
         }

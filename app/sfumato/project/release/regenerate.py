@@ -33,6 +33,7 @@ from sfumato.project.release.plan import (
     request_of,
 )
 from sfumato.project.release.release_columns import encode_attribute
+from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -72,6 +73,7 @@ class Regenerator:
         self._encoded: dict[str, EncodedColumn] = {}
         self._groups: dict[str, dict[str, EncodedColumn]] = {}
         self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
+        self._views: list[Coarsened] = []
 
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
@@ -183,15 +185,32 @@ class Regenerator:
         """Let go of the columns made so far: they may be as large as the table each."""
         self._columns.clear()
 
-    def unperturbed(self, name: str) -> pd.Series | None:
-        """Return a column as it is released unperturbed, or None where that is not possible."""
+    def unperturbed(self, name: str, coarsening: Coarsening | None = None) -> pd.Series | None:
+        """Return a column as it is released unperturbed, or None where that is not possible.
+
+        Parameters
+        ----------
+        name
+            The column.
+        coarsening
+            How coarsely quasi-identifiers were released; None for as they are.
+        """
         spec = self.specification(name)
         if spec is None or name not in self.table.columns:
             return None
         try:
+            if coarsening is not None and name in coarsening.hierarchies:
+                return self._coarsened(coarsening).columns[name]
             return open_column(self.table, spec)
         except SfumatoError:
             return None
+
+    def _coarsened(self, coarsening: Coarsening) -> Coarsened:
+        for known in self._views:
+            if known.coarsening == coarsening:
+                return known
+        self._views.append(coarsened(coarsening, self.document.columns, self.table))
+        return self._views[-1]
 
     def request(self, plan: EntryPlan, rows: Chosen | None = None) -> ReleaseRequest:
         """Return what the mechanism was asked, for all records or for some rows of the table."""

@@ -13,11 +13,13 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Recipient
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
@@ -37,6 +39,16 @@ from sfumato.project.release.uniqueness import (
     AloneInRelease,
     alone_in_release,
     release_sentence,
+)
+from sfumato.project.release.views import (
+    Coarsened,
+    Coarsening,
+    as_labels,
+    check_view,
+    coarsened,
+    coarsening_of,
+    promise_of,
+    told_of,
 )
 
 __all__ = ["PreparedTable", "ReleaseOutcome", "make_release"]
@@ -120,14 +132,15 @@ class PreparedTable:
         self._document = project.document
         self._material: Material | None = None
         self._rows: Rows | None = None
-        self._alone: list[AloneInRelease | None] = []
+        self._alone: dict[str, AloneInRelease | None] = {}
+        self._seen: dict[str, Coarsened] = {}
 
     def material(self) -> Material:
         """Return every attribute of the policy, encoded; raises what `material_of` does."""
         if self._project.document != self._document:
             self._document, self._material = self._project.document, None
         if self._material is None:
-            self._rows, self._alone = None, []
+            self._rows, self._alone, self._seen = None, {}, {}
             self._material = material_of(self._document, self._table)
         return self._material
 
@@ -142,12 +155,27 @@ class PreparedTable:
             self._rows = fitted.rows(self._project.keys, Part(context, 0.7, 1.0))
         return self._rows
 
-    def alone(self, context: Context) -> AloneInRelease | None:
-        """Return how many records are unique on the columns that are released as they are."""
-        if not self._alone:
-            material = self.material()
-            self._alone.append(alone_in_release(material.document, material.table, context))
-        return self._alone[0]
+    def seen(self, coarsening: Coarsening | None) -> Coarsened | None:
+        """Return what a view makes of the table; raises what `coarsened` does."""
+        if coarsening is None:
+            return None
+        material, name = self.material(), coarsening.own.recipient
+        if name not in self._seen or self._seen[name].coarsening != coarsening:
+            self._seen[name] = coarsened(coarsening, material.document.columns, self._table)
+        return self._seen[name]
+
+    def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
+        """Return how many records are unique on what a recipient sees unperturbed.
+
+        Raises the errors of `coarsening_of` and `coarsened`.
+        """
+        document = self.material().document
+        coarsening = coarsening_of(document, recipient)
+        name = "" if coarsening is None else recipient.name
+        if name not in self._alone:
+            found = alone_in_release(document, self._table, context, self.seen(coarsening))
+            self._alone[name] = found
+        return self._alone[name]
 
 
 def _with_adopted(material: Material, context: Context, folders: Sequence[Path]) -> Material:
@@ -166,13 +194,15 @@ def _with_adopted(material: Material, context: Context, folders: Sequence[Path])
 
 
 def _making(project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable) -> Making:
+    if (seen := prepared.seen(plan.coarsening)) is not None:
+        check_view(seen)
     return Making(
         document=plan.document,
         source=plan.source,
         recipient=plan.recipient.name,
         release_id=plan.release_id,
         contents=partial(_contents, project, plan, prepared),
-        details=_details(plan),
+        details=_details(plan, prepared),
         contradictions=plan.contradictions,
         override=plan.override,
         before=[
@@ -188,15 +218,18 @@ def _contents(
     """Compute what a release's bundle holds."""
     rows = prepared.rows(Part(context, 0.0, 0.25))
     document, table = plan.document, plan.material.table
-    made_by = plan_for(plan.material, plan.entries)
+    seen = prepared.seen(plan.coarsening)
+    coarser = frozenset() if seen is None else seen.changed
+    made_by = plan_for(plan.material, plan.entries, plan.coarsening)
     ordered_for = None if made_by.rows_as_in_table else plan.release_id
-    frame = made_by.bind(project.keys).release(rows, Part(context, 0.25, 0.9), ordered_for)
-    alone = prepared.alone(Part(context, 0.9, 1.0))
+    part = Part(context, 0.25, 0.9)
+    frame = made_by.bind(project.keys).release(rows, part, ordered_for, seen)
+    alone = prepared.alone(Part(context, 0.9, 1.0), plan.recipient)
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
-        table=released_table(document, table, frame),
-        columns=tuple(spec for _, spec in specs),
+        table=released_table(document, table, frame, coarser),
+        columns=tuple(as_labels(spec) if name in coarser else spec for name, spec in specs),
         perturbations=tuple(_perturbation(entry, plan.material) for entry in plan.entries),
         recipient=plan.recipient.name,
         title=document.title,
@@ -208,7 +241,15 @@ def _contents(
             *editions,
         ),
         rows_as_in_table=bool(document.rows_as_in_table),
+        view=None if seen is None else _view(seen),
     )
+
+
+def _view(seen: Coarsened) -> SeenView:
+    """Return what a recipient is told of how coarsely quasi-identifiers are shown."""
+    levels = {name: (seen.coarsening.level(name), high) for name, high in seen.highest.items()}
+    view = seen.view
+    return SeenView(levels, view.k, view.suppressed_rows, promise_of(seen.coarsening))
 
 
 def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
@@ -224,7 +265,7 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
     )
 
 
-def _details(plan: ReleasePlan) -> dict[str, Any]:
+def _details(plan: ReleasePlan, prepared: PreparedTable) -> dict[str, Any]:
     """Return what the ledger keeps of a release beside what it keeps of every bundle."""
     perturbed = {name for entry in plan.entries for name in entry.attributes}
     released = [name for name, _ in released_specs(plan.document, plan.material.table)]
@@ -232,4 +273,5 @@ def _details(plan: ReleasePlan) -> dict[str, Any]:
         "entries": [entry.to_dict() for entry in plan.entries],
         "domains": domain_fingerprints(plan.material.attributes),
         "open_columns": [name for name in released if name not in perturbed],
+        **({} if (seen := prepared.seen(plan.coarsening)) is None else {"view": told_of(seen)}),
     }

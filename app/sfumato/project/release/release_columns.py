@@ -6,7 +6,7 @@ exactly what a release made. It is pure: no files, no clocks, no state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_re
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
+from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.release.weights import check_weights
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
     return material_of(document, table).attributes
 
 
-def plan_for(material: Material, entries: Sequence[EntryPlan]) -> Plan:
+def plan_for(
+    material: Material, entries: Sequence[EntryPlan], coarsening: Coarsening | None = None
+) -> Plan:
     """Return the plan of a release at levels that are resolved.
 
     Raises
@@ -120,6 +123,7 @@ def plan_for(material: Material, entries: Sequence[EntryPlan]) -> Plan:
         released=released,
         groups=groups,
         rows_as_in_table=bool(document.rows_as_in_table),
+        coarsening=coarsening,
     )
 
 
@@ -132,10 +136,11 @@ def released_columns(
 ) -> pd.DataFrame:
     """Return the frame that a recipient is given, in the table's order of rows.
 
-    Raises the errors of `material_of`, `plan_release` and `Releaser.release`.
+    Raises the errors of `material_of`, `plan_release`, `coarsening_of` and `Releaser.release`.
     """
     material = material_of(document, table)
-    plan = plan_for(material, plan_release(document, material.attributes, recipient))
+    entries = plan_release(document, material.attributes, recipient)
+    plan = plan_for(material, entries, coarsening_of(document, recipient))
     rows = material.rows(keys, Part(context, 0.0, 0.1))
     return plan.bind(keys).release(rows, Part(context, 0.1, 1.0))
 
@@ -202,17 +207,19 @@ def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
     return encode_column(table, spec)
 
 
-def released_table(document: Document, table: Table, frame: pd.DataFrame) -> Table:
+def released_table(
+    document: Document, table: Table, frame: pd.DataFrame, coarser: Collection[str] = ()
+) -> Table:
     """Return a released frame with the labels that its columns keep from the source table.
 
-    A sensitive attribute has the labels of its domain. A binned column has none: its values
-    are labels already; nor has a coded one, whose numbers mean other things. Nothing of a dropped
-    column is kept.
+    A sensitive attribute has the labels of its domain. A binned column, and one shown `coarser`,
+    has none: its values are labels already; nor has a coded one, whose numbers mean other things.
+    Nothing of a dropped column is kept.
     """
     value_labels: dict[str, Mapping[Value, str]] = {}
     for name in map(str, frame.columns):
         spec = document.column(name)
-        if spec.binning is not None or spec.coded is not None:
+        if spec.binning is not None or spec.coded is not None or name in coarser:
             continue
         labels = table.value_labels.get(name, {})
         if spec.role is Role.SENSITIVE and spec.domain is not None:

@@ -23,6 +23,8 @@ from sfumato.project.release.release_compatibility import (
     domain_fingerprints,
     exposed_columns,
 )
+from sfumato.project.release.view_compatibility import check_crossing, crossing_views
+from sfumato.project.release.views import Coarsening, coarsening_of
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,14 @@ class ReleasePlan:
         Who gets the release.
     entries
         The policy entries with their levels and ladders.
+    coarsening
+        How coarsely the recipient sees the quasi-identifiers; None for as they are.
     release_id
         From `release_id_of`.
     contradictions
-        Columns that are released otherwise than before, see `exposed_columns`, and entries that
-        would tell exact statistics, see `exact_byproducts`.
+        Columns that are released otherwise than before, see `exposed_columns`, entries that
+        would tell exact statistics, see `exact_byproducts`, and views that earlier ones cross, see
+        `crossing_views`.
     override
         The custodian's reason for releasing them in spite of that.
     """
@@ -52,6 +57,7 @@ class ReleasePlan:
     material: Material
     recipient: Recipient
     entries: tuple[EntryPlan, ...]
+    coarsening: Coarsening | None
     release_id: str
     contradictions: Mapping[str, str]
     override: str
@@ -91,14 +97,19 @@ def plan_of(
     material = material_of(document, table) if encoded is None else encoded()
     entries = plan_release(document, material.attributes, recipient)
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
+    coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
+    crossing = crossing_views(document, table, source, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)
         check_byproducts(exact)
-    contradictions = {**exposed, **exact}
+        check_crossing(crossing)
+    contradictions = {**exposed, **exact, **crossing}
     release_id = release_id_of(project, document, recipient_name, entries)
-    return ReleasePlan(source, material, recipient, entries, release_id, contradictions, override)
+    return ReleasePlan(
+        source, material, recipient, entries, coarsening, release_id, contradictions, override
+    )
 
 
 def bundle_name(plan: ReleasePlan, format_name: str) -> str:
@@ -133,8 +144,11 @@ def release_id_of(
         Whose columns and source digest count.
     recipient_name, entries
         For whom, and at which levels.
+
+    Raises the errors of `coarsening_of`.
     """
     source = document.source
+    coarsening = coarsening_of(document, _recipient_called(document, recipient_name))
     content = {
         "project": project.project_id,
         "recipient": recipient_name,
@@ -142,6 +156,8 @@ def release_id_of(
         "columns": to_plain(document.columns),
         "source": None if source is None else [source.digest, source.rows],
         "row_order": order_to_tell(document.rows_as_in_table)["order"],
+        # Releases from before there were views keep their identifiers.
+        **({} if coarsening is None else {"view": coarsening.to_dict()}),
     }
     key = project.secret.derive("release identifier")
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
@@ -26,6 +27,8 @@ from sfumato.project.release.groups import (
     is_known_to_others,
     public_names,
 )
+from sfumato.project.release.plan import open_column
+from sfumato.project.release.views import Coarsened
 from sfumato.project.release.weights import population_uniques, weight_column, weights_of
 
 _MOST_NAMED: Final = 6
@@ -33,7 +36,7 @@ _MOST_NAMED: Final = 6
 
 RELEASE_ADVICE: Final = (
     "Under Attributes, mark columns that nobody needs as identifying, so that they are left out, "
-    "or group their values into bins."
+    "or group their values into bins; under Policy, show the quasi-identifiers more coarsely."
 )
 
 
@@ -60,6 +63,8 @@ class AloneInRelease:
     expected
         How many of the records that are alone are expected to be so in the population, too, by
         their weights.
+    recipient
+        Whose view was counted, where quasi-identifiers are coarsened; else empty.
     """
 
     columns: tuple[str, ...]
@@ -70,6 +75,7 @@ class AloneInRelease:
     marked_alone: int = 0
     weight: str = ""
     expected: float = 0.0
+    recipient: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,8 +136,10 @@ def left_out_as_sensitive(document: Document) -> tuple[str, ...]:
     )
 
 
-def alone_in_release(document: Document, table: Table, context: Context) -> AloneInRelease | None:
-    """Count the records that are alone in what perturbed releases show as it is.
+def alone_in_release(
+    document: Document, table: Table, context: Context, seen: Coarsened | None = None
+) -> AloneInRelease | None:
+    """Count the records that are alone in what perturbed releases show unperturbed.
 
     Parameters
     ----------
@@ -139,6 +147,8 @@ def alone_in_release(document: Document, table: Table, context: Context) -> Alon
         What is decided, and the rows.
     context
         Progress and cancelling.
+    seen
+        How coarsely the quasi-identifiers are shown to a recipient; None for as they are.
 
     Returns
     -------
@@ -155,9 +165,17 @@ def alone_in_release(document: Document, table: Table, context: Context) -> Alon
     names = public_names(document)
     if not names:
         return None
-    groups = groups_known_by(document, table, names, context)
+    if seen is None:
+        groups = groups_known_by(document, table, names, context)
+    else:
+        shown = {
+            n: seen.columns[n] if n in seen.columns else open_column(table, document.column(n))
+            for n in names
+        }
+        groups = micro_groups(pd.DataFrame(shown, copy=False), names, context)
+    recipient = "" if seen is None else seen.coarsening.own.recipient
     smallest = int(groups.sizes.min())
-    found = AloneInRelease(names, groups.records, _alone(groups), smallest)
+    found = AloneInRelease(names, groups.records, _alone(groups), smallest, recipient=recipient)
     marked = tuple(n for n in names if is_known_to_others(document.column(n)))
     if len(marked) not in (0, len(names)):
         known = without(groups, [name for name in names if name not in marked])
@@ -204,26 +222,35 @@ def _alone(groups: MicroGroups) -> int:
 
 
 def release_sentence(found: AloneInRelease) -> str:
-    """Say how many records are alone in what is released as it is."""
-    named = {"columns": _named(found.columns), "records": found.records}
+    """Say how many records are alone in what is released unperturbed."""
+    columns = _named(found.columns)
+    shown = (
+        Sentence(
+            "what {recipient} sees unperturbed ({columns})",
+            recipient=found.recipient,
+            columns=columns,
+        )
+        if found.recipient
+        else Sentence("the columns released unchanged ({columns})", columns=columns)
+    )
+    named = {"shown": shown, "records": found.records}
     if found.alone == 0:
         return Sentence(
-            "No record is unique on the columns released unchanged ({columns}); the smallest"
-            " group with the same values has {smallest:,} of {records:,} records.",
+            "No record is unique on {shown}; the smallest group with the same values has"
+            " {smallest:,} of {records:,} records.",
             smallest=found.smallest,
             **named,
         )
     if found.alone == 1:
         said = Sentence(
-            "1 of {records:,} records is unique on the columns released unchanged ({columns}):"
-            " anyone who knows these values of a person can find the person's row.",
+            "1 of {records:,} records is unique on {shown}: anyone who knows these values of a"
+            " person can find the person's row.",
             **named,
         )
     else:
         said = Sentence(
-            "{alone:,} of {records:,} records are unique on the columns released unchanged"
-            " ({columns}): anyone who knows these values of such a person can find the person's"
-            " row.",
+            "{alone:,} of {records:,} records are unique on {shown}: anyone who knows these values"
+            " of such a person can find the person's row.",
             alone=found.alone,
             **named,
         )

@@ -29,6 +29,7 @@ from sfumato.project.document.generalization import (
     OtherTableFile,
     PopulationFile,
 )
+from sfumato.project.document.model import ViewRule
 from sfumato.project.rules.reading import Section, suggestion
 
 
@@ -297,3 +298,38 @@ def _meant(section: Section, key: str) -> Value:
             key=key,
         )
     return value
+
+
+def view_in(section: Section, columns: Sequence[ColumnSpec]) -> ViewRule | None:
+    """Return how coarsely a recipient sees the quasi-identifiers; None where nothing is said.
+
+    Parameters
+    ----------
+    section
+        The recipient's section ``view``.
+    columns
+        The table's columns as the rules have them.
+
+    Raises
+    ------
+    RulesError
+        Naming the line and the key.
+    """
+    if not list(section.names()):
+        return None
+    k = section.number("k")
+    if k is None or k < 1 or k != int(k):
+        raise section.error("k", "a whole number from 1 was expected.", "Write, say: k = 5")
+    suppression = _suppression(section)
+    known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
+    listed = section.section("levels")
+    levels: dict[str, int] = {}
+    for name in list(listed.names()):
+        if name not in known:
+            raise listed.error(name, "it is not a quasi-identifier.", suggestion(name, known))
+        level = listed.number(name)
+        if level is None or level < 0 or level != int(level):
+            raise listed.error(name, "a whole number from 0 was expected.", "Mend it.")
+        levels[name] = int(level)
+    section.finish()
+    return ViewRule(int(k), suppression, levels)

@@ -32,7 +32,7 @@ from sfumato.engine.table.table import Table, encode_column, with_proposed_domai
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.fingerprinting import with_spacing
-from sfumato.project.rules.generalization import generalization_in, hierarchies_in
+from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
 from sfumato.project.rules.writing import CODING_KEYS, FORMAT, rules_of
 from sfumato.project.store.secret import ProjectSecret
@@ -97,8 +97,7 @@ def apply_rules(
     drawing = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
     policy = tuple(_entry(section, columns, table, drawing) for section in rules.sections("policy"))
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
-    recipients = tuple(_recipient(section, policy) for section in rules.sections("recipients"))
-    rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    recipients = _recipients(rules, policy, columns)
     as_in_table = _reason(rules)
     settled = replace(
         document,
@@ -349,7 +348,18 @@ def _entry(
         raise section.explained("settings", error) from None
 
 
-def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:
+def _recipients(
+    rules: Section, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
+) -> tuple[Recipient, ...]:
+    sections = rules.sections("recipients")
+    recipients = tuple(_recipient(section, policy, columns) for section in sections)
+    rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    return recipients
+
+
+def _recipient(
+    section: Section, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
+) -> Recipient:
     name = section.required_text("name")
     note = section.text("note") or ""
     entries = {entry.key: entry for entry in policy}
@@ -363,8 +373,9 @@ def _recipient(section: Section, policy: tuple[PolicyEntry, ...]) -> Recipient:
     mark = section.number("mark") or 0
     if mark < 0 or mark != int(mark):
         raise section.error("mark", "a whole number from 0 was expected.", "Mend it.")
+    view = view_in(section.section("view"), columns)
     section.finish()
-    return Recipient(name, statements, note, int(mark))
+    return Recipient(name, statements, note, int(mark), view)
 
 
 def _statement(section: Section, mechanism: Mechanism) -> Statement:

@@ -216,6 +216,13 @@ def _recipient(recipient: Recipient) -> Iterator[str]:
     if recipient.statements:
         yield "[recipients.levels]"
         yield from _assignments(recipient.statements)
+    if recipient.view is not None:
+        yield "[recipients.view]"
+        yield f"k = {recipient.view.k}"
+        if recipient.view.suppression:
+            yield f"suppression = {_scalar(recipient.view.suppression)}"
+        if recipient.view.levels:
+            yield f"levels = {_value(dict(recipient.view.levels))}"
 
 
 def _section(name: str, lines: Iterable[str], gap: bool = False) -> Iterator[str]:

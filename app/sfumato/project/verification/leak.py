@@ -35,9 +35,11 @@ from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.comparison import common_positions, is_number
 from sfumato.formats.files import is_folder
 from sfumato.formats.formulas import undone_if_escaped
+from sfumato.formats.options import BadValues
 from sfumato.formats.reading import ReadOptions, detect_options, read_table
 from sfumato.project.adoption.holders import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
+from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import NotTraceable
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
@@ -45,6 +47,8 @@ from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.view_compatibility import coarsening_at
+from sfumato.project.release.views import Coarsening, coarsening_of
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99
@@ -64,12 +68,21 @@ class Candidate:
         Whom they were made for, or would be made for by the present policy.
     maker
         Makes them again, by the policy that was in force.
+    view
+        How coarsely they show the quasi-identifiers; None for as they are.
     """
 
     plans: tuple[EntryPlan, ...]
     records: tuple[ReleaseRecord, ...]
     recipients: tuple[str, ...]
     maker: Regenerator = field(compare=False, repr=False)
+    view: Coarsening | None = None
+
+    @property
+    def seen(self) -> tuple[int, str]:
+        """What candidates share that show the unperturbed columns alike."""
+        view = "" if self.view is None else canonical_json(self.view.to_dict())
+        return id(self.maker), view
 
     @property
     def name(self) -> str:
@@ -155,7 +168,9 @@ def read_leak(path: Path, context: Context, options: ReadOptions | None = None) 
     if is_folder(path) or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
         bundle = path.parent if path.name == DATAPACKAGE_NAME else path
         return read_bundle(bundle, context, accept_altered=True).table
-    return undone_if_escaped(read_table(path, options or detect_options(path), context))
+    # A coarsened column may hold years and "*": what does not fit its type makes it text.
+    usual = options or replace(detect_options(path), bad_values=BadValues.TEXT)
+    return undone_if_escaped(read_table(path, usual, context))
 
 
 def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context) -> LeakReport:
@@ -214,14 +229,16 @@ def candidates_of(
         if record.counts and record.plans:
             maker = policies.at(record)
             if not any(maker.obstacle(plan) for plan in record.plans):
-                _add(found, Candidate(record.plans, (record,), (record.recipient,), maker))
+                view = coarsening_at(record)
+                _add(found, Candidate(record.plans, (record,), (record.recipient,), maker, view))
     today = policies.today
     for recipient in today.document.recipients:
         try:
             plans = plan_release(today.document, today.attributes(), recipient)
+            view = coarsening_of(today.document, recipient)
         except SfumatoError:
             continue  # not complete yet, so nobody was given it
-        _add(found, Candidate(plans, (), (recipient.name,), today))
+        _add(found, Candidate(plans, (), (recipient.name,), today, view))
     for plan, holder in adopted_plans(today):
         _add(found, Candidate((plan,), (), (holder,), today))
     return tuple(found.values())
@@ -247,6 +264,7 @@ def _add(found: dict[tuple[object, ...], Candidate], candidate: Candidate) -> No
     same = (
         tuple(sorted((plan.ladder, plan.level) for plan in candidate.plans)),
         candidate.maker.shown_as(),
+        candidate.seen[1],
     )
     known = found.setdefault(same, replace(candidate, records=(), recipients=()))
     recipients = dict.fromkeys((*known.recipients, *candidate.recipients))
@@ -273,34 +291,34 @@ class _Comparison:
         self._candidates = candidates
         self._different: dict[str, int] = {}
         self._start = RowGroups.before_any_column(leak.rows, table.rows)
-        self._open: dict[int, dict[str, pd.Series]] = {}
+        self._open: dict[tuple[int, str], dict[str, pd.Series]] = {}
         for candidate in candidates:
-            maker = candidate.maker
-            if id(maker) not in self._open:
-                self._open[id(maker)] = self._opened(maker)
+            if candidate.seen not in self._open:
+                self._open[candidate.seen] = self._opened(candidate.maker, candidate.view)
 
-    def _opened(self, maker: Regenerator) -> dict[str, pd.Series]:
-        """Return the leaked columns that a policy releases unperturbed, as it does."""
+    def _opened(self, maker: Regenerator, view: Coarsening | None) -> dict[str, pd.Series]:
+        """Return the leaked columns that a policy releases unperturbed, as they are seen."""
         names = [name for name in self._leak.columns if name not in self._telling]
         return {
             name: column
             for name in names
-            if not _is_dropped(maker, name) and (column := maker.unperturbed(name)) is not None
+            if not _is_dropped(maker, name)
+            and (column := maker.unperturbed(name, view)) is not None
         }
 
     def counts(self, context: Context) -> tuple[LeakCounts, tuple[str, ...]]:
         """Count the leaked rows in every candidate; return the columns compared as well."""
         groups, had = [], []
-        starts: dict[int, RowGroups] = {}
+        starts: dict[tuple[int, str], RowGroups] = {}
         for place, candidate in enumerate(self._candidates):
             part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
             part.report(0.0, f"Making the release to {candidate.name} again")
-            maker = candidate.maker
-            if id(maker) not in starts:
-                starts[id(maker)] = self._split(self._start, self._open[id(maker)])
+            seen = candidate.seen
+            if seen not in starts:
+                starts[seen] = self._split(self._start, self._open[seen])
             made = self._made(candidate, part)
-            groups.append(self._split(starts[id(maker)], made))
-            had.append({*self._open[id(maker)], *made})
+            groups.append(self._split(starts[seen], made))
+            had.append({*self._open[seen], *made})
         everything = set().union(*had)
         compared = sorted(
             (name for name in self._leak.columns if name in everything),
@@ -312,9 +330,10 @@ class _Comparison:
         added = np.array([self._chance(everything - own) for own in had])
         context.report(1.0, "Comparing with the table itself")
         # The policy that explains most of the rows tells how the table's own rows look.
-        nearest = max(self._candidates, key=lambda one: starts[id(one.maker)].found).maker
-        ways = _ways(starts[id(nearest)], self._leak, self._telling, nearest, self._different)
-        lacked = self._chance(everything - {*self._open[id(nearest)], *self._telling})
+        nearest = max(self._candidates, key=lambda one: starts[one.seen].found)
+        start, telling = starts[nearest.seen], self._telling
+        ways = _ways(start, self._leak, telling, nearest.maker, self._different)
+        lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
         ways = [replace(way, others=way.others * lacked) for way in ways]
         possible = float(prod(map(float, self._different.values())))
         found = count_rows(groups, self._table.rows, possible, ways, whole, added)

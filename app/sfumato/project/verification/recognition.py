@@ -18,6 +18,8 @@ from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.view_compatibility import coarsening_at
+from sfumato.project.release.views import Coarsening, coarsening_of
 
 _ALIKE: Final = 0.1
 """A release has a bundle's values if at most this share of the rows differs."""
@@ -50,6 +52,8 @@ class Match:
         Whom that release was made for.
     ordered_for
         The release whose keyed order its rows should stand in; None for the table's order.
+    view
+        How coarsely it shows the quasi-identifiers; None for as they are.
     """
 
     how: Known
@@ -57,12 +61,14 @@ class Match:
     plans: tuple[EntryPlan, ...] = ()
     recipient: str = ""
     ordered_for: str | None = None
+    view: Coarsening | None = None
 
     @classmethod
     def of(cls, how: Known, record: ReleaseRecord) -> Match:
         """Return a match with a release of the ledger."""
         ordered_for = None if record.rows_as_in_table else record.release_id
-        return cls(how, record, record.plans, record.recipient, ordered_for)
+        view = coarsening_at(record)
+        return cls(how, record, record.plans, record.recipient, ordered_for, view)
 
 
 def find_release(
@@ -94,8 +100,8 @@ def find_release(
         return Match.of(Known.BY_IDENTIFIER, record)
     by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
     by_key = [
-        Match(Known.BY_KEY, None, plans, recipient, ordered_for)
-        for recipient, plans in _possible(policies.today)
+        Match(Known.BY_KEY, None, plans, recipient, ordered_for, view)
+        for recipient, plans, view in _possible(policies.today)
         for ordered_for in (bundle.descriptor.release_id, None)
     ]
     for candidates in (by_values, by_key):
@@ -107,13 +113,16 @@ def find_release(
     return Match(Known.NOT_AT_ALL)
 
 
-def _possible(regenerator: Regenerator) -> Iterable[tuple[str, tuple[EntryPlan, ...]]]:
+def _possible(
+    regenerator: Regenerator,
+) -> Iterable[tuple[str, tuple[EntryPlan, ...], Coarsening | None]]:
     """Yield the releases that the present policy would make."""
     document = regenerator.document
     for recipient in document.recipients:
         try:
             attributes = regenerator.attributes()
-            yield recipient.name, plan_release(document, attributes, recipient)
+            plans = plan_release(document, attributes, recipient)
+            yield recipient.name, plans, coarsening_of(document, recipient)
         except SfumatoError:
             continue
 

@@ -87,8 +87,27 @@ def check_rows(
         _check_records(bundle, regenerator, comparison),
         _check_columns(bundle, match, regenerator, perturbed),
         _check_identifying(bundle, regenerator),
-        _check_unperturbed(bundle, regenerator, comparison, perturbed),
+        _check_unperturbed(bundle, regenerator, comparison, perturbed, match.view is not None),
+        *_check_view(bundle, match),
     )
+
+
+def _check_view(bundle: Bundle, match: Match) -> tuple[Check, ...]:
+    """Check from the bundle's own rows that its view keeps the k it promises."""
+    if match.view is None:
+        return ()
+    title, k = "Quasi-identifiers", match.view.own.k
+    names = [name for name in match.view.hierarchies if name in bundle.table.columns]
+    if not names:
+        return ()
+    shown = bundle.table.frame[names]
+    smallest = int(shown.groupby(names, dropna=False, observed=True, sort=False).size().min())
+    detail = {"names": ", ".join(names), "smallest": smallest, "k": k}
+    if smallest < k:
+        said = "The smallest class on {names} has {smallest:,} records; k = {k} was promised."
+        return (Check(title, False, Sentence(said, **detail)),)
+    said = "The smallest class on {names} has {smallest:,} records, and k = {k} was promised."
+    return (Check(title, True, Sentence(said, **detail)),)
 
 
 def describe_difference(differing: Rows, places: Positions) -> str:
@@ -129,7 +148,7 @@ def _expected(
     perturbed = {name for plan in match.plans for name in plan.attributes}
     for name in bundle.table.columns:
         if name not in perturbed and not _is_secret(regenerator, name):
-            column = regenerator.unperturbed(name)
+            column = regenerator.unperturbed(name, match.view)
             if column is not None:
                 expected[name] = column
     return {name: expected[name] for name in bundle.table.columns if name in expected}
@@ -241,7 +260,11 @@ def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
 
 
 def _check_unperturbed(
-    bundle: Bundle, regenerator: Regenerator, comparison: Comparison, perturbed: Iterable[str]
+    bundle: Bundle,
+    regenerator: Regenerator,
+    comparison: Comparison,
+    perturbed: Iterable[str],
+    coarser: bool,
 ) -> Check:
     title = "Unperturbed columns"
     names = [
@@ -266,10 +289,18 @@ def _check_unperturbed(
         return Check(
             title,
             False,
-            Sentence("They are not as in the source table ({names}).", names="; ".join(findings)),
+            Sentence("They are not as in the source table ({names}).", names="; ".join(findings))
+            if not coarser
+            else Sentence("They are not as released ({names}).", names="; ".join(findings)),
         )
     if not names:
         return Check(title, True, "It has none.")
+    if coarser:
+        return Check(
+            title,
+            True,
+            Sentence("All {names} are as the recipient's view shows them.", names=len(names)),
+        )
     return Check(title, True, Sentence("All {names} are as in the source table.", names=len(names)))
 
 

@@ -173,6 +173,9 @@ class GuaranteeCard(QFrame):
         chosen = self._shown.for_recipient(str(self.recipient.value))
         for promise in chosen:
             self._add_promise(lines, promise, named=len(chosen) > 1)
+        seen = [text for name, text in self._shown.views if name == self.recipient.value]
+        if seen:
+            lines.addLayout(self._titled(self.tr("Quasi-identifiers"), seen))
         if self._shown.instead:
             lines.addLayout(self._instead(self._shown.instead))
         if self._shown.coalition:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
@@ -29,7 +30,6 @@ from sfumato.project.release.groups import public_names
 from sfumato.project.release.uniqueness import (
     RELEASE_ADVICE,
     AloneInRelease,
-    alone_in_release,
     release_sentence,
 )
 from sfumato.ui.look.theme import Space
@@ -87,7 +87,11 @@ class AloneNote(QWidget):
         if not self.isVisible():
             return
         names = () if table is None else public_names(document)
-        columns = tuple(document.column(name) for name in names)
+        columns = (
+            *(document.column(name) for name in names),
+            *((each.name, each.view) for each in document.recipients),
+            *document.hierarchies.items(),
+        )
         if self._asked is not None and table is self._asked[0] and columns == self._asked[1:]:
             return
         asked = self._asked = (table, *columns)
@@ -101,17 +105,21 @@ class AloneNote(QWidget):
         )
         self._session.runner.run(
             self.tr("Counting unique records"),
-            lambda context: alone_in_release(document, table, context),
+            lambda context: unique_by_recipient(document, table, context),
             partial(self._take, asked),
             partial(self._refuse, asked),
             key=ALONE_JOB,
         )
 
-    def _take(self, asked: tuple[object, ...], found: AloneInRelease | None) -> None:
-        if asked is not self._asked or found is None:
+    def _take(self, asked: tuple[object, ...], found: tuple[AloneInRelease, ...]) -> None:
+        if asked is not self._asked:
             return
-        advice = f" {spoken(RELEASE_ADVICE)}" if found.alone else ""
-        self._say(typeset(release_sentence(found)) + advice, danger=bool(found.alone))
+        unique = any(each.alone for each in found)
+        said = [typeset(release_sentence(each)) for each in found]
+        if unique:
+            said.append(spoken(RELEASE_ADVICE))
+        between = "\n" if len(found) > 1 else " "
+        self._say(between.join(said), danger=unique)
 
     def _refuse(self, asked: tuple[object, ...], _problem: SfumatoError) -> None:
         """Say nothing: a column that can't be counted keeps every release from being made."""

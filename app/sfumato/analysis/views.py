@@ -1,0 +1,312 @@
+"""How coarsely each recipient sees the quasi-identifiers: found, moved by hand, and what it gives.
+
+The window, the command line and the report ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.generalization.chain import Demand, View, find_chain, views_of
+from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, Recipient, ViewRule
+from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
+from sfumato.project.release.views import (
+    check_view,
+    coarsened,
+    coarsening_of,
+    coded,
+    in_chain,
+    quasi_identifiers,
+    shown_by,
+)
+
+
+@dataclass(frozen=True)
+class SeenBy:
+    """What one recipient sees of the quasi-identifiers.
+
+    Parameters
+    ----------
+    recipient, rule
+        Who, and what is stated for them.
+    levels
+        For each quasi-identifier, its level and the highest level of its hierarchy.
+    records
+        The records of the table, n.
+    view
+        What it comes to in the table; None where that can't be said.
+    problem
+        Why a release with this view would be refused; empty where it would not.
+    """
+
+    recipient: str
+    rule: ViewRule
+    levels: Mapping[str, tuple[int, int]]
+    records: int
+    view: View | None = None
+    problem: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to, in a sentence; empty where that can't be said."""
+        if self.view is None:
+            return ""
+        return Sentence(
+            "{recipient}: the smallest class has {smallest:,} records, {unique:,} are unique,"
+            " {suppressed:,} of {records:,} are suppressed.",
+            recipient=self.recipient,
+            smallest=self.view.smallest,
+            unique=self.view.unique,
+            suppressed=self.view.suppressed_rows,
+            records=self.records,
+        )
+
+
+def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy, ...]:
+    """Return what every recipient with a view sees, in order of trust.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    context
+        Progress and cancelling.
+    """
+    chain = in_chain(document)
+    if not chain:
+        return ()
+    try:
+        coarsenings = [coarsening_of(document, each) for each in chain]
+        hierarchies = {n: document.hierarchies[n] for n in quasi_identifiers(document)}
+        context.report(0.1, "Encoding the quasi-identifiers")
+        quasi = coded(document.columns, hierarchies, table)
+        nodes = [tuple(_rule(each).levels.get(q.name, 0) for q in quasi) for each in chain]
+        _check_heights(chain, {q.name: q.height for q in quasi})
+        context.report(0.5, "Counting the classes")
+        views = views_of(quasi, nodes, [_rule(each).k for each in chain]) if quasi else ()
+    except SfumatoError as error:
+        return tuple(
+            SeenBy(each.name, _rule(each), {}, table.rows, None, str(error)) for each in chain
+        )
+    found = []
+    for each, coarsening, view in zip(chain, coarsenings, views, strict=False):
+        levels = {q.name: (_rule(each).levels.get(q.name, 0), q.height) for q in quasi}
+        problem = ""
+        if coarsening is not None:
+            try:
+                check_view(shown_by(coarsening, document.columns, table, quasi, view))
+            except DiversityError as error:
+                problem = str(error)
+        found.append(SeenBy(each.name, _rule(each), levels, table.rows, view, problem))
+    context.report(1.0, "The classes are counted")
+    return tuple(found)
+
+
+def unique_by_recipient(
+    document: Document, table: Table, context: Context
+) -> tuple[AloneInRelease, ...]:
+    """Count the records that are unique on what each recipient sees unperturbed.
+
+    Recipients who see the quasi-identifiers as they are share the first count.
+
+    Raises
+    ------
+    SfumatoError
+        If a view or a column does not fit the table.
+    """
+    chain = in_chain(document)
+    found: list[AloneInRelease | None] = []
+    if len(chain) < max(len(document.recipients), 1):
+        found.append(alone_in_release(document, table, Part(context, 0.0, 0.4)))
+    for place, each in enumerate(chain):
+        part = Part(context, 0.4 + 0.6 * place / len(chain), 0.4 + 0.6 * (place + 1) / len(chain))
+        coarsening = coarsening_of(document, each)
+        seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
+        found.append(alone_in_release(document, table, part, seen))
+    return tuple(each for each in found if each is not None)
+
+
+def find_views(document: Document, table: Table, context: Context) -> Document:
+    """Return the document with the levels that lose least, for what is stated for each recipient.
+
+    Raises
+    ------
+    PolicyError
+        If nothing is stated for anybody, or a quasi-identifier has no hierarchy.
+    DiversityError
+        If a k is above the number of records, or there are too many combinations of levels.
+    SfumatoError
+        If a hierarchy does not fit the table.
+    """
+    names = quasi_identifiers(document)
+    stated = [each for each in document.recipients if each.view is not None]
+    if not stated:
+        raise PolicyError(
+            "No k is stated for any recipient.", "State one: the size of the smallest class."
+        )
+    if not names:
+        raise PolicyError(
+            "No column is a quasi-identifier.", "Give the columns that could be known that role."
+        )
+    missing = [name for name in names if name not in document.hierarchies]
+    if missing:
+        raise PolicyError(
+            "These quasi-identifiers have no hierarchy: {columns}.",
+            "Give them one, or let hierarchies be proposed.",
+            columns=listed(missing),
+        )
+    for each in stated:
+        _check_k(each, table)
+    chain = sorted(stated, key=lambda each: (_rule(each).k, _rule(each).suppression))
+    context.report(0.0, "Encoding the quasi-identifiers")
+    hierarchies = {name: document.hierarchies[name] for name in names}
+    quasi = coded(document.columns, hierarchies, table)
+    demands = [Demand(_rule(each).k, _rule(each).suppression) for each in chain]
+    views = find_chain(quasi, demands, Part(context, 0.2, 1.0))
+    for each, view in zip(chain, views, strict=True):
+        levels = dict(zip(names, view.node, strict=True))
+        document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
+    return document
+
+
+def with_statement(
+    document: Document, recipient: str, k: int | None = None, suppression: float | None = None
+) -> Document:
+    """Return the document with another k or share for a recipient, who gets a view if without.
+
+    Raises
+    ------
+    PolicyError
+        If k is below 1, or the share is not from 0 to below 1.
+    """
+    if k is not None and k < 1:
+        raise PolicyError("k is {k}.", "Choose a whole number from 1.", k=k)
+    if suppression is not None and not 0 <= suppression < 1:
+        raise PolicyError(
+            "The share of records that may be suppressed is {share:g}.",
+            "Choose a share from 0 to below 1.",
+            share=suppression,
+        )
+    rule = document.recipient(recipient).view or ViewRule()
+    rule = replace(
+        rule,
+        k=rule.k if k is None else k,
+        suppression=rule.suppression if suppression is None else suppression,
+    )
+    return _with_rule(document, recipient, rule)
+
+
+def without_view(document: Document, recipient: str) -> Document:
+    """Return the document in which a recipient sees the quasi-identifiers as they are."""
+    return _with_rule(document, recipient, None)
+
+
+def with_level(
+    document: Document, recipient: str, column: str, level: int
+) -> tuple[Document, tuple[str, ...]]:
+    """Return the document with another level, and who had to follow so that the chain holds.
+
+    Whoever is trusted more sees the column at this level or below, whoever is trusted less at
+    this level or above.
+
+    Parameters
+    ----------
+    document, recipient, column
+        Whose level of which quasi-identifier; a recipient without a view gets one.
+    level
+        From 0.
+
+    Raises
+    ------
+    PolicyError
+        If the column is no quasi-identifier, or the level is below 0.
+    """
+    if column not in quasi_identifiers(document):
+        raise PolicyError(
+            "{column} is not a quasi-identifier.",
+            "Choose one of: {known}.",
+            column=column,
+            known=", ".join(quasi_identifiers(document)),
+        )
+    if level < 0:
+        raise PolicyError("The level is {level}.", "Choose a level from 0.", level=level)
+    if document.recipient(recipient).view is None:
+        document = _with_rule(document, recipient, ViewRule())
+    chain = in_chain(document)
+    place = [each.name for each in chain].index(recipient)
+    followed = []
+    for position, each in enumerate(chain):
+        now = _rule(each).levels.get(column, 0)
+        wanted = level
+        if position != place:
+            wanted = min(now, level) if position < place else max(now, level)
+        if wanted != now:
+            levels = {**_rule(each).levels, column: wanted}
+            document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
+            if position != place:
+                followed.append(each.name)
+    return document, tuple(followed)
+
+
+def with_proposed_hierarchies(document: Document, table: Table) -> tuple[Document, dict[str, str]]:
+    """Return the document in which every quasi-identifier has a hierarchy, and why those added.
+
+    Raises
+    ------
+    SfumatoError
+        If a column mixes texts with numbers, or its bins don't fit it.
+    """
+    reasons = {}
+    for name in quasi_identifiers(document):
+        if name not in document.hierarchies:
+            proposal = propose_hierarchy(document.column(name), table.column(name))
+            document = document.with_hierarchy(name, proposal.recipe)
+            reasons[name] = str(proposal.reason)
+    return document, reasons
+
+
+def _rule(recipient: Recipient) -> ViewRule:
+    assert recipient.view is not None
+    return recipient.view
+
+
+def _with_rule(document: Document, name: str, rule: ViewRule | None) -> Document:
+    document.recipient(name)
+    recipients = tuple(
+        replace(each, view=rule) if each.name == name else each for each in document.recipients
+    )
+    return replace(document, recipients=recipients)
+
+
+def _check_k(recipient: Recipient, table: Table) -> None:
+    k = _rule(recipient).k
+    if k > table.rows:
+        raise DiversityError(
+            "{recipient}'s k is {k}, and the table has {rows} records.",
+            "Choose a k from 1 to the number of records.",
+            recipient=recipient.name,
+            k=k,
+            rows=table.rows,
+        )
+
+
+def _check_heights(chain: tuple[Recipient, ...], highest: Mapping[str, int]) -> None:
+    for each in chain:
+        for name, height in highest.items():
+            level = _rule(each).levels.get(name, 0)
+            if level > height:
+                raise PolicyError(
+                    "{recipient} is to see {column} at level {level}, and its hierarchy ends at"
+                    " level {highest}.",
+                    "Choose a lower level, or give the hierarchy more levels.",
+                    recipient=each.name,
+                    column=name,
+                    level=level,
+                    highest=height,
+                )

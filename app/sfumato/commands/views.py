@@ -1,0 +1,160 @@
+"""Show, find or choose how coarsely each recipient sees the quasi-identifiers."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.commands.shared.command import (
+    JSON,
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    flag,
+    repeated,
+)
+from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Part
+
+if TYPE_CHECKING:
+    from sfumato.analysis.views import SeenBy
+    from sfumato.project.document.model import Document
+
+
+def _usage(arguments: Namespace) -> str:
+    """Return what is wrong with the arguments together; empty where nothing is."""
+    states = arguments.k is not None or arguments.suppress is not None or arguments.level
+    if (states or arguments.as_they_are) and arguments.recipient is None:
+        return "say for whom: --recipient NAME"
+    if states and arguments.as_they_are:
+        return "--as-they-are goes with no other statement"
+    return ""
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.views import find_views, views_in, with_proposed_hierarchies
+
+    if wrong := _usage(arguments):
+        terminal.note(f"sfumato: {wrong}")
+        return ExitCode.USAGE
+    changes = arguments.recipient is not None or arguments.find or arguments.propose
+    with opened(arguments, terminal, 0.3, read_only=not changes) as (project, table, context):
+        document = project.document
+        if arguments.propose:
+            document, reasons = with_proposed_hierarchies(document, table)
+            for name, reason in reasons.items():
+                terminal.note(f"Hierarchy of {name}: {reason}")
+        if arguments.recipient is not None:
+            document = _stated(document, arguments, terminal)
+        if arguments.find:
+            document = find_views(document, table, Part(context, 0.0, 0.6))
+        found = views_in(document, table, Part(context, 0.6, 1.0))
+        if changes:
+            project.save_document(document)
+    terminal.tell(arguments.json, [_plain(each) for each in found], _lines(document, found))
+    problems = dict.fromkeys(each.problem for each in found if each.problem)
+    for problem in problems:
+        terminal.note(f"sfumato: {problem}")
+    return ExitCode.EXPECTED_ERROR if problems else ExitCode.OK
+
+
+def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Document:
+    """Return the document with what the arguments state for one recipient."""
+    from sfumato.analysis.views import with_level, with_statement, without_view
+
+    name = arguments.recipient
+    known = [each.name for each in document.recipients]
+    if name not in known:
+        raise PolicyError(
+            "The project has no recipient called {name}.",
+            "Its recipients are: {known}.",
+            name=name,
+            known=", ".join(known) or "none",
+        )
+    if arguments.as_they_are:
+        return without_view(document, name)
+    document = with_statement(document, name, arguments.k, arguments.suppress)
+    for text in arguments.level:
+        column, _, level = text.rpartition("=")
+        if not level.isdecimal():
+            raise PolicyError(
+                "{text} is not of the form COLUMN=LEVEL.", "Write, say, age=2.", text=text
+            )
+        document, followed = with_level(document, name, column, int(level))
+        if followed:
+            terminal.note(f"{column}: {', '.join(followed)} followed, so that the chain holds.")
+    return document
+
+
+def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
+    for each in found:
+        share = f", at most {each.rule.suppression:.1%} suppressed" if each.rule.suppression else ""
+        yield f"{each.recipient}: k = {each.rule.k}{share}"
+        if each.levels:
+            shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
+            yield f"  levels: {', '.join(shown)}"
+        if each.view is not None:
+            yield (
+                f"  smallest class {each.view.smallest:,}, {each.view.unique:,} unique,"
+                f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
+                f" loss {each.view.loss:.1%}"
+            )
+    seen = {each.recipient for each in found}
+    for recipient in document.recipients:
+        if recipient.name not in seen:
+            yield f"{recipient.name}: sees the quasi-identifiers as they are"
+
+
+def _plain(seen: SeenBy) -> dict[str, object]:
+    """Return what a recipient sees as plain JSON values."""
+    view = seen.view
+    return {
+        "recipient": seen.recipient,
+        "k": seen.rule.k,
+        "suppression": seen.rule.suppression,
+        "levels": {name: level for name, (level, _) in seen.levels.items()},
+        "highest": {name: highest for name, (_, highest) in seen.levels.items()},
+        "records": seen.records,
+        "smallest": None if view is None else view.smallest,
+        "unique": None if view is None else view.unique,
+        "suppressed": None if view is None else view.suppressed_rows,
+        "classes": None if view is None else view.classes,
+        "loss": None if view is None else view.loss,
+        "problem": str(seen.problem),
+    }
+
+
+COMMAND = Command(
+    (
+        *PROJECT,
+        argument("--recipient", metavar="NAME", help="for whom something is stated"),
+        argument("--k", type=int, metavar="K", help="the records of the smallest class"),
+        argument(
+            "--suppress",
+            type=float,
+            metavar="SHARE",
+            help="the largest share of the records that may show * instead, such as 0.01",
+        ),
+        repeated(
+            "--level",
+            "COLUMN=LEVEL",
+            "show a quasi-identifier at this level; may be repeated. Others follow where the chain"
+            " needs it",
+            default=[],
+        ),
+        flag("--as-they-are", "show the recipient the quasi-identifiers as they are"),
+        flag("--propose", "propose a hierarchy for every quasi-identifier that has none"),
+        flag("--find", "find the levels that lose least, for the k and share of each recipient"),
+        JSON,
+    ),
+    _run,
+    (
+        "sfumato views clinic.sfumato",
+        'sfumato views clinic.sfumato --recipient "Public file" --k 20 --suppress 0.02',
+        "sfumato views clinic.sfumato --propose --find",
+    ),
+)

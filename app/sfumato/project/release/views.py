@@ -1,0 +1,338 @@
+"""How coarsely each recipient sees the quasi-identifiers, and what that makes of a table.
+
+The recipients who have a view stand in a chain, the most trusted first: by their k, then by how
+fine their levels are. What is suppressed for one is suppressed for all who follow, so a release
+for a recipient depends on the views of those who are trusted more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import DiversityError, PolicyError
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.generalization.chain import Demand, View, views_of
+from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
+from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
+from sfumato.engine.generalization.publication import generalized_column
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.serialise import from_plain, to_plain
+
+
+@dataclass(frozen=True)
+class Step:
+    """One view of a chain.
+
+    Parameters
+    ----------
+    recipient
+        Whose view it is.
+    k
+        The records of the smallest class.
+    levels
+        The level of each quasi-identifier; those not named are shown as they are.
+    """
+
+    recipient: str
+    k: int
+    levels: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Coarsening:
+    """What a recipient's view is a function of, but for the rows.
+
+    Parameters
+    ----------
+    hierarchies
+        The recipe of each quasi-identifier's hierarchy, by column, in the table's order.
+    steps
+        The views of the recipients who are trusted more, and at the end the recipient's own.
+    suppression
+        The largest share of the records that may be suppressed.
+    """
+
+    hierarchies: Mapping[str, Recipe]
+    steps: tuple[Step, ...]
+    suppression: float = 0.0
+
+    @property
+    def own(self) -> Step:
+        """The recipient's view."""
+        return self.steps[-1]
+
+    def level(self, column: str) -> int:
+        """Return the recipient's level of a quasi-identifier."""
+        return self.own.levels.get(column, 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Coarsening:
+        """Return what `to_dict` wrote."""
+        found: Coarsening = from_plain(cls, plain)
+        return found
+
+
+@dataclass(frozen=True)
+class Coarsened:
+    """What a view makes of a table.
+
+    Parameters
+    ----------
+    coarsening
+        The view.
+    columns
+        The quasi-identifiers as they are shown, by name, each of shape (n,).
+    changed
+        The columns that hold labels in place of their values.
+    view
+        Its suppressed rows, classes and loss.
+    highest
+        The highest level of each quasi-identifier.
+    """
+
+    coarsening: Coarsening
+    columns: Mapping[str, pd.Series]
+    changed: frozenset[str]
+    view: View
+    highest: Mapping[str, int]
+
+
+def quasi_identifiers(document: Document) -> tuple[str, ...]:
+    """Return the quasi-identifiers, in the table's order."""
+    return tuple(c.name for c in document.columns if c.role is Role.QUASI_IDENTIFIER)
+
+
+def in_chain(document: Document) -> tuple[Recipient, ...]:
+    """Return the recipients who have a view, in order of trust."""
+    names = quasi_identifiers(document)
+    with_view = [each for each in document.recipients if each.view is not None]
+
+    def trust(recipient: Recipient) -> tuple[int, int]:
+        view = recipient.view
+        assert view is not None
+        return view.k, sum(view.levels.get(name, 0) for name in names)
+
+    return tuple(sorted(with_view, key=trust))
+
+
+def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None:
+    """Return a recipient's view; None where quasi-identifiers are shown as they are.
+
+    Raises
+    ------
+    PolicyError
+        If the views of the recipients are no chain, or a quasi-identifier has no hierarchy.
+    """
+    if recipient.view is None:
+        return None
+    names = quasi_identifiers(document)
+    for name in names:
+        if name not in document.hierarchies:
+            raise PolicyError(
+                "The quasi-identifier {column} has no hierarchy, so {recipient} can't be given a"
+                " coarser view of it.",
+                "Give it one; one can be proposed.",
+                column=name,
+                recipient=recipient.name,
+            )
+    chain = in_chain(document)
+    check_chain(chain, names)
+    before = chain[: [each.name for each in chain].index(recipient.name) + 1]
+    steps = tuple(
+        Step(each.name, each.view.k, {name: each.view.levels.get(name, 0) for name in names})
+        for each in before
+        if each.view is not None
+    )
+    recipes = {name: document.hierarchies[name] for name in names}
+    return Coarsening(recipes, steps, recipient.view.suppression) if names else None
+
+
+def check_chain(chain: Sequence[Recipient], names: Sequence[str]) -> None:
+    """Refuse views in which somebody who is trusted less sees a column more finely.
+
+    Raises
+    ------
+    PolicyError
+        Naming the recipients and the column.
+    """
+    for more, less in itertools.pairwise(chain):
+        if more.view is None or less.view is None:
+            continue
+        for name in names:
+            fine, coarse = more.view.levels.get(name, 0), less.view.levels.get(name, 0)
+            if coarse < fine:
+                raise PolicyError(
+                    "{less} sees {column} at level {coarse}, more finely than {more}, who is"
+                    " trusted more and sees it at level {fine}: together they would tell more"
+                    " than either view.",
+                    "Give {less} level {fine} or above, or {more} level {coarse} or below.",
+                    less=less.name,
+                    more=more.name,
+                    column=name,
+                    coarse=coarse,
+                    fine=fine,
+                )
+
+
+def coded(
+    columns: Sequence[ColumnSpec], hierarchies: Mapping[str, Recipe], table: Table
+) -> tuple[QuasiIdentifier, ...]:
+    """Return a table's quasi-identifiers, encoded by their hierarchies, with "*" on top of each.
+
+    Raises
+    ------
+    HierarchyError, DomainError, TableError
+        If a hierarchy or bins don't fit the table.
+    """
+    specs = {spec.name: spec for spec in columns}
+    found = []
+    for name, recipe in hierarchies.items():
+        series = table.column(name)
+        if specs[name].coded is not None:
+            # What is rounded or cut off for everybody is coarsened from there.
+            series = specs[name].shown(series)
+        hierarchy = hierarchy_of(recipe, specs[name], series)
+        ground = Table(ground_series(specs[name], series).to_frame(name))
+        found.append(quasi_identifier(hierarchy, ground).with_one_group_on_top())
+    return tuple(found)
+
+
+def coarsened(coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Table) -> Coarsened:
+    """Return what a view makes of a table.
+
+    Raises
+    ------
+    PolicyError
+        If a hierarchy has fewer levels than a view names.
+    SfumatoError
+        As `coded`.
+    """
+    quasi = coded(columns, coarsening.hierarchies, table)
+    for each in quasi:
+        if coarsening.level(each.name) > each.height:
+            raise PolicyError(
+                "{recipient} is to see {column} at level {level}, and its hierarchy ends at level"
+                " {highest}.",
+                "Choose a lower level, or give the hierarchy more levels.",
+                recipient=coarsening.own.recipient,
+                column=each.name,
+                level=coarsening.level(each.name),
+                highest=each.height,
+            )
+    nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
+    view = views_of(quasi, nodes, [step.k for step in coarsening.steps])[-1]
+    return shown_by(coarsening, columns, table, quasi, view)
+
+
+def shown_by(
+    coarsening: Coarsening,
+    columns: Sequence[ColumnSpec],
+    table: Table,
+    quasi: Sequence[QuasiIdentifier],
+    view: View,
+) -> Coarsened:
+    """Return a table's quasi-identifiers as a view that is known shows them."""
+    specs = {spec.name: spec for spec in columns}
+    hides = bool(view.suppressed.any())
+    shown = {}
+    changed = set()
+    for each in quasi:
+        level = coarsening.level(each.name)
+        if level or hides:
+            kept = ~view.suppressed
+            shown[each.name] = generalized_column(each, level, kept, table.frame.index)
+            changed.add(each.name)
+        else:
+            shown[each.name] = specs[each.name].shown(table.column(each.name))
+    highest = {each.name: each.height for each in quasi}
+    return Coarsened(coarsening, shown, frozenset(changed), view, highest)
+
+
+def as_labels(spec: ColumnSpec) -> ColumnSpec:
+    """Return the specification of a column whose values are labels of its hierarchy."""
+    return ColumnSpec(spec.name, spec.role, Kind.CATEGORICAL)
+
+
+def check_view(found: Coarsened) -> None:
+    """Refuse a view that does not keep what was stated for its recipient.
+
+    Raises
+    ------
+    DiversityError
+        Saying what the table comes to.
+    """
+    own, view = found.coarsening.own, found.view
+    rows = len(view.suppressed)
+    if own.k > rows:
+        raise DiversityError(
+            "{recipient}'s k is {k}, and the table has {rows} records.",
+            "Choose a k from 1 to the number of records.",
+            recipient=own.recipient,
+            k=own.k,
+            rows=rows,
+        )
+    allowed = Demand(own.k, found.coarsening.suppression).allowed(rows)
+    if view.suppressed_rows > allowed:
+        raise DiversityError(
+            "At {recipient}'s levels {suppressed:,} of {rows:,} records have to be suppressed for"
+            " k = {k}, and at most {allowed:,} may be.",
+            "Find the levels again, raise some of them, or let more records be suppressed.",
+            recipient=own.recipient,
+            suppressed=view.suppressed_rows,
+            rows=rows,
+            k=own.k,
+            allowed=allowed,
+        )
+
+
+def nested_in(finer: Coarsening, coarser: Coarsening) -> bool:
+    """Whether one view's levels are nowhere above another's."""
+    names = {*finer.hierarchies, *coarser.hierarchies}
+    return all(finer.level(name) <= coarser.level(name) for name in names)
+
+
+def promise_of(coarsening: Coarsening) -> str:
+    """Say what a release with a view promises; a release that would not keep it is refused."""
+    own = coarsening.own
+    names = listed(tuple(coarsening.hierarchies))
+    if own.k == 1:
+        return Sentence("{names} are shown at the levels chosen; no k is asked.", names=names)
+    said = Sentence(
+        "Every record shares what is shown of {names} with at least {others} others.",
+        names=names,
+        others=own.k - 1,
+    )
+    if not coarsening.suppression:
+        return said
+    return joined(
+        said,
+        Sentence(
+            "At most {share:.1%} of the records show * for all of them.",
+            share=coarsening.suppression,
+        ),
+    )
+
+
+def told_of(found: Coarsened) -> dict[str, Any]:
+    """Return what the ledger keeps of what a view came to; its policy is kept beside it."""
+    view = found.view
+    return {
+        "suppressed": view.suppressed_rows,
+        "smallest": view.smallest,
+        "unique": view.unique,
+        "classes": view.classes,
+        "records": int(np.size(view.suppressed)),
+    }

@@ -1,0 +1,66 @@
+"""``sfumato views``: k, share and levels for each recipient, found, chosen and released."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from sfumato.commands.shared.command import ExitCode
+from sfumato.project.project_file import ProjectFile
+from tests.project.making import PASSPHRASE
+
+
+def view_of(line, name):
+    with ProjectFile.open(line.project, PASSPHRASE) as project:
+        return project.document.recipient(name).view
+
+
+def test_levels_are_found_shown_released_and_taken_back(made):
+    asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
+    assert made.run(*asked, "--find") == ExitCode.OK
+    assert "Hierarchy of sex" in made.remarks
+    assert "Institute B: k = 12" in made.output
+    assert "levels: sex 1 of 1" in made.output
+    assert "smallest class 12, 0 unique, 0 of 12 records suppressed" in made.output
+    assert "Clinic A: sees the quasi-identifiers as they are" in made.output
+    out = made.folder / "out"
+    assert made.run("release", made.project, "--recipient", "Institute B", "--out", out) == 0
+    (bundle,) = out.iterdir()
+    assert set(pd.read_csv(bundle / "data.csv")["sex"]) == {"*"}
+    assert made.run("verify", bundle, "--project", made.project) == ExitCode.OK
+    assert "k = 12 was promised" in made.output
+    asked = ("views", made.project, "--recipient", "Institute B", "--as-they-are")
+    assert made.run(*asked) == ExitCode.OK
+    assert view_of(made, "Institute B") is None
+
+
+def test_levels_are_chosen_by_hand_and_others_follow(made):
+    assert made.run("views", made.project, "--recipient", "Clinic A", "--k", "1", "--propose") == 0
+    assert made.run("views", made.project, "--recipient", "Institute B", "--k", "2") == 0
+    asked = ("views", made.project, "--recipient", "Clinic A", "--level", "sex=1", "--json")
+    assert made.run(*asked) == ExitCode.OK
+    assert "sex: Institute B followed" in made.remarks
+    told = json.loads(made.output)
+    assert [each["levels"] for each in told] == [{"sex": 1}, {"sex": 1}]
+    assert told[0]["smallest"] == 12
+
+
+def test_what_can_not_be_is_said_and_nothing_is_lost(made):
+    asked = ("views", made.project)
+    assert made.run(*asked, "--k", "5") == ExitCode.USAGE
+    assert "--recipient NAME" in made.remarks
+    assert made.run(*asked, "--find") == ExitCode.EXPECTED_ERROR
+    assert "No k is stated" in made.remarks
+    assert made.run(*asked, "--recipient", "Nobody", "--k", "5") == ExitCode.EXPECTED_ERROR
+    assert "Clinic A, Institute B" in made.remarks
+    asked = (*asked, "--recipient", "Clinic A")
+    assert made.run(*asked, "--k", "13", "--propose", "--find") == ExitCode.EXPECTED_ERROR
+    assert "Clinic A's k is 13, and the table has 12 records" in made.remarks
+    assert made.run(*asked, "--level", "sex") == ExitCode.EXPECTED_ERROR
+    assert "COLUMN=LEVEL" in made.remarks
+    assert made.run(*asked, "--level", "height=1") == ExitCode.EXPECTED_ERROR
+    assert "height is not a quasi-identifier" in made.remarks
+    assert made.run(*asked, "--suppress", "1") == ExitCode.EXPECTED_ERROR
+    assert made.run(*asked, "--k", "2", "--as-they-are") == ExitCode.USAGE
+    assert view_of(made, "Clinic A") is None
