@@ -123,6 +123,10 @@ class SourceChanged(ProjectError):
     """The source table is not the one that the project knows."""
 
 
+class UnsavedUnreadable(ProjectError):
+    """Work that was kept before it was saved in a project can't be read any more."""
+
+
 class ReleaseError(ProjectError):
     """A release can't be made as asked."""
 

@@ -96,9 +96,11 @@ def run_window(project_path: Path | None = None) -> int:
     before, sys.excepthook = sys.excepthook, _BugCatcher(window)
     try:
         window.show()
+        window.unsaved.offer()
         if project_path is not None:
             window.projects.open(project_path)
         return int(application.exec())
     finally:
         sys.excepthook = before
         window.session.close()
+        window.unsaved.close()

@@ -37,6 +37,7 @@ from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint, dropped_file
 from sfumato.ui.widgets.layout import column
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         session.setParent(self)
         self.projects = Projects(session, self)
         self.rules = Rules(session, self)
+        self.unsaved = Unsaved(session, self.projects, self)
         # Parents first: a style sheet looks at a whole subtree anew wherever it is moved.
         self._page = QWidget(self)
         self.setCentralWidget(self._page)
@@ -297,6 +299,8 @@ class MainWindow(QMainWindow):
             session = getattr(self, "session", None)
             if session is not None and session.project is not None and session.unsaved:
                 session.save()
+            elif session is not None:
+                self.unsaved.keep()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Begin with the work: the space bar opens a table."""
@@ -331,6 +335,7 @@ class MainWindow(QMainWindow):
             return
         self.session.store.setValue(_GEOMETRY, self.saveGeometry())
         self.session.close()
+        self.unsaved.close()
         event.accept()
 
     def _leave(self) -> None:

@@ -64,6 +64,8 @@ class Session(QObject):
     """An attribute's encoding, or the reason why there is none, has become known."""
     history_changed = Signal()
     saved = Signal()
+    changes_forgotten = Signal()
+    """The person gave up what is not saved."""
     message = Signal(object)
     """A `Message` for whichever panel is in sight."""
     table_requested = Signal(object)
@@ -210,6 +212,11 @@ class Session(QObject):
             self._autosave.start()
             self.document_changed.emit()
 
+    def take_up(self, document: Document) -> None:
+        """Go on with unsaved work that was left behind; its table is attached once it is read."""
+        self.set_project(None)
+        self._move_to(State(document))
+
     def end_merge(self) -> None:
         """Let the next edit be a step of its own (a slider was let go)."""
         self._history.end_merge()
@@ -305,6 +312,7 @@ class Session(QObject):
         """Give up what is not saved (the person said so)."""
         self._autosave.stop()
         self._unsaved = False
+        self.changes_forgotten.emit()
 
     # ----- what is computed from the table
 

@@ -63,11 +63,30 @@ class SourceReader(QObject):
 
     def _refused(self, error: SfumatoError) -> None:
         actions = []
-        if isinstance(error, SourceChanged) and self._session.project is not None:
-            actions.append(Action(self.tr("Accept as new edition"), self._accept))
         if isinstance(error, SourceMissing | SourceChanged):
             actions.append(Action(self.tr("Show where it is…"), self.locate))
+        if isinstance(error, SourceChanged) and self._session.project is None:
+            self._tell_changed(actions)
+            return
+        if isinstance(error, SourceChanged):
+            actions.insert(0, Action(self.tr("Accept as new edition"), self._accept))
         self._session.message.emit(Message.of_error(error, *actions, topic=TOPIC))
+
+    def _tell_changed(self, actions: list[Action]) -> None:
+        """Tell that the table of unsaved work, which has no ledger, is another by now."""
+        source = self._session.document.source
+        assert source is not None
+        path = Path(source.path)
+        wanted = self._session.table_requested.emit
+        now = Action(self.tr("Open it as it is now"), lambda: wanted(path))
+        message = Message(
+            MessageKind.CAUTION,
+            self.tr("The table {file} changed since you worked on it.").format(file=path.name),
+            self.tr("With the same columns, everything you decided is kept."),
+            (now, *actions),
+            TOPIC,
+        )
+        self._session.message.emit(message)
 
     def locate(self) -> None:
         """Ask where the source table is now, and read it there."""
