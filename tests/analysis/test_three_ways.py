@@ -274,6 +274,30 @@ def test_how_closely_numbers_can_be_told(opened, line, material):
     assert any(data.equals(window) for data in report)
 
 
+def test_what_open_columns_tell(line, material):
+    found = asked(line, "audit", "open", line.project)["figures"]
+    assert {each["attribute"] for each in found} == {"illness", "therapy", "weight"}
+    for name in ("illness", "therapy", "weight"):
+        grid = next(
+            block
+            for block in section(material, name).blocks
+            if isinstance(block, Grid) and "Open columns" in block.header
+        )
+        told = [each for each in found if each["attribute"] == name]
+        assert [(each["attribute"], each["recipient"]) for each in told] == [
+            row[:2] for row in grid.rows
+        ]
+        for each, row in zip(told, grid.rows, strict=True):
+            without, having = each["without any release"], each["with the release"]
+            figures = [of[how] for of in (without, having) for how in _HOW]
+            shown = [float(re.sub(r"[^0-9.]", "", cell)) for cell in row[2:]]
+            scale = 1.0 if name == "weight" else 100.0
+            assert shown == pytest.approx([scale * figure for figure in figures], rel=0.02)
+
+
+_HOW = ("no other column", "open columns")
+
+
 @pytest.mark.parametrize("attribute", ["illness", "therapy"])
 def test_which_small_groups_are_given_away(qtbot, opened, line, material, attribute):
     page = opened(GroupRiskPage)

@@ -33,7 +33,9 @@ def grids(section):
 
 
 def test_each_attribute_has_its_own_figures(material):
-    shared, own = grids(section(material))
+    shared, own, beside = grids(section(material))
+    assert beside.header[:2] == ("Attribute", "Recipient")
+    assert [row[:2] for row in beside.rows[:2]] == [("age", "Clinic A"), ("income", "Clinic A")]
     assert shared.header == (
         "Recipient",
         "Noise level (σ²)",
@@ -76,7 +78,8 @@ def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
         "Any group of recipients learns no more than Clinic A alone",
         "gaussian noise",
         "nobody can tell from this release which is a person&#x27;s",
-        "In this table, an attacker who knows how the numbers are distributed can at best place",
+        "The columns released unchanged tell little of income",
+        "somebody may know a better one",
     ):
         assert said in page.replace("numbers&#x27; variance", "numbers' variance")
 
@@ -110,3 +113,5 @@ def test_outsiders_are_not_told_what_follows_from_the_exact_table(material):
     page = to_html(report, [draw(picture, "svg") for picture in report.pictures])
     assert "nobody can tell from this release" in page
     assert "In this table" not in page
+    assert "tell little of" not in page
+    assert "Open columns" not in page

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sfumato.analysis.open_columns import OpenAnswer
 from sfumato.analysis.pooled_rows import PooledRows, worst_pooled
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
@@ -188,12 +189,17 @@ def guarantee_of(
     )
 
 
-def in_table(promise: EntryPromise, attributes: Mapping[str, Attribute]) -> str:
+def in_table(
+    promise: EntryPromise, attributes: Mapping[str, Attribute], beside: OpenAnswer | None = None
+) -> str:
     """Return what a promised release tells of the very table in hand, for the custodian alone.
 
     It takes longer than the promise, so it is asked for where it is shown. Empty where the
-    promise says all there is to say.
+    promise says all there is to say. With what the open columns tell (`beside`) it counts them;
+    without, it says that no other column is counted.
     """
+    if beside is not None and (figures := beside.beside(promise.entry.key, promise.recipient)):
+        return joined(*(figure.sentence for figure in figures))
     chosen = [attributes[name] for name in promise.entry.attributes if name in attributes]
     if len(chosen) < len(promise.entry.attributes):
         return ""

@@ -1,9 +1,10 @@
-"""Weigh what coalitions learn: of values, of numbers, or from rows that belong together."""
+"""Weigh what is learned by pooling releases or rows, and from open columns."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
     JSON,
@@ -15,11 +16,13 @@ from sfumato.commands.shared.command import (
     part_of,
     repeated,
 )
+from sfumato.commands.shared.groups import recipient_called
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
 if TYPE_CHECKING:
+    from sfumato.analysis.open_figures import OpenFigure
     from sfumato.engine.table.table import Table
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.regenerate import Regenerator
@@ -63,6 +66,7 @@ def _in_force(arguments: Namespace, project: ProjectFile, table: Table) -> Regen
 def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.coalitions import plain, report_coalition, sentences
     from sfumato.analysis.holdings import Basis
+    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
@@ -76,24 +80,35 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        rest = Part(context, 0.5, 1.0)
+        findings = weigh_open_columns(regenerator.document, table, Part(context, 0.5, 0.7))
+        attributes = regenerator.attributes()
+        rest = Part(context, 0.7, 1.0)
         found = [
             (
                 report,
+                figures_beside(findings, report.answer.members[0], attributes),
                 weigh_held(regenerator, report.answer.members, part_of(rest, at, len(reports))),
             )
             for at, report in enumerate(reports)
         ]
     terminal.tell(
         arguments.json,
-        [plain(report) | {"realized": realized_plain(one)} for report, one in found],
-        (line for report, one in found for line in (*sentences(report), *realized_sentences(one))),
+        [
+            plain(report) | {"realized": realized_plain(one)} | _figures(beside)
+            for report, beside, one in found
+        ],
+        (
+            line
+            for report, beside, one in found
+            for line in (*sentences(report), *_lines(beside), *realized_sentences(one))
+        ),
     )
     return ExitCode.OK
 
 
 def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
+    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
@@ -102,14 +117,20 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
             regenerator.document,
             regenerator.attributes(),
             arguments.members,
-            context,
+            Part(context, 0.0, 0.7),
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
+        findings = weigh_open_columns(regenerator.document, table, Part(context, 0.7, 1.0))
+        attributes = regenerator.attributes()
+        told = [
+            (pooled, figures_beside(findings, pooled.coalition.members[0], attributes))
+            for pooled in found
+        ]
     terminal.tell(
         arguments.json,
-        [plain(pooled) for pooled in found],
-        (line for pooled in found for line in sentences(pooled)),
+        [plain(pooled) | _figures(beside) for pooled, beside in told],
+        (line for pooled, beside in told for line in (*sentences(pooled), *_lines(beside))),
     )
     return ExitCode.OK
 
@@ -138,6 +159,33 @@ def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.open_columns import answer_open_columns, plain, sentences
+    from sfumato.project.release.release_columns import attributes_of
+
+    names = tuple(arguments.recipient or ())
+    with opened(arguments, terminal, 0.3) as (project, table, context):
+        for name in names:
+            recipient_called(project.document, name)
+        attributes = attributes_of(project.document, table)
+        answer = answer_open_columns(project.document, table, attributes, context)
+    terminal.tell(arguments.json, plain(answer, names), sentences(answer, names))
+    return ExitCode.OK
+
+
+def _figures(beside: Sequence[OpenFigure]) -> dict[str, Any]:
+    """Return what the most trusted member learns with the open columns, as JSON values."""
+    return {"open columns": [figure.plain() for figure in beside]}
+
+
+def _lines(beside: Sequence[OpenFigure]) -> Iterator[str]:
+    """Return the same as lines below a coalition's."""
+    from sfumato.analysis.open_columns import figure_sentences
+
+    for sentence in figure_sentences(beside):
+        yield f"  {sentence}"
+
+
 AUDITS: Final = {
     "coalition": (
         "Weigh what recipients learn by pooling releases.",
@@ -150,6 +198,13 @@ AUDITS: Final = {
     "units": (
         "Weigh what pooling the rows of one person or household restores.",
         Command((*PROJECT, _BY, *_COALITION[1:]), _units),
+    ),
+    "open": (
+        "Weigh what the columns released unchanged tell of the sensitive ones.",
+        Command(
+            (*PROJECT, repeated("--recipient", "NAME", "may be repeated; without it, all"), JSON),
+            _open,
+        ),
     ),
 }
 """What can be audited, with its summary; each is a command of its own."""
@@ -179,5 +234,6 @@ COMMAND = Command(
         'sfumato audit coalition clinic.sfumato --with "Public file" --with "Study group"',
         'sfumato audit numbers clinic.sfumato --with "Public file" --json',
         "sfumato audit units clinic.sfumato",
+        "sfumato audit open clinic.sfumato",
     ),
 )

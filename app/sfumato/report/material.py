@@ -11,6 +11,7 @@ from sfumato.analysis.coalitions import CoalitionAnswer, weigh_coalition
 from sfumato.analysis.composition import Beside, asked_of, beside_others
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
+from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows
 from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
@@ -18,7 +19,7 @@ from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.repeated_units import find_repeated_units
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
@@ -124,6 +125,8 @@ class ReportMaterial:
         For each policy entry's key, who holds it and what that comes to.
     beside
         What our table and other holders' leave together; None where there are no others.
+    open
+        What the columns released unchanged tell; None where there are no releases of that kind.
     unique
         How many records are unique on the columns that are not perturbed, as they are and as
         each recipient with a view sees them; none where there are no such columns or releases.
@@ -145,6 +148,7 @@ class ReportMaterial:
     guarantee: Guarantee
     findings: Mapping[str, Findings]
     beside: Beside | None
+    open: OpenAnswer | None
     unique: tuple[AloneInRelease, ...]
     releases: tuple[ReleaseRecord, ...]
     entries: tuple[Entry, ...]
@@ -183,22 +187,23 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     instead = document.generalization is not None and not document.policy
     encoded = {} if instead else material_of(document, table).encoded
     attributes = {name: column.attribute for name, column in encoded.items()}
-    unique = () if instead else unique_by_recipient(document, table, Part(context, 0.1, 0.2))
+    unique: tuple[AloneInRelease, ...] = ()
+    opened = None
+    if not instead:
+        unique = unique_by_recipient(document, table, Part(context, 0.1, 0.15))
+        opened = answer_open_columns(document, table, attributes, Part(context, 0.15, 0.3))
     findings = {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)
-        part = Part(context, 0.2 + 0.6 * place / count, 0.2 + 0.6 * (place + 1) / count)
+        part = Part(context, 0.3 + 0.5 * place / count, 0.3 + 0.5 * (place + 1) / count)
         part.report(0.0, f"Weighing the coalition of all recipients of {entry.key}")
         found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
-        column = encoded[entry.attributes[0]]
-        if len(entry.attributes) == 1 and column.attribute.domain is not None:
-            knows = usual_knowledge(document)
-            subject = Subject(document, table, entry, column, knows, (project.path.parent,))
-            groups = _small_groups(subject, Part(part, 0.5, 1.0))
-            found = replace(found, small_groups=groups)
+        subject = _subject(project, table, entry, encoded[entry.attributes[0]])
+        if subject is not None:
+            found = replace(found, small_groups=_small_groups(subject, Part(part, 0.5, 1.0)))
         findings[entry.key] = found
-    repeated = find_repeated_units(table, Silent())
-    pooled = pooled_rows(document, encoded, repeated, releases, Basis.EITHER, Silent())
+    units = find_repeated_units(table, Silent())
+    pooled = pooled_rows(document, encoded, units, releases, Basis.EITHER, Silent())
     return ReportMaterial(
         document=document,
         rows=table.rows,
@@ -206,6 +211,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         guarantee=guarantee_of(document, attributes, releases, pooled),
         findings=findings,
         beside=_beside(document, table, Part(context, 0.8, 1.0)),
+        open=opened,
         unique=unique,
         releases=releases,
         entries=entries,
@@ -213,6 +219,16 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         made_at=stamp(clock),
         earlier=_earlier(project, table, attributes, releases),
     )
+
+
+def _subject(
+    project: ProjectFile, table: Table, entry: PolicyEntry, column: EncodedColumn
+) -> Subject | None:
+    """Return what is asked about small groups; None where the entry has no values to count."""
+    if len(entry.attributes) > 1 or column.attribute.domain is None:
+        return None
+    knows = usual_knowledge(project.document)
+    return Subject(project.document, table, entry, column, knows, (project.path.parent,))
 
 
 def _weighed(

@@ -15,9 +15,11 @@ import numpy as np
 from sfumato import __version__
 from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES
 from sfumato.analysis.guarantee import asked_instead, in_table, row_order_caution
+from sfumato.analysis.open_columns import sampling_sentence
 from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.values import rounded_down
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.table.table import Attribute
@@ -101,7 +103,8 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
     ]
     if options.internal:
         told += filter(
-            None, (in_table(promise, material.attributes) for promise in trusted.values())
+            None,
+            (in_table(promise, material.attributes, material.open) for promise in trusted.values()),
         )
     told += [f"To {recipient}: {promise}" for recipient, promise in guarantee.views]
     told += [guarantee.coalition] if guarantee.coalition else []
@@ -113,7 +116,8 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
             Paragraph("What several editions of the table tell together:"),
             Bullets(guarantee.editions),
         ]
-    cautions = (*guarantee.cautions, *(guarantee.in_house if options.internal else ()))
+    in_house = (*guarantee.in_house, *(material.open.cautions if material.open else ()))
+    cautions = (*guarantee.cautions, *(in_house if options.internal else ()))
     if cautions:
         blocks += [Paragraph("What weakens the promises:"), Bullets(cautions)]
     if not guarantee.complete:
@@ -273,6 +277,7 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
         # Figures of this very table; outsiders have the promise, which holds for any.
         blocks += _restored(material, entry)
         blocks += _pooled(material, entry)
+        blocks += _open(material, entry)
         blocks += _small_groups(material, entry)
     for name in entry.attributes if options.internal else ():
         blocks += _values(material.attributes[name])
@@ -343,6 +348,41 @@ def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
             "Numbers are rounded or bounded after the noise, and such releases are no ladder: what"
             f" pooling them gains was measured. {' '.join(form_leak_sentences(pooled.forms))}"
         )
+
+
+def _open(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
+    """Tell what the columns released unchanged tell, without each release and with it."""
+    if material.open is None:
+        return
+    recipients = [recipient.name for recipient in material.document.recipients]
+    figures = [f for name in recipients for f in material.open.beside(entry.key, name)]
+    if not figures:
+        return
+    yield Paragraph(
+        "What the columns released unchanged tell, by estimates that were tried on this table;"
+        " somebody may know a better one. "
+        + (
+            "Half-widths that hold 90 in 100 people:"
+            if figures[0].numeric
+            else "Shares of the people whose value is guessed right:"
+        )
+    )
+    show = _half_width if figures[0].numeric else percent
+    rows = tuple(
+        (f.attribute, f.recipient, *(show(x) for x in (f.alone, f.open, f.released, f.both)))
+        for f in figures
+    )
+    header = ("Attribute", "Recipient", "Nothing known", "Open columns", "Release", "Both")
+    yield Grid(header, rows, (2, 3, 4, 5))
+    first = {figure.attribute: figure for figure in reversed(figures)}
+    if told := tuple(f"{f.attribute}: {f.remedy}" for f in first.values() if f.matters):
+        yield Bullets(told)
+    if sampled := sampling_sentence(material.open.findings):
+        yield Paragraph(sampled, "note")
+
+
+def _half_width(width: float) -> str:
+    return f"\u00b1\u202f{rounded_down(width)}"
 
 
 def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:

@@ -121,3 +121,16 @@ def sort_key(value: Value) -> tuple[float, str]:
 def number_text(number: float) -> str:
     """Return a number with as many digits as tell it apart, and no rounding dust."""
     return f"{number:.15g}"
+
+
+def rounded_down(number: float) -> str:
+    """Return a number from 0 on, rounded down to three digits, so that "at least" stays true."""
+    if number <= 0.0:
+        return "0"
+    digits = 2 - math.floor(math.log10(number))
+    if digits <= 0:
+        scale = 10.0**-digits
+        return f"{math.floor(number / scale + 1e-9) * scale:,.0f}"
+    if digits > 12:
+        return f"{number:.2e}"
+    return f"{math.floor(number * 10.0**digits + 1e-9) / 10.0**digits:,.{digits}f}"

@@ -467,6 +467,31 @@ class Mechanism(ABC):
         del level, attributes, settings
         return ""
 
+    def widths_in_table(
+        self,
+        level: float,
+        numbers: npt.NDArray[np.float64],
+        attributes: Attributes,
+        settings: Settings,
+    ) -> npt.NDArray[np.float64] | None:
+        """Return half the width to which the best attacker tells 90 % of some numbers.
+
+        Like `in_table`, it is for the custodian alone.
+
+        Parameters
+        ----------
+        numbers
+            What the attacker knows the distribution of: the attributes' numbers, or what is left
+            of them once everything known beforehand is taken off, NaN where missing, shape (N, n).
+
+        Returns
+        -------
+        numpy.ndarray or None
+            Shape (N,); None where the mechanism does not protect numbers by noise.
+        """
+        del level, numbers, attributes, settings
+        return None
+
     @abstractmethod
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return what the recipient is told."""

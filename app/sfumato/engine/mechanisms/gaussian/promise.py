@@ -40,6 +40,7 @@ import numpy.typing as npt
 from scipy import special
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
@@ -489,8 +490,8 @@ def in_table(
     if np.isnan(reached).any():
         return Sentence("")
     return Sentence(
-        "In this table, an attacker who knows how the numbers are distributed can at best place"
-        " 90 in 100 people's {widths}; without any release, {without}.",
+        "In this table, an attacker who knows how the numbers are distributed, but no other column,"
+        " can at best place 90 in 100 people's {widths}; without any release, {without}.",
         widths=_listed("{name} within ± {width}", names, reached),
         without=_listed("± {width}", names, [width_without(column) for column in true]),
     )
@@ -499,7 +500,7 @@ def in_table(
 def _listed(template: str, names: Sequence[str], widths: Iterable[float]) -> str:
     """Return one phrase for each of the first attributes, as a list in a sentence."""
     told: list[str] = [
-        Sentence(template, name=name, width=at_least(float(width)))
+        Sentence(template, name=name, width=rounded_down(float(width)))
         for name, width in zip(names, widths, strict=True)
     ]
     if len(told) > _NAMED:
@@ -552,16 +553,3 @@ def _facts(
             )
         )
     return tuple(facts)
-
-
-def at_least(number: float) -> str:
-    """Return a number from 0 on, rounded down to three digits, so that "at least" stays true."""
-    if number <= 0.0:
-        return "0"
-    digits = 2 - math.floor(math.log10(number))
-    if digits <= 0:
-        scale = 10.0**-digits
-        return f"{math.floor(number / scale + 1e-9) * scale:,.0f}"
-    if digits > 12:
-        return f"{number:.2e}"
-    return f"{math.floor(number * 10.0**digits + 1e-9) / 10.0**digits:,.{digits}f}"

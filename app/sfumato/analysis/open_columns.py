@@ -1,0 +1,530 @@
+"""What columns released unchanged tell of the sensitive attributes, without and with a release.
+
+One answer for the guarantee, the audit, the report and the command line. It is computed from the
+exact table, and so for the custodian alone: nothing of it goes to outsiders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.analysis.holdings import Holding
+from sfumato.analysis.open_figures import NAMED, OpenFigure
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import factorize
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.disclosure.coalition_risk import restored_alone
+from sfumato.engine.disclosure.open_columns import (
+    NumberEstimate,
+    ValueEstimate,
+    estimate_numbers,
+    estimate_values,
+    guessed_with,
+    sample_rows,
+)
+from sfumato.engine.disclosure.open_features import ONE_BY_ONE, OpenColumn
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.relations import (
+    LinearRelation,
+    Relation,
+    determined,
+    linear_relations,
+)
+from sfumato.engine.table.table import Attribute, Table, encode_column
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.project.document.model import Document
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+MOST_ROWS: Final = 12_000
+"""Of larger tables, so many records are estimated."""
+_LEAST_ROWS: Final = 3_000
+_MANY: Final = 3
+"""Of more attributes, fewer records each are estimated."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an answer depends on beside the rows.
+
+    Parameters
+    ----------
+    shown
+        The columns that every recipient sees as they are, or binned.
+    sensitive
+        The sensitive ones.
+    """
+
+    shown: tuple[ColumnSpec, ...]
+    sensitive: tuple[ColumnSpec, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Asked:
+        """Return what is asked of a document's columns."""
+        hidden = (Role.IDENTIFYING, Role.SENSITIVE)
+        # What somebody has confirmed of a domain, or how it is called, is of no account.
+        plain = [replace(spec, from_rows=False) for spec in document.columns]
+        return cls(
+            tuple(spec for spec in plain if spec.role not in hidden),
+            tuple(spec for spec in plain if spec.role is Role.SENSITIVE),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFindings:
+    """What the open columns tell without any release.
+
+    Parameters
+    ----------
+    asked
+        Of which columns.
+    records, sampled
+        The table's records, and how many of them were estimated.
+    estimates
+        For each sensitive attribute what was found; those that can't be estimated (too few
+        records, values that don't fit) are left out.
+    relations
+        Sensitive columns that follow from others exactly.
+    """
+
+    asked: Asked
+    records: int
+    sampled: int
+    estimates: Mapping[str, NumberEstimate | ValueEstimate] = field(repr=False)
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def hidden_relations(self) -> tuple[str, ...]:
+        """Say which sensitive columns follow from others that are not all open."""
+        shown = {spec.name for spec in self.asked.shown}
+        return tuple(
+            joined(
+                relation.sentence,
+                Sentence(
+                    "What is told of one is told of the others: protect them together.",
+                ),
+            )
+            for relation in self.relations
+            if not set(relation.columns) <= shown
+        )
+
+    def relation_of(self, name: str) -> Relation | None:
+        """Return from which open columns an attribute follows exactly, the fewest first."""
+        shown = {spec.name for spec in self.asked.shown}
+        found = [r for r in self.relations if r.name == name and set(r.columns) <= shown]
+        return min(found, key=lambda relation: len(relation.columns), default=None)
+
+
+# ----- without any release
+
+
+def weigh_open_columns(document: Document, table: Table, context: Context) -> OpenFindings:
+    """Find out what the columns released unchanged tell of every sensitive one.
+
+    Parameters
+    ----------
+    document
+        The columns with their roles, kinds, bins and domains.
+    table
+        The rows.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    TableError
+        If the table lacks a column.
+    """
+    asked = Asked.of(document)
+    context.report(0.0, "Reading the columns released unchanged")
+    shown = [column for spec in asked.shown if (column := _open_column(table, spec)) is not None]
+    count = len(asked.sensitive)
+    most = max(MOST_ROWS * _MANY // max(count, _MANY), _LEAST_ROWS)
+    rows = sample_rows(table.rows, most)
+    estimates: dict[str, NumberEstimate | ValueEstimate] = {}
+    hidden: list[OpenColumn] = []
+    for place, spec in enumerate(asked.sensitive):
+        part = Part(context, 0.1 + 0.7 * place / count, 0.1 + 0.7 * (place + 1) / count)
+        part.report(0.0, "Weighing the columns released unchanged")
+        try:
+            attribute = encode_column(table, spec)
+        except SfumatoError:
+            continue  # the guarantee's next steps say what is wrong with it
+        domain = attribute.attribute.domain
+        found: NumberEstimate | ValueEstimate | None
+        if domain is None:
+            numbers = np.asarray(attribute.values, dtype=np.float64)
+            hidden.append(OpenColumn(spec.name, numbers, _repeating(table.column(spec.name))))
+            found = estimate_numbers(spec.name, numbers, shown, rows, part)
+        else:
+            codes = np.asarray(attribute.values, dtype=np.int64)
+            hidden.append(OpenColumn(spec.name, None, codes))
+            found = estimate_values(spec.name, codes, domain.size, shown, rows, part)
+        if found is not None:
+            estimates[spec.name] = found
+    relations = _relations(table, shown, hidden, Part(context, 0.8, 1.0))
+    return OpenFindings(asked, table.rows, len(rows), estimates, relations)
+
+
+def _open_column(table: Table, spec: ColumnSpec) -> OpenColumn | None:
+    """Return a column as recipients see it; None where it is constant or its bins don't fit."""
+    try:
+        series = spec.shown(table.column(spec.name))
+    except DomainError:
+        return None  # no release can be made either
+    numbers = None
+    kind = series.dtype
+    if pd.api.types.is_datetime64_any_dtype(kind):
+        numbers = _moments(series)
+    elif pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if numbers is not None and spec.kind is not Kind.CATEGORICAL:
+        return OpenColumn(spec.name, numbers, _repeating(series))
+    codes = _codes(series)
+    if int(codes.max()) == int(codes.min()):
+        return None
+    # Codes that are numbers may be in an order that tells, too.
+    return OpenColumn(spec.name, numbers if codes.max() >= ONE_BY_ONE else None, codes)
+
+
+def _moments(series: pd.Series) -> Floats:
+    moments = series.to_numpy(dtype="datetime64[us]").astype(np.int64).astype(np.float64)
+    return np.where(series.isna().to_numpy(), np.nan, moments)
+
+
+def _codes(series: pd.Series) -> Integers:
+    """Return each row's value as a code from 0, missing being one of them."""
+    positions, _ = factorize(series)
+    codes: Integers = positions.astype(np.int64)
+    codes[codes < 0] = codes.max() + 1
+    return codes
+
+
+def _repeating(series: pd.Series) -> Integers | None:
+    """Return the codes of numbers that repeat often enough to be known one by one."""
+    codes = _codes(series)
+    distinct = int(codes.max()) + 1
+    return codes if 1 < distinct <= len(codes) / 2 else None
+
+
+def _relations(
+    table: Table, shown: Sequence[OpenColumn], hidden: Sequence[OpenColumn], context: Context
+) -> tuple[Relation, ...]:
+    """Return from which columns sensitive ones follow exactly."""
+    order = {name: place for place, name in enumerate(table.columns)}
+    everything = sorted([*shown, *hidden], key=lambda column: order[column.name])
+    wanted = [column.name for column in hidden]
+    numbers = {c.name: c.numbers for c in everything if c.numbers is not None}
+    codes = {c.name: c.codes for c in everything if c.codes is not None}
+    linear = [
+        relation
+        for relation in linear_relations(numbers, wanted, Part(context, 0.0, 0.4))
+        if {relation.name, *relation.columns} & set(wanted)
+    ]
+    solved = {relation.name for relation in linear}
+    others = [name for name in wanted if name not in solved]
+    return (*linear, *determined(codes, others, Part(context, 0.4, 1.0)))
+
+
+# ----- with releases
+
+
+def open_figures(
+    findings: OpenFindings, plan: EntryPlan | None, recipient: str, attributes: Sequence[Attribute]
+) -> tuple[OpenFigure, ...]:
+    """Return what is told of attributes without a release and with one.
+
+    Parameters
+    ----------
+    findings
+        What the open columns tell.
+    plan
+        The release of the policy entry that these attributes belong to; None for no release.
+    recipient
+        Who gets it.
+    attributes
+        The entry's attributes.
+
+    Raises
+    ------
+    SfumatoError
+        If the plan's settings don't fit the attributes.
+    """
+    if all(attribute.numbers is not None for attribute in attributes):
+        return _number_figures(findings, plan, recipient, attributes)
+    return _value_figures(findings, plan, recipient, attributes)
+
+
+def _number_figures(
+    findings: OpenFindings, plan: EntryPlan | None, recipient: str, attributes: Sequence[Attribute]
+) -> tuple[OpenFigure, ...]:
+    found = {a.name: findings.estimates.get(a.name) for a in attributes}
+    released = both = None
+    if plan is not None:
+        mechanism = mechanism_called(plan.mechanism)
+        numbers = np.stack([a.numbers for a in attributes if a.numbers is not None])
+        rows = sample_rows(numbers.shape[1], findings.sampled)
+        left = numbers[:, rows]
+        for place, attribute in enumerate(attributes):
+            estimate = found[attribute.name]
+            if isinstance(estimate, NumberEstimate):
+                left[place] = np.nan
+                left[place, np.searchsorted(rows, estimate.sample)] = estimate.left
+        chosen = tuple(attributes)
+        released = mechanism.widths_in_table(plan.level, numbers, chosen, plan.settings)
+        both = mechanism.widths_in_table(plan.level, left, chosen, plan.settings)
+    figures = []
+    for place, attribute in enumerate(attributes):
+        estimate = found[attribute.name]
+        if not isinstance(estimate, NumberEstimate):
+            continue
+        follows = isinstance(findings.relation_of(attribute.name), LinearRelation)
+        best = 0.0 if follows else estimate.best
+        alone_with = estimate.without if released is None else float(released[place])
+        together = best if both is None else float(both[place])
+        if np.isnan(alone_with) or np.isnan(together):
+            alone_with, together = estimate.without, best
+        figures.append(
+            OpenFigure(
+                attribute.name,
+                "" if plan is None else recipient,
+                True,
+                estimate.without,
+                best,
+                0.0 if follows else min(estimate.linear, estimate.without),
+                alone_with,
+                min(together, alone_with, best),
+                *_reasons(findings, estimate),
+                len(estimate.sample),
+                findings.records,
+            )
+        )
+    return tuple(figures)
+
+
+def _value_figures(
+    findings: OpenFindings, plan: EntryPlan | None, recipient: str, attributes: Sequence[Attribute]
+) -> tuple[OpenFigure, ...]:
+    figures = []
+    for attribute in attributes:
+        estimate = findings.estimates.get(attribute.name)
+        if not isinstance(estimate, ValueEstimate):
+            continue
+        matrix = None
+        if plan is not None and len(attributes) == 1:
+            mechanism = mechanism_called(plan.mechanism)
+            matrix = mechanism.matrix(plan.level, tuple(attributes), plan.settings)
+        released, both = estimate.without, estimate.best
+        if matrix is not None:
+            frequencies = attribute.frequencies
+            released = float(restored_alone(matrix, frequencies, Silent()).guessed)
+            both = max(guessed_with(estimate, matrix), released, both)
+        figures.append(
+            OpenFigure(
+                attribute.name,
+                recipient if matrix is not None else "",
+                False,
+                estimate.without,
+                estimate.best,
+                estimate.best,
+                released,
+                both,
+                *_reasons(findings, estimate),
+                len(estimate.sample),
+                findings.records,
+            )
+        )
+    return tuple(figures)
+
+
+def _reasons(
+    findings: OpenFindings, estimate: NumberEstimate | ValueEstimate
+) -> tuple[tuple[str, ...], str]:
+    """Return the columns that tell, and why the attribute follows from some exactly."""
+    telling = tuple(name for name, _ in estimate.telling)
+    relation = findings.relation_of(estimate.name)
+    if relation is None:
+        return telling, ""
+    return relation.columns, relation.sentence
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAnswer:
+    """What open columns tell without releases, and beside every release that is planned.
+
+    Parameters
+    ----------
+    findings
+        What they tell without.
+    figures
+        By policy entry's key and recipient, the plan and what is told with it.
+    unplanned
+        What is told of attributes that no release is planned of.
+    """
+
+    findings: OpenFindings
+    figures: Mapping[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]]
+    unplanned: tuple[OpenFigure, ...] = ()
+
+    def beside(self, entry: str, recipient: str) -> tuple[OpenFigure, ...]:
+        """Return what is told with one recipient's release of a policy entry."""
+        return self.figures[entry, recipient][1] if (entry, recipient) in self.figures else ()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Say what weakens promises, and what can be done: each attribute once, for the house."""
+        first = {figure.attribute: figure for figure in reversed(self.all_figures)}
+        told = [
+            Sentence(
+                "{columns}, released unchanged, tell {name}: {remedy}",
+                columns=listed(figure.telling[:NAMED]),
+                name=figure.attribute,
+                remedy=figure.remedy,
+            )
+            for figure in first.values()
+            if figure.matters
+        ]
+        return (*told, *self.findings.hidden_relations)
+
+    def for_recipient(self, name: str) -> tuple[OpenFigure, ...]:
+        """Return what is told with all that one recipient is given, attribute by attribute."""
+        return tuple(
+            figure
+            for (_, recipient), (_, figures) in self.figures.items()
+            if recipient == name
+            for figure in figures
+        )
+
+    @property
+    def all_figures(self) -> tuple[OpenFigure, ...]:
+        """Every figure, by policy entry and recipient."""
+        told = tuple(figure for _, figures in self.figures.values() for figure in figures)
+        return (*told, *self.unplanned)
+
+
+def answer_open_columns(
+    document: Document,
+    table: Table,
+    attributes: Mapping[str, Attribute],
+    context: Context,
+    known: OpenAnswer | None = None,
+) -> OpenAnswer:
+    """Return what open columns tell without releases and beside each.
+
+    Parameters
+    ----------
+    document
+        The columns, the policy and the recipients, finished or not; what can't be planned is
+        left out.
+    table
+        The rows.
+    attributes
+        What is known of the policy's attributes, by name.
+    context
+        Progress and cancelling.
+    known
+        An earlier answer for the same table: what has not changed is taken from it.
+    """
+    before: Mapping[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]] = {}
+    if known is not None and known.findings.asked == Asked.of(document):
+        findings, before = known.findings, known.figures
+    else:
+        findings = weigh_open_columns(document, table, Part(context, 0.0, 0.8))
+    rest = Part(context, 0.8, 1.0)
+    answer: dict[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]] = {}
+    pairs = [(entry, recipient) for entry in document.policy for recipient in document.recipients]
+    for place, (entry, recipient) in enumerate(pairs):
+        rest.report(place / len(pairs), "Weighing releases beside the open columns")
+        if not set(entry.attributes) <= set(attributes):
+            continue
+        key = (entry.key, recipient.name)
+        chosen = tuple(attributes[name] for name in entry.attributes)
+        try:
+            plan = plan_entry(document, entry, attributes, recipient)
+            if key in before and before[key][0] == plan:
+                answer[key] = before[key]
+            else:
+                answer[key] = (plan, open_figures(findings, plan, recipient.name, chosen))
+        except SfumatoError:
+            continue  # the guarantee's next steps say what is wrong with it
+    planned = {figure.attribute for _, figures in answer.values() for figure in figures}
+    rest_of = [attributes[name] for name in attributes if name not in planned]
+    unplanned = tuple(f for one in rest_of for f in open_figures(findings, None, "", (one,)))
+    return OpenAnswer(findings, answer, unplanned)
+
+
+def figures_beside(
+    findings: OpenFindings, held: Holding, attributes: Mapping[str, Attribute]
+) -> tuple[OpenFigure, ...]:
+    """Return what is told with what somebody holds of a policy entry, released or planned."""
+    try:
+        chosen = tuple(attributes[name] for name in held.plan.attributes)
+        return open_figures(findings, held.plan, held.recipient, chosen)
+    except (SfumatoError, KeyError):
+        return ()  # of columns or settings that are no longer there
+
+
+def figure_sentences(figures: Sequence[OpenFigure]) -> tuple[str, ...]:
+    """Return what figures say, and what can be done about those that matter."""
+    return tuple(joined(figure.sentence, figure.remedy) for figure in figures)
+
+
+def sentences(answer: OpenAnswer, recipients: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what was found, in plain sentences without any value of the table.
+
+    Parameters
+    ----------
+    answer
+        What was found.
+    recipients
+        Whose releases are told of; all if empty.
+    """
+    told: list[str] = []
+    for figure in answer.all_figures:
+        if recipients and figure.recipient and figure.recipient not in recipients:
+            continue
+        if figure.recipient:
+            told.append(Sentence("{recipient}:", recipient=figure.recipient))
+        told += [joined("  ", figure.sentence)]
+        if figure.remedy:
+            told.append(joined("  ", figure.remedy))
+    if not told:
+        told.append(Sentence("There are too few records to estimate anything from open columns."))
+    told += answer.findings.hidden_relations
+    return (*told, *filter(None, [sampling_sentence(answer.findings)]))
+
+
+def plain(answer: OpenAnswer, recipients: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the figures as plain JSON values; parameters are those of `sentences`."""
+    return {
+        "figures": [
+            figure.plain()
+            for figure in answer.all_figures
+            if not recipients or not figure.recipient or figure.recipient in recipients
+        ],
+        "relations": [str(relation.sentence) for relation in answer.findings.relations],
+        "records": answer.findings.records,
+        "sampled": answer.findings.sampled,
+    }
+
+
+def sampling_sentence(findings: OpenFindings) -> str:
+    """Say on how many records figures rest; empty where it is all of them."""
+    if findings.sampled >= findings.records:
+        return ""
+    return Sentence(
+        "Computed on {sampled:,} of {records:,} records, drawn evenly: shares are within"
+        " {error:.1f} in 100 of the table's.",
+        sampled=findings.sampled,
+        records=findings.records,
+        error=100.0 / float(np.sqrt(findings.sampled)),
+    )

@@ -1,0 +1,280 @@
+"""Boosted regression trees for estimates from many columns: numbers, or shares of values.
+
+Gradient boosting (Friedman 2001) with trees whose nodes of one depth share their split, as in
+CatBoost (Prokhorenkova and others 2018): a tree of depth d is d comparisons and 2^d leaves, which
+numpy grows from histograms. With several outcomes (the shares of a categorical attribute's
+values) all of them share each tree; its splits are found for a random projection of the
+gradients (Iosipoi and Vakhrushev 2022), its leaves hold a step for every outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, special
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.randomness.simulation_rng import uniforms
+
+Floats = npt.NDArray[np.float64]
+Bins = npt.NDArray[np.uint8]
+
+BINS: Final = 64
+_DEPTH: Final = 4
+_TREES: Final = 120
+_PATIENCE: Final = 12
+_RATE: Final = 0.2
+_SPLIT_ROWS: Final = 5_000
+_LEAST: Final = 8.0
+"""Added to every leaf's rows: steps of small leaves are shrunk."""
+_STREAM: Final = 0x0C01
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """How features become bins, learned from some rows.
+
+    Parameters
+    ----------
+    edges
+        For each feature its edges; the bin is the number of edges that are not above the value,
+        plus one. Missing values have bin 0.
+    levels
+        Which features are codes of categories: each has its own bin.
+    """
+
+    edges: tuple[Floats, ...]
+    levels: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, features: Floats, levels: npt.NDArray[np.bool_]) -> Binning:
+        """Learn the bins: quantiles of numbers, one for each category."""
+        edges = []
+        for column, is_level in zip(features.T, levels, strict=True):
+            known = np.unique(column[~np.isnan(column)])
+            if is_level or len(known) < BINS - 1:
+                found = (known[1:] + known[:-1]) / 2.0
+            else:
+                found = np.unique(np.nanquantile(column, np.arange(1, BINS - 1) / (BINS - 1)))
+            edges.append(found[: BINS - 2])
+        return cls(tuple(edges), levels)
+
+    def apply(self, features: Floats) -> Bins:
+        """Return the bins, shape of the features."""
+        found = np.zeros(features.shape, dtype=np.uint8)
+        for place, edges in enumerate(self.edges):
+            column = features[:, place]
+            bins = np.searchsorted(edges, column, side="right") + 1
+            found[:, place] = np.where(np.isnan(column), 0, bins)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree: comparisons of bins, the first the lowest bit of the leaf, and a step a leaf.
+
+    Parameters
+    ----------
+    splits
+        For each depth the feature and, for each of its bins, whether it goes right.
+    steps
+        Shape (leaves, outcomes).
+    """
+
+    splits: tuple[tuple[int, npt.NDArray[np.bool_]], ...]
+    steps: Floats
+
+    def leaves(self, bins: Bins) -> npt.NDArray[np.intp]:
+        """Return each row's leaf."""
+        found = np.zeros(len(bins), dtype=np.intp)
+        for depth, (feature, right) in enumerate(self.splits):
+            found |= right[bins[:, feature]].astype(np.intp) << depth
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Boosted trees.
+
+    Parameters
+    ----------
+    binning
+        How features become bins.
+    trees
+        The trees, in order; none where features tell nothing.
+    outcomes
+        How many numbers a prediction has.
+    """
+
+    binning: Binning
+    trees: tuple[Tree, ...]
+    outcomes: int
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the sum of the trees' steps, shape (rows, outcomes)."""
+        bins = self.binning.apply(features)
+        total = np.zeros((len(features), self.outcomes))
+        for tree in self.trees:
+            total += tree.steps[tree.leaves(bins)]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with their features, what is known of them beforehand, and their outcomes.
+
+    Parameters
+    ----------
+    features
+        Not a number where missing, shape (rows, F).
+    start
+        The estimate that trees are added to, shape (rows, outcomes).
+    outcomes
+        What is estimated, shape (rows, outcomes): one number, or a 1 at the row's value.
+    """
+
+    features: Floats
+    start: Floats
+    outcomes: Floats
+
+
+Gradient = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+def boost(
+    learn: Rows, watch: Rows, levels: npt.NDArray[np.bool_], *, shares: bool, context: Context
+) -> Ensemble:
+    """Grow trees until they don't help on rows that they don't learn from.
+
+    Parameters
+    ----------
+    learn
+        The rows to learn from.
+    watch
+        Other rows, which say when it is enough.
+    levels
+        Which features are codes of categories, shape (F,).
+    shares
+        Whether outcomes are shares of values (estimates are logarithms of odds) or a number,
+        whose largest deviations count no more than the 90 % quantile (Huber).
+    context
+        Progress and cancelling.
+    """
+    binning = Binning.of(learn.features, levels)
+    bins, watched = binning.apply(learn.features), binning.apply(watch.features)
+    here, there = learn.start.copy(), watch.start.copy()
+    gradient = _gradient_of_shares if shares else _gradient_of_numbers
+    trees: list[Tree] = []
+    best, chosen = _loss(there, watch.outcomes, shares), 0
+    randoms = uniforms(4 * _TREES, _STREAM + 1).reshape(_TREES, 4)
+    for number in range(_TREES):
+        context.report(number / _TREES, "Weighing the columns released unchanged")
+        slopes, curvatures = gradient(here, learn.outcomes)
+        tree = _grow(bins, levels, slopes, curvatures, randoms[number])
+        if tree is None:
+            break
+        trees.append(tree)
+        here += tree.steps[tree.leaves(bins)]
+        there += tree.steps[tree.leaves(watched)]
+        loss = _loss(there, watch.outcomes, shares)
+        if loss < best:
+            best, chosen = loss, number + 1
+        elif number + 1 - chosen >= _PATIENCE:
+            break
+    return Ensemble(binning, tuple(trees[:chosen]), learn.outcomes.shape[1])
+
+
+def _gradient_of_numbers(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+    off = outcomes - estimate
+    bound = float(np.quantile(np.abs(off), 0.9))
+    return np.clip(off, -bound, bound), np.ones_like(off)
+
+
+def _gradient_of_shares(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+    shares = special.softmax(estimate, axis=1)
+    return outcomes - shares, shares * (1.0 - shares)
+
+
+def _loss(estimate: Floats, outcomes: Floats, shares: bool) -> float:
+    if shares:
+        true = (estimate * outcomes).sum(axis=1)
+        return float((special.logsumexp(estimate, axis=1) - true).mean())
+    return float(np.abs(outcomes - estimate).mean())
+
+
+def _grow(
+    bins: Bins,
+    levels: npt.NDArray[np.bool_],
+    slopes: Floats,
+    curvatures: Floats,
+    randoms: Floats,
+) -> Tree | None:
+    """Grow one tree; None where no split separates anything."""
+    outcomes = slopes.shape[1]
+    stream = _STREAM + 2 + int(randoms[0] * 2.0**32)
+    direction = np.ones(1)
+    if outcomes > 1:
+        direction = np.where(uniforms(outcomes, stream) < 0.5, -1.0, 1.0)
+    wanted = slopes @ direction
+    step = max(1, len(bins) // _SPLIT_ROWS)
+    some = slice(int(randoms[1] * step), None, step)
+    splits = _splits(bins[some], wanted[some], levels)
+    if not splits:
+        return None
+    tree = Tree(tuple(splits), np.zeros((2 ** len(splits), outcomes)))
+    leaves = tree.leaves(bins)
+    places = (leaves, np.arange(len(leaves)))
+    in_leaf = sparse.csr_array((np.ones(len(leaves)), places), shape=(len(tree.steps), len(leaves)))
+    sums: Floats = np.asarray(in_leaf @ slopes)
+    weights: Floats = np.asarray(in_leaf @ curvatures)
+    # A row of a rare value has little curvature: what a leaf moves is bounded.
+    least = _LEAST if outcomes == 1 else _LEAST * 0.1
+    bound = _BOUND if outcomes > 1 else np.inf
+    steps = np.clip(sums / (weights + least), -bound, bound)
+    return Tree(tree.splits, _RATE * steps)
+
+
+_BOUND: Final = 4.0
+"""By how much a leaf may move the logarithm of odds before the rate."""
+
+
+def _splits(
+    bins: Bins, wanted: Floats, levels: npt.NDArray[np.bool_]
+) -> list[tuple[int, npt.NDArray[np.bool_]]]:
+    """Return the comparisons that leave least of the wanted numbers' variance in the leaves."""
+    rows, features = bins.shape
+    # Categories are put in the order of what is wanted of them (Fisher 1958).
+    ranks = np.tile(np.arange(BINS), (features, 1))
+    ordered = bins.astype(np.int32)
+    for place in np.flatnonzero(levels).tolist():
+        counts = np.bincount(bins[:, place], minlength=BINS)
+        sums = np.bincount(bins[:, place], weights=wanted, minlength=BINS)
+        ranks[place][np.argsort(sums / np.maximum(counts, 1), kind="stable")] = np.arange(BINS)
+        ordered[:, place] = ranks[place][bins[:, place]]
+    ordered += np.arange(features, dtype=np.int32) * BINS
+    weights = np.repeat(wanted, features)
+    leaf = np.zeros(rows, dtype=np.int32)
+    found: list[tuple[int, npt.NDArray[np.bool_]]] = []
+    for depth in range(_DEPTH):
+        keys = (ordered + (leaf * (features * BINS))[:, np.newaxis]).ravel()
+        cells = (2**depth, features, BINS)
+        size = 2**depth * features * BINS
+        counts = np.bincount(keys, minlength=size).reshape(cells).astype(np.float64)
+        sums = np.bincount(keys, weights=weights, minlength=size).reshape(cells)
+        left_count, left = counts.cumsum(axis=2), sums.cumsum(axis=2)
+        right_count = left_count[:, :, -1:] - left_count
+        right = left[:, :, -1:] - left
+        gain = left**2 / (left_count + _LEAST) + right**2 / (right_count + _LEAST)
+        gains = gain.sum(axis=0)[:, :-1]
+        nothing = float((left[:, 0, -1] ** 2 / (left_count[:, 0, -1] + _LEAST)).sum())
+        feature, cut = divmod(int(np.argmax(gains)), BINS - 1)
+        if not gains[feature, cut] > nothing * (1.0 + 1e-9) + 1e-300:
+            break
+        goes_right = ranks[feature] > cut
+        found.append((feature, goes_right))
+        leaf |= goes_right[bins[:, feature]].astype(np.int32) << depth
+    return found

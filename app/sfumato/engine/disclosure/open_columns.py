@@ -1,0 +1,557 @@
+"""What the columns released unchanged tell of a sensitive attribute, without its release.
+
+Whoever knows how the columns hang together (from a similar table, a survey, a textbook) estimates
+the sensitive attribute of each record from its open columns. Here the table teaches them: rows
+are split into three parts, and each part is estimated by what the other two tell, so that nobody
+is credited with having learned a record's value from the record itself (cross-fitting).
+
+For numbers the best linear estimate (least squares) stands beside two that are not linear: least
+squares of logarithms, for products and ratios, and boosted trees on top of the best of these. For
+categories boosted trees estimate the chances of each value. Columns of many values (a household's
+number, a postcode) are known by the averages of the attribute within them, from other parts.
+
+These are attacks that were carried out, not bounds: somebody may do better. With a release the
+estimate is the attacker's prior: what is left of a number after it takes the number's place in
+the mechanism's own law, and the chances of values meet the transition matrix by Bayes' rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse, special
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
+from sfumato.engine.disclosure.open_features import (
+    PARTS,
+    Design,
+    Features,
+    OpenColumn,
+    features_of,
+    parts_of,
+)
+from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+
+SHARE: Final = 0.9
+"""Half-widths hold this share of the records."""
+LEAST_ROWS: Final = 30
+"""Fewer records teach nothing."""
+MOST_VALUES: Final = 200
+"""Rarer values of larger domains are guessed as one."""
+
+_SHARES: Final = 8
+"""Of the most frequent values, the shares within the groups of a column are known."""
+_MOST_CELLS: Final = 2_000_000
+_MOST_STEPS: Final = 200_000_000
+_STREAM: Final = 0x0C10
+
+
+@dataclass(frozen=True, eq=False)
+class NumberEstimate:
+    """What open columns tell of a sensitive number, without any release.
+
+    Parameters
+    ----------
+    name
+        The attribute.
+    without
+        The half-width that holds 90 % of the records for somebody who knows no other column.
+    linear
+        The same by the best linear estimate from the open columns.
+    other
+        The same by the best estimate that is not linear.
+    explained
+        The share of the variance that the linear and the other estimate explain.
+    telling
+        The columns that the best estimate rests on, the most telling first, each with the
+        half-width once its values are shuffled.
+    sample
+        The rows that were estimated, ascending.
+    guesses
+        The best estimate of these, shape of `sample`.
+    numbers
+        Their true numbers.
+    """
+
+    name: str
+    without: float
+    linear: float
+    other: float
+    explained: tuple[float, float]
+    telling: tuple[tuple[str, float], ...]
+    sample: Places = field(repr=False)
+    guesses: Floats = field(repr=False)
+    numbers: Floats = field(repr=False)
+
+    @property
+    def best(self) -> float:
+        """The smallest half-width."""
+        return min(self.without, self.linear, self.other)
+
+    @property
+    def left(self) -> Floats:
+        """What the best estimate leaves of each number of the sample."""
+        return self.numbers - self.guesses
+
+
+@dataclass(frozen=True, eq=False)
+class ValueEstimate:
+    """What open columns tell of a sensitive value, without any release.
+
+    Parameters
+    ----------
+    name
+        The attribute.
+    without
+        The share of the records guessed right by always naming the most common value.
+    guessed
+        The share guessed right from the open columns.
+    telling
+        The columns that the guesses rest on, each with the share that is guessed right once its
+        values are shuffled.
+    sample
+        The rows that were guessed, ascending.
+    chances
+        What is believed of each, shape (sample, kept values and, last, all others).
+    kept
+        The values that have a column in `chances`, by their codes.
+    codes
+        The true values' codes.
+    """
+
+    name: str
+    without: float
+    guessed: float
+    telling: tuple[tuple[str, float], ...]
+    sample: Places = field(repr=False)
+    chances: Floats = field(repr=False)
+    kept: Places = field(repr=False)
+    codes: Integers = field(repr=False)
+
+    @property
+    def best(self) -> float:
+        """The larger share."""
+        return max(self.without, self.guessed)
+
+    @property
+    def error(self) -> float:
+        """Twice the standard error of the share that is guessed right."""
+        return 2.0 * math.sqrt(self.best * (1.0 - self.best) / len(self.sample))
+
+
+def half_width(off: Floats) -> float:
+    """Return half the length of the shortest interval that holds 90 % of some numbers."""
+    known = np.sort(off)
+    inside = math.ceil(SHARE * len(known))
+    return float((known[inside - 1 :] - known[: len(known) - inside + 1]).min()) / 2.0
+
+
+def sample_rows(count: int, most: int) -> Places:
+    """Return at most so many rows, at random but always the same, ascending."""
+    if count <= most:
+        return np.arange(count)
+    # One from each of `most` stretches, so that none is there twice.
+    starts = np.arange(most) * (count / most)
+    chosen: Places = (starts + uniforms(most, _STREAM) * (count / most)).astype(np.intp)
+    return np.minimum(chosen, count - 1)
+
+
+def estimate_numbers(
+    name: str, numbers: Floats, columns: Sequence[OpenColumn], rows: Places, context: Context
+) -> NumberEstimate | None:
+    """Estimate a sensitive number from the open columns.
+
+    Parameters
+    ----------
+    name
+        The attribute's name.
+    numbers
+        Its numbers, NaN where missing, shape (n,).
+    columns
+        The open columns, whole.
+    rows
+        The rows that are estimated; the groups of columns with many values know all rows.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    NumberEstimate or None
+        None where there are fewer than `LEAST_ROWS` known numbers or no columns.
+    """
+    sample = rows[np.isfinite(numbers[rows])]
+    if len(sample) < LEAST_ROWS or not columns:
+        return None
+    true = numbers[sample]
+    fits = _number_fits(numbers, columns, sample, context)
+    found = {how: _joined(fits, sample, how) for how in ("linear", "logarithms", "trees")}
+    widths = {how: half_width(true - guess) for how, guess in found.items()}
+    best = min(widths, key=lambda how: widths[how])
+    others = min(("logarithms", "trees"), key=lambda how: widths[how])
+    spread = float(np.square(true - true.mean()).sum()) or 1.0
+    explained = [
+        max(0.0, 1.0 - float(np.square(true - found[how]).sum()) / spread)
+        for how in ("linear", others)
+    ]
+    without = half_width(true)
+    guesses = found[best] if widths[best] < without else np.full(len(true), np.median(true))
+    gained = max(without - widths[best], 0.0)
+    telling = [
+        (column.name, lost)
+        for place, column in enumerate(columns if gained > 0.0 else ())
+        if (lost := _width_shuffled(fits, best, place, true)) - widths[best] > _TELLING * gained
+    ]
+    return NumberEstimate(
+        name,
+        without,
+        widths["linear"],
+        widths[others],
+        (explained[0], explained[1]),
+        tuple(sorted(telling, key=lambda each: -each[1])),
+        sample,
+        guesses,
+        true,
+    )
+
+
+_TELLING: Final = 0.05
+"""A column is named if without it this share of what is gained would be lost."""
+
+
+def _number_fits(
+    numbers: Floats, columns: Sequence[OpenColumn], sample: Places, context: Context
+) -> list[_NumberFit]:
+    """Learn each part's numbers from the others."""
+    known = np.isfinite(numbers)
+    parts = parts_of(len(numbers))
+    wanted = np.where(known, numbers, 0.0)[:, np.newaxis]
+    fits = []
+    for part in range(PARTS):
+        share = Part(context, part / PARTS, (part + 1) / PARTS)
+        features = features_of(columns, wanted, known, parts, part, sample)
+        fits.append(_NumberFit(numbers[sample], features, parts[sample] == part, share))
+    return fits
+
+
+def estimate_values(
+    name: str,
+    codes: Integers,
+    size: int,
+    columns: Sequence[OpenColumn],
+    rows: Places,
+    context: Context,
+) -> ValueEstimate | None:
+    """Estimate the chances of a sensitive attribute's values from the open columns.
+
+    Parameters
+    ----------
+    name
+        The attribute's name.
+    codes
+        Its values' codes, shape (n,).
+    size
+        The number of values in its domain, m.
+    columns, rows, context
+        As for `estimate_numbers`.
+
+    Returns
+    -------
+    ValueEstimate or None
+        None where there are fewer than `LEAST_ROWS` records or no columns.
+    """
+    counts = np.bincount(codes, minlength=size)
+    order = np.argsort(-counts, kind="stable")
+    kept = np.sort(order[: min(MOST_VALUES, int((counts > 0).sum()))])
+    width = len(kept) + 1
+    sample = rows[sample_rows(len(rows), max(_MOST_CELLS // width, LEAST_ROWS))]
+    if len(sample) < LEAST_ROWS or not columns:
+        return None
+    place_of = np.full(size + 1, width - 1)
+    place_of[kept] = np.arange(width - 1)
+    frequent = order[: min(_SHARES, len(kept))]
+    fits = _value_fits(codes, place_of, frequent, columns, sample, context)
+    true = place_of[codes[sample]]
+    chances = np.empty((len(sample), width))
+    for fit in fits:
+        chances[fit.there] = fit.chances()
+    # Who names one of the rarest values names nobody's in particular.
+    guessed = float((chances[:, :-1].argmax(axis=1) == true).mean())
+    without = float(counts.max() / counts.sum())
+    gained = max(guessed - without, 0.0)
+    telling = [
+        (column.name, left)
+        for place, column in enumerate(columns if gained > 0.0 else ())
+        if guessed - (left := _right_shuffled(fits, place, true)) > _TELLING * gained
+    ]
+    return ValueEstimate(
+        name,
+        without,
+        guessed,
+        tuple(sorted(telling, key=lambda each: each[1])),
+        sample,
+        chances,
+        kept,
+        codes[sample].astype(np.int64),
+    )
+
+
+def _value_fits(
+    codes: Integers,
+    place_of: Places,
+    frequent: Places,
+    columns: Sequence[OpenColumn],
+    sample: Places,
+    context: Context,
+) -> list[_ValueFit]:
+    """Learn each part's chances from the others; `place_of` says where a value's chance stands."""
+    places, width = place_of[codes], int(place_of.max()) + 1
+    parts = parts_of(len(codes))
+    wanted = np.stack([codes == value for value in frequent.tolist()], axis=1).astype(np.float64)
+    known = np.ones(len(codes), dtype=np.bool_)
+    lookups = [
+        _Lookup(at, column.codes, places, parts, width)
+        for at, column in enumerate(columns)
+        if column.codes is not None
+    ]
+    true, fits = places[sample], []
+    for part in range(PARTS):
+        share = Part(context, part / PARTS, (part + 1) / PARTS)
+        features = features_of(columns, wanted, known, parts, part, sample)
+        there = parts[sample] == part
+        start = _beliefs(lookups, sample, part, true, ~there, width)
+        fits.append(_ValueFit(true, start, features, there, share))
+    return fits
+
+
+def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
+    """Return the share of the records guessed right from open columns and a release together.
+
+    The attacker's belief about each record is that of the open columns; a released value turns
+    it into the posterior by Bayes' rule, whose most probable value is named. The average is over
+    everything that can be released, or over one draw for each record where that is too much.
+
+    Parameters
+    ----------
+    found
+        What the open columns tell.
+    matrix
+        The recipient's transition matrix, of the attribute's whole domain.
+    """
+    size = matrix.size
+    belief = np.zeros((len(found.sample), size))
+    belief[:, found.kept] = found.chances[:, :-1]
+    others = np.setdiff1d(np.arange(size), found.kept)
+    if len(others):
+        belief[:, others] = found.chances[:, -1:] / len(others)
+    true, rows = found.codes, len(found.sample)
+    most = max(_MOST_STEPS // size**2, LEAST_ROWS)
+    if size <= MOST_VALUES:
+        chosen = sample_rows(rows, most)
+        belief, true = belief[chosen], true[chosen]
+        right = 0.0
+        for released in range(size):
+            row = matrix.row(released)
+            right += float(row[true][(belief * row).argmax(axis=1) == true].sum())
+        return right / len(true)
+    chosen = sample_rows(rows, max(_MOST_CELLS * 10 // size, LEAST_ROWS))
+    belief, true = belief[chosen], true[chosen]
+    shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
+    guesses = [int((belief[at] * matrix.row(int(y))).argmax()) for at, y in enumerate(shown)]
+    return float((np.array(guesses) == true).mean())
+
+
+# ----- fits
+
+
+class _NumberFit:
+    """The estimates of one part's numbers, learned from the other parts."""
+
+    def __init__(self, true: Floats, features: Features, there: Flags, context: Context) -> None:
+        self.there = there
+        self._features, here = features, ~there
+        learn, watch = features.values[here], features.values[there]
+        self._watch = watch
+        self._design = Design(learn, features.levels)
+        self._line = _least_squares(self._design.apply(learn), true[here])
+        self._powers: Floats | None = None
+        if (true > 0.0).all():
+            self._powers = _least_squares(
+                self._design.apply(learn, logarithms=True), np.log(true[here])
+            )
+        starts = {how: self._before(how, learn) for how in ("linear", "logarithms", "constant")}
+        self._constant = float(np.median(true[here]))
+        self._start = min(starts, key=lambda how: half_width(true[here] - starts[how]))
+        there_before = self._before(self._start, watch)
+        self._trees: Ensemble = boost(
+            Rows(learn, starts[self._start][:, np.newaxis], true[here][:, np.newaxis]),
+            Rows(watch, there_before[:, np.newaxis], true[there][:, np.newaxis]),
+            features.levels,
+            shares=False,
+            context=context,
+        )
+
+    _constant = 0.0
+
+    def _before(self, how: str, values: Floats) -> Floats:
+        if how == "linear" or (how == "logarithms" and self._powers is None):
+            return self._design.apply(values) @ self._line
+        if how == "logarithms" and self._powers is not None:
+            powers = self._design.apply(values, logarithms=True) @ self._powers
+            return np.exp(np.clip(powers, -700.0, 700.0))
+        return np.full(len(values), self._constant)
+
+    def guess(self, how: str, values: Floats | None = None) -> Floats:
+        """Return the estimates of one kind."""
+        values = self._watch if values is None else values
+        if how == "trees":
+            return self._before(self._start, values) + self._trees.predict(values)[:, 0]
+        return self._before(how, values)
+
+    def shuffled(self, how: str, column: int) -> Floats:
+        """Return the estimates once a column's values are shuffled."""
+        return self.guess(how, _shuffled(self._watch, self._features.owners == column))
+
+
+class _Lookup:
+    """How often each value occurs in each group of a column, part by part."""
+
+    def __init__(
+        self, owner: int, codes: Integers, places: Places, parts: Integers, width: int
+    ) -> None:
+        self.owner = owner
+        self._codes, self._parts, self._width = codes, parts, width
+        size = int(codes.max()) + 1
+        self._counts = [
+            sparse.csr_array(
+                (np.ones(int(here.sum())), (codes[here], places[here])), shape=(size, width)
+            )
+            for here in (parts == part for part in range(PARTS))
+        ]
+
+    def counts(self, rows: Places, part: int) -> Floats:
+        """Return the counts that the sample's rows know of their groups, shape (rows, width)."""
+        found = np.zeros((len(rows), self._width))
+        for own in range(PARTS):
+            here = np.flatnonzero(self._parts[rows] == own)
+            groups = self._codes[rows[here]]
+            for other in range(PARTS):
+                if other not in (own, part):
+                    found[here] += self._counts[other][groups].toarray()
+        return found
+
+
+class _ValueFit:
+    """The chances of one part's values, learned from the other parts."""
+
+    def __init__(
+        self,
+        true: Places,
+        start: tuple[Floats, int],
+        features: Features,
+        there: Flags,
+        context: Context,
+    ) -> None:
+        self.there = there
+        self._features, here = features, ~there
+        before, self._owner = start
+        learn, self._watch = features.values[here], features.values[there]
+        self._before = before[there]
+        outcomes = np.eye(before.shape[1])[true]
+        self._trees = boost(
+            Rows(learn, before[here], outcomes[here]),
+            Rows(self._watch, self._before, outcomes[there]),
+            features.levels,
+            shares=True,
+            context=context,
+        )
+
+    def chances(self) -> Floats:
+        """Return the chances of each value, shape (rows, width)."""
+        found: Floats = special.softmax(self._before + self._trees.predict(self._watch), axis=1)
+        return found
+
+    def shuffled(self, column: int) -> Places:
+        """Return the guesses once a column's values are shuffled."""
+        values = _shuffled(self._watch, self._features.owners == column)
+        before = self._before
+        if column == self._owner:
+            before = before[_shuffling(len(before))]
+        places: Places = (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
+        return places
+
+
+def _beliefs(
+    lookups: Sequence[_Lookup], sample: Places, part: int, true: Places, here: Flags, width: int
+) -> tuple[Floats, int]:
+    """Return logarithms of chances before any trees, and by which column's groups they are.
+
+    The groups of the column whose shares foretell other records best are taken; none (−1) where
+    the shares of the whole table do as well.
+    """
+    counts = np.bincount(true[here], minlength=width)
+    prior = (counts + 0.5 / width) / (counts.sum() + 0.5)
+    rows = np.arange(len(true))
+    best, chosen = np.tile(prior, (len(true), 1)), -1
+    least = -float(np.log(best[rows[here], true[here]]).mean())
+    for lookup in lookups:
+        known = lookup.counts(sample, part)
+        total = known.sum(axis=1, keepdims=True)
+        for strength in _STRENGTHS:
+            chances = (known + strength * prior) / (total + strength)
+            loss = -float(np.log(chances[rows[here], true[here]]).mean())
+            if loss < least:
+                least, best, chosen = loss, chances, lookup.owner
+    return np.log(best), chosen
+
+
+_STRENGTHS: Final = (0.03, 0.3, 3.0, 30.0)
+"""Of how many records' weight the whole table's shares are within a group, tried in turn."""
+
+
+def _width_shuffled(fits: Sequence[_NumberFit], how: str, column: int, true: Floats) -> float:
+    shuffled = np.empty_like(true)
+    for fit in fits:
+        shuffled[fit.there] = fit.shuffled(how, column)
+    return half_width(true - shuffled)
+
+
+def _right_shuffled(fits: Sequence[_ValueFit], column: int, true: Places) -> float:
+    return sum(int((fit.shuffled(column) == true[fit.there]).sum()) for fit in fits) / len(true)
+
+
+def _shuffling(count: int) -> Places:
+    return np.argsort(uniforms(count, _STREAM + 3))
+
+
+def _shuffled(values: Floats, which: Flags) -> Floats:
+    order = _shuffling(len(values))
+    changed = values.copy()
+    changed[:, which] = values[order][:, which]
+    return changed
+
+
+def _joined(fits: Sequence[_NumberFit], sample: Places, how: str) -> Floats:
+    found = np.empty(len(sample))
+    for fit in fits:
+        found[fit.there] = fit.guess(how)
+    return found
+
+
+def _least_squares(terms: Floats, outcome: Floats) -> Floats:
+    # Terms that follow from others (a category's last value) share the weight.
+    middle = outcome.mean()
+    found: Floats = linalg.lstsq(terms, outcome - middle, cond=1e-10)[0]
+    found[0] += middle
+    return found

@@ -1,0 +1,296 @@
+"""Columns that follow from others exactly: sums, multiples, and columns that others determine.
+
+A column that follows from others is told by them, however well it is protected itself. Linear
+relations among numbers are the directions in which a sample of complete rows does not vary at
+all, found by a QR decomposition with pivoting and then checked on every row. A column is
+determined by another where each of the other's values always comes with the same one, in rows
+enough that chance would have shown an exception.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence, listed
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_ROWS: Final = 5_000
+_LEAST_ROWS: Final = 30
+_ALIKE: Final = 1e-9
+"""Of the largest term, what rounding of floating-point sums may leave."""
+_EXCEPTIONS: Final = 20.0
+"""As many rows would contradict a dependence by chance if there were none."""
+_MOST_PAIRS: Final = 12
+"""Pairs of more columns are not tried."""
+
+
+@dataclass(frozen=True)
+class LinearRelation:
+    """A number that is a sum of multiples of others, in every row.
+
+    Parameters
+    ----------
+    name
+        The column that follows.
+    terms
+        The columns it follows from, each with its factor.
+    constant
+        What is added.
+    """
+
+    name: str
+    terms: tuple[tuple[str, float], ...]
+    constant: float = 0.0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it follows from."""
+        return tuple(name for name, _ in self.terms)
+
+    @property
+    def formula(self) -> str:
+        """The relation as it is written, ``total = a + b``."""
+        written = f"{self.name} ="
+        for place, (name, factor) in enumerate(self.terms):
+            sign = "\u2212" if factor < 0 else "+"
+            size = "" if abs(factor) == 1.0 else f"{abs(factor):.6g}·"
+            first = " \u2212" if factor < 0 else " "
+            written += f"{first}{size}{name}" if place == 0 else f" {sign} {size}{name}"
+        if self.constant:
+            sign = "\u2212" if self.constant < 0 else "+"
+            written += f" {sign} {abs(self.constant):.6g}"
+        return written
+
+    @property
+    def sentence(self) -> str:
+        """The relation, said."""
+        return Sentence(
+            "{formula} in every row: whoever knows the other columns knows {name}.",
+            formula=self.formula,
+            name=self.name,
+        )
+
+
+@dataclass(frozen=True)
+class Determined:
+    """A column that one or two others determine.
+
+    Parameters
+    ----------
+    name
+        The column that is determined.
+    columns
+        The columns that determine it.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The dependence, said."""
+        if len(self.columns) > 1:
+            return Sentence(
+                "{columns} together determine {name}: rows alike in them are alike in {name}.",
+                columns=listed(self.columns),
+                name=self.name,
+            )
+        return Sentence(
+            "{column} determines {name}: rows alike in {column} are alike in {name}.",
+            column=self.columns[0],
+            name=self.name,
+        )
+
+
+Relation = LinearRelation | Determined
+
+
+def linear_relations(
+    numbers: Mapping[str, Floats], wanted: Sequence[str], context: Context
+) -> tuple[LinearRelation, ...]:
+    """Find numbers that are sums of multiples of others.
+
+    Parameters
+    ----------
+    numbers
+        The columns in the table's order, NaN where missing, shape (n,) each.
+    wanted
+        The columns that a relation is solved for where it can be, most wanted first: the
+        sensitive ones.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    tuple
+        Each holds in every row where all of its columns are known.
+    """
+    context.report(0.0, "Looking for columns that follow from others")
+    sample = _complete(numbers)
+    names = [name for name, column in sample.items() if np.ptp(column) > 0.0]
+    if len(names) < 2 or len(sample[names[0]]) < max(_LEAST_ROWS, 3 * len(names)):
+        return ()
+    centres = np.array([sample[name].mean() for name in names])
+    scales = np.array([sample[name].std() for name in names])
+    terms = (np.stack([sample[name] for name in names], axis=1) - centres) / scales
+    # Columns that are wanted come last, so that they follow from the others where they can.
+    order = [names.index(name) for name in names if name not in wanted]
+    order += [names.index(name) for name in reversed(wanted) if name in names]
+    found = []
+    free: list[int] = []
+    for place in order:
+        basis = terms[:, free]
+        weights = linalg.lstsq(basis, terms[:, place])[0] if free else np.empty(0)
+        left = terms[:, place] - basis @ weights if free else terms[:, place]
+        if float(np.abs(left).max()) > 1e-6:
+            free.append(place)
+            continue
+        relation = _tidied(names, place, free, weights, centres, scales)
+        if relation is not None and holds(relation, numbers):
+            found.append(_solved(relation, wanted))
+    return tuple(found)
+
+
+def _complete(numbers: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return rows, evenly spaced, of the columns that are mostly known, all complete."""
+    usual = {k: v for k, v in numbers.items() if np.isfinite(v).mean() > 0.5}
+    if not usual:
+        return {}
+    complete = np.flatnonzero(np.logical_and.reduce([np.isfinite(v) for v in usual.values()]))
+    places = np.linspace(0, len(complete) - 1, min(_ROWS, len(complete))).astype(np.intp)
+    rows = complete[places]
+    return {name: column[rows] for name, column in usual.items()} if len(rows) else {}
+
+
+def _tidied(
+    names: Sequence[str],
+    place: int,
+    free: Sequence[int],
+    weights: Floats,
+    centres: Floats,
+    scales: Floats,
+) -> LinearRelation | None:
+    """Return a relation in the columns' own units, without terms that only rounding made."""
+    terms = []
+    for other, weight in zip(free, weights.tolist(), strict=True):
+        if abs(weight) < 1e-7:
+            continue
+        factor = weight * scales[place] / scales[other]
+        terms.append((names[other], _round(factor), factor * centres[other]))
+    if not terms:
+        return None
+    constant = float(centres[place] - sum(part for _, _, part in terms))
+    if abs(constant) < 1e-7 * max(abs(centres[place]), scales[place]):
+        constant = 0.0
+    pairs = tuple((name, factor) for name, factor, _ in terms)
+    return LinearRelation(names[place], pairs, _round(constant))
+
+
+def _round(number: float) -> float:
+    near = float(f"{number:.9g}")
+    return near if abs(near - number) <= 1e-10 * abs(number) else number
+
+
+def holds(relation: LinearRelation, numbers: Mapping[str, Floats]) -> bool:
+    """Whether a relation holds in every row where all of its columns are known."""
+    left = numbers[relation.name] - relation.constant
+    size = np.abs(left)
+    for name, factor in relation.terms:
+        term = factor * numbers[name]
+        left = left - term
+        size = np.maximum(size, np.abs(term))
+    known = np.isfinite(left)
+    if int(known.sum()) < _LEAST_ROWS:
+        return False
+    return bool((np.abs(left[known]) <= _ALIKE * np.maximum(size[known], 1e-300)).all())
+
+
+def _solved(relation: LinearRelation, wanted: Sequence[str]) -> LinearRelation:
+    """Return the relation solved for a wanted column, or for the one that is a plain sum."""
+    columns = (relation.name, *relation.columns)
+    if relation.name in wanted:
+        return relation
+    factors = {relation.name: -1.0} | dict(relation.terms)
+    target = next((name for name in wanted if name in columns), None)
+    if target is None:
+        for name in columns:
+            others = [-f / factors[name] for other, f in factors.items() if other != name]
+            if all(factor > 0 for factor in others):
+                target = name
+                break
+    if target is None or target == relation.name:
+        return relation
+    own = factors.pop(target)
+    terms = tuple((name, _round(-factor / own)) for name, factor in factors.items())
+    constant = _round(-relation.constant / own)
+    return LinearRelation(target, terms, constant if constant else 0.0)
+
+
+def determined(
+    codes: Mapping[str, Integers], wanted: Sequence[str], context: Context
+) -> tuple[Determined, ...]:
+    """Find columns that another column, or two together, determine.
+
+    Parameters
+    ----------
+    codes
+        Each column's values as codes from 0, missing being a value, shape (n,) each.
+    wanted
+        The columns that may be determined.
+    context
+        Progress and cancelling.
+    """
+    found: list[Determined] = []
+    names = tuple(codes)
+    for name in wanted:
+        if name not in codes:
+            continue
+        context.report(0.5, "Looking for columns that follow from others")
+        counts = np.bincount(codes[name])
+        differing = 1.0 - float(np.square(counts / counts.sum()).sum())
+        others = [other for other in names if other != name]
+        single = [o for o in others if _determines((codes[o],), codes[name], differing)]
+        found += [Determined(name, (other,)) for other in single]
+        if not single and len(others) <= _MOST_PAIRS:
+            found += [
+                Determined(name, pair)
+                for pair in itertools.combinations(others, 2)
+                if _determines(tuple(codes[o] for o in pair), codes[name], differing)
+            ]
+    return tuple(found)
+
+
+def _determines(by: Sequence[Integers], of: Integers, differing: float) -> bool:
+    """Whether rows alike in some columns are alike in another, and often enough alike at all."""
+    for rows in _growing(len(of)):
+        groups = by[0][:rows]
+        for column in by[1:]:
+            groups = groups * (int(column.max()) + 1) + column[:rows]
+        number = _distinct(groups)
+        both = _distinct(groups * (int(of.max()) + 1) + of[:rows])
+        if both > number:
+            return False
+        if rows == len(of):
+            return (rows - number) * differing >= _EXCEPTIONS
+    return False
+
+
+def _growing(rows: int) -> Iterator[int]:
+    """Return a few rows first: most columns are told to be independent by them."""
+    if rows > _ROWS:
+        yield _ROWS
+    yield rows
+
+
+def _distinct(keys: Integers) -> int:
+    return len(np.unique(keys))

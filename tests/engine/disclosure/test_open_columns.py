@@ -1,0 +1,230 @@
+"""What open columns tell of a sensitive one: known answers, closed forms, and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_predict
+
+from sfumato.engine.core.errors import Cancelled
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure.open_columns import (
+    estimate_numbers,
+    estimate_values,
+    guessed_with,
+    sample_rows,
+)
+from sfumato.engine.disclosure.open_features import OpenColumn
+from sfumato.engine.matrices.matrix import DenseMatrix
+from sfumato.engine.matrices.retention_matrix import uniform_matrix
+
+ROWS = 3_000
+WITHIN_90 = stats.norm.ppf(0.95)
+
+
+@pytest.fixture(scope="module")
+def rng():
+    return np.random.default_rng(41)
+
+
+@pytest.fixture(scope="module")
+def shown(rng):
+    """Columns that every recipient sees: numbers, categories, groups of four rows."""
+    return {
+        "x": rng.normal(size=ROWS),
+        "y": rng.lognormal(8.0, 0.7, ROWS),
+        "z": rng.lognormal(7.0, 0.7, ROWS),
+        "kind": rng.integers(0, 5, ROWS),
+        "home": rng.integers(0, ROWS // 4, ROWS),
+    }
+
+
+def columns(shown, *names):
+    found = []
+    for name in names or shown:
+        if name in ("kind", "home"):
+            found.append(OpenColumn(name, None, shown[name]))
+        else:
+            found.append(OpenColumn(name, shown[name].astype(float)))
+    return found
+
+
+def numbers(values, *open_columns):
+    everything = np.arange(len(values))
+    return estimate_numbers("told", values, open_columns, everything, Silent())
+
+
+def values(codes, size, *open_columns):
+    everything = np.arange(len(codes))
+    return estimate_values("told", codes, size, open_columns, everything, Silent())
+
+
+def right_within(off, width):
+    """The largest share of numbers that some interval of twice the width holds."""
+    ordered = np.sort(off)
+    ends = np.searchsorted(ordered, ordered + 2.0 * width * (1 + 1e-12), side="right")
+    return (ends - np.arange(len(off))).max() / len(off)
+
+
+def test_a_sum_of_open_columns_is_told_exactly(shown):
+    found = numbers(shown["y"] - 2.0 * shown["z"], *columns(shown))
+    assert found.linear < 1e-9 * found.without
+    assert found.explained[0] == pytest.approx(1.0)
+    assert {name for name, _ in found.telling} == {"y", "z"}
+
+
+def test_a_product_of_open_columns_is_told_exactly_though_no_line_tells_it(shown):
+    found = numbers(shown["y"] * shown["z"], *columns(shown))
+    assert found.other < 1e-9 * found.without < found.linear
+
+
+def test_a_linear_law_leaves_the_width_of_its_noise(shown, rng):
+    found = numbers(3.0 * shown["x"] + rng.normal(0.0, 1.0, ROWS), *columns(shown))
+    assert found.linear == pytest.approx(WITHIN_90, rel=0.06)
+    assert found.best == pytest.approx(WITHIN_90, rel=0.06)
+    assert found.without == pytest.approx(WITHIN_90 * np.sqrt(10.0), rel=0.06)
+    assert found.explained[0] == pytest.approx(0.9, abs=0.02)
+    assert [name for name, _ in found.telling] == ["x"]
+
+
+def test_columns_that_tell_nothing_are_not_said_to_tell(shown, rng):
+    found = numbers(rng.normal(size=ROWS), *columns(shown))
+    assert found.best == pytest.approx(found.without, rel=0.03)
+    assert found.explained == pytest.approx((0.0, 0.0), abs=0.02)
+
+
+def test_the_width_holds_90_in_100_of_what_the_estimate_leaves(shown, rng):
+    found = numbers(np.sin(2.0 * shown["x"]) + rng.normal(0.0, 0.2, ROWS), *columns(shown))
+    assert right_within(found.left, found.best) >= 0.9
+    assert right_within(found.left, 0.999 * found.best) < 0.9
+    assert right_within(found.numbers, found.without) >= 0.9
+
+
+def test_a_curve_is_told_as_well_as_a_forest_tells_it(shown, rng):
+    target = 5.0 * np.sin(2.0 * shown["x"]) + shown["kind"] % 3 + rng.normal(0.0, 0.5, ROWS)
+    found = numbers(target, *columns(shown, "x", "kind", "y"))
+    table = np.column_stack([shown["x"], shown["kind"], shown["y"]])
+    forest = RandomForestRegressor(40, min_samples_leaf=5, random_state=0, n_jobs=1)
+    theirs = cross_val_predict(forest, table, target, cv=3)
+    for share in (0.85, 0.9, 0.95):
+        ours = np.quantile(np.abs(found.left), share)
+        assert ours < 1.1 * np.quantile(np.abs(target - theirs), share)
+
+
+def test_the_linear_estimate_is_that_of_least_squares(shown, rng):
+    target = 2.0 * shown["x"] + 0.001 * shown["y"] + rng.normal(size=ROWS)
+    found = numbers(target, *columns(shown, "x", "y"))
+    table = np.column_stack([shown["x"], shown["y"]])
+    off = target - cross_val_predict(LinearRegression(), table, target, cv=3)
+    assert found.explained[0] == pytest.approx(1.0 - off.var() / target.var(), abs=0.005)
+    assert right_within(off, found.linear) == pytest.approx(0.9, abs=0.01)
+
+
+def test_what_is_constant_within_groups_is_told_by_the_others_in_the_group(shown, rng):
+    constant = rng.normal(size=ROWS // 4)[shown["home"]]
+    found = numbers(constant, *columns(shown))
+    assert found.best < 0.3 * found.without
+    assert found.telling[0][0] == "home"
+
+
+def test_missing_numbers_are_left_out_and_missing_features_tell_too(shown, rng):
+    x = shown["x"].copy()
+    hidden = rng.random(ROWS) < 0.3
+    x[hidden] = np.nan
+    target = np.where(hidden, 10.0, 0.0) + rng.normal(0.0, 1.0, ROWS)
+    target[:50] = np.nan
+    found = numbers(target, OpenColumn("x", x))
+    assert len(found.sample) == ROWS - 50
+    assert found.linear == pytest.approx(WITHIN_90, rel=0.08)
+
+
+def test_too_few_records_are_not_estimated(shown):
+    assert numbers(shown["x"][:20], OpenColumn("x", shown["x"][:20])) is None
+    assert numbers(shown["x"]) is None
+    assert values(shown["kind"][:20], 5, OpenColumn("x", shown["x"][:20])) is None
+
+
+@pytest.fixture(scope="module")
+def banded(shown, rng):
+    """Codes of four bands of x with noise, whose best guess is known."""
+    return np.digitize(shown["x"] + rng.normal(0.0, 0.3, ROWS), [-1.0, 0.0, 1.0])
+
+
+def test_guesses_come_near_the_best_there_is(shown, banded):
+    found = values(banded, 4, *columns(shown))
+    edges = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
+    chances = np.diff(stats.norm.cdf((edges - shown["x"][:, np.newaxis]) / 0.3), axis=1)
+    best = chances.max(axis=1).mean()
+    assert best - 0.03 < found.guessed < best + found.error
+    assert found.without == pytest.approx(np.bincount(banded).max() / ROWS)
+    assert [name for name, _ in found.telling] == ["x"]
+    forest = RandomForestClassifier(40, min_samples_leaf=5, random_state=0, n_jobs=1)
+    theirs = cross_val_predict(forest, shown["x"][:, np.newaxis], banded, cv=3)
+    assert found.guessed > (theirs == banded).mean() - 0.01
+
+
+def test_chances_are_true_on_average(shown, banded):
+    found = values(banded, 4, *columns(shown))
+    assert found.chances.sum(axis=1) == pytest.approx(1.0)
+    believed = found.chances.max(axis=1).mean()
+    assert believed == pytest.approx(found.guessed, abs=0.03)
+
+
+def test_a_value_that_another_column_names_is_guessed_whatever_its_number(shown, rng):
+    district = rng.integers(0, 150, ROWS)
+    found = values(district, 150, OpenColumn("code", None, (district * 7) % 150))
+    assert found.guessed > 0.95
+
+
+def test_values_that_nothing_tells_are_guessed_by_the_most_common(shown, rng):
+    codes = rng.choice(3, ROWS, p=[0.6, 0.3, 0.1])
+    found = values(codes, 3, *columns(shown))
+    assert found.guessed == pytest.approx(found.without, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        uniform_matrix(0.4, 4),
+        DenseMatrix(np.array([[7, 1, 1, 1], [1, 6, 2, 0], [1, 2, 5, 2], [1, 1, 2, 7]]) / 10.0),
+    ],
+)
+def test_a_release_is_weighed_by_bayes_rule_record_by_record(shown, banded, matrix):
+    found = values(banded, 4, *columns(shown))
+    right = 0.0
+    entries = matrix.dense()
+    for belief, true in zip(found.chances[:, :4], banded, strict=True):
+        for released in range(4):
+            posterior = belief * entries[released] / (belief @ entries[released])
+            right += entries[released, true] * (int(posterior.argmax()) == true)
+    assert guessed_with(found, matrix) == pytest.approx(right / ROWS)
+    assert guessed_with(found, uniform_matrix(1.0, 4)) == pytest.approx(1.0)
+
+
+def test_large_domains_are_weighed_on_drawn_releases(rng):
+    codes = rng.integers(0, 400, ROWS)
+    found = values(codes, 400, OpenColumn("code", None, codes // 4))
+    told = guessed_with(found, uniform_matrix(0.5, 400))
+    assert found.best < told <= 1.0
+
+
+def test_samples_are_spread_over_the_table_without_repeating():
+    rows = sample_rows(1_000_000, 12_000)
+    assert len(np.unique(rows)) == len(rows) == 12_000
+    assert rows.min() < 100
+    assert rows.max() > 999_900
+    assert sample_rows(50, 100).tolist() == list(range(50))
+
+
+def test_the_work_stops_when_asked(shown):
+    with pytest.raises(Cancelled):
+        estimate_numbers(
+            "told",
+            shown["x"],
+            columns(shown, "y"),
+            np.arange(ROWS),
+            Callback(lambda *_: None, lambda: True),
+        )

@@ -1,0 +1,114 @@
+"""Columns that follow from others: found where they do, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.relations import determined, linear_relations
+
+ROWS = 8_000
+
+
+@pytest.fixture(scope="module")
+def books():
+    rng = np.random.default_rng(3)
+    revenue = rng.lognormal(10, 1, ROWS).round(2)
+    costs = rng.lognormal(9, 1, ROWS).round(2)
+    celsius = rng.normal(10.0, 8.0, ROWS).round(1)
+    return {
+        "revenue": revenue,
+        "costs": costs,
+        "celsius": celsius,
+    }
+
+
+def formulas(numbers, *wanted):
+    return [relation.formula for relation in linear_relations(numbers, wanted, Silent())]
+
+
+def test_sums_and_units_are_found_and_solved_for_the_sensitive_column(books):
+    numbers = books | {
+        "result": books["revenue"] - books["costs"],
+        "fahrenheit": books["celsius"] * 9 / 5 + 32,
+    }
+    assert formulas(numbers, "result") == [
+        "fahrenheit = 1.8·celsius + 32",
+        "result = revenue − costs",
+    ]
+    assert "costs = revenue − result" in formulas(numbers, "costs")
+
+
+def test_a_total_is_what_is_solved_for_where_nothing_is_sensitive(books):
+    numbers = {"left": books["revenue"] - books["costs"], **books}
+    assert formulas(numbers) == ["revenue = costs + left"]
+
+
+def test_one_row_that_differs_is_no_relation(books):
+    total = books["revenue"] + books["costs"]
+    total[ROWS // 2 + 1] += 1.0
+    assert formulas(books | {"total": total}, "total") == []
+
+
+def test_columns_that_hang_together_do_not_follow(books):
+    near = books["revenue"] + np.random.default_rng(4).normal(size=ROWS)
+    assert formulas(books | {"near": near}, "near") == []
+
+
+def test_rows_with_missing_numbers_are_left_out(books):
+    costs = books["costs"].copy()
+    costs[::7] = np.nan
+    numbers = books | {"costs": costs, "total": books["revenue"] + books["costs"]}
+    assert formulas(numbers, "total") == ["total = revenue + costs"]
+
+
+def test_constants_and_few_rows_say_nothing():
+    numbers = {"one": np.ones(100), "two": np.arange(100.0)}
+    assert formulas(numbers, "one") == []
+    few = np.arange(8.0)
+    assert formulas({"a": few, "b": 2 * few}, "b") == []
+
+
+@pytest.fixture(scope="module")
+def codes():
+    rng = np.random.default_rng(5)
+    household = rng.integers(0, ROWS // 4, ROWS)
+    town = rng.integers(0, 40, ROWS // 4)[household]
+    year = rng.integers(0, 30, ROWS)
+    return {
+        "row": np.arange(ROWS),
+        "household": household,
+        "town": town,
+        "year": year,
+        "water": rng.integers(0, 3, ROWS // 4)[household],
+        "price": (town * 30 + year) % 7,
+        "free": rng.integers(0, 4, ROWS),
+    }
+
+
+def found(codes, *wanted):
+    return {(d.name, d.columns) for d in determined(codes, wanted, Silent())}
+
+
+def test_what_is_constant_within_another_column_is_found(codes):
+    assert found(codes, "water") == {("water", ("household",))}
+
+
+def test_two_columns_that_determine_one_together_are_found(codes):
+    assert ("price", ("town", "year")) in found(codes, "price")
+
+
+def test_keys_and_columns_that_chance_would_agree_with_determine_nothing(codes):
+    assert found(codes, "free") == set()
+    rare = np.zeros(ROWS, dtype=np.int64)
+    rare[0] = 1
+    assert found({"town": codes["town"], "rare": rare}, "rare") == set()
+
+
+def test_relations_are_said_in_words(codes, books):
+    [single] = determined(codes, ["water"], Silent())
+    assert single.sentence.startswith("household determines water:")
+    numbers = books | {"total": books["revenue"] + books["costs"]}
+    [total] = linear_relations(numbers, ["total"], Silent())
+    assert total.sentence.startswith("total = revenue + costs in every row:")
