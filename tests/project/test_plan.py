@@ -26,7 +26,7 @@ KEYS = KeyRing(SECRET)
 def planned(document, table):
     material = material_of(document, table)
     entries = plan_release(material.document, material.attributes, document.recipients[0])
-    return material, plan_for(material, entries)
+    return material, plan_for(material, entries, document.recipients[0].name)
 
 
 @pytest.mark.parametrize(

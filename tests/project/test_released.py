@@ -103,7 +103,7 @@ def test_a_sensitive_column_is_what_its_mechanism_releases():
     kept = (frame["illness"].astype(str) == table.frame["illness"].astype(str)).mean()
     assert 0.45 < kept < 0.8
     rows = material.rows(KEYS, Silent())
-    again = plan_for(material, [plan]).bind(KEYS).release(rows, Silent())
+    again = plan_for(material, [plan], "A").bind(KEYS).release(rows, Silent())
     pd.testing.assert_frame_equal(frame, again)
 
 
@@ -310,7 +310,7 @@ def test_two_recipients_of_one_project_hold_releases_of_one_ladder(levels):
         plans = plan_release(document, material.attributes, recipient)
         assert plans[0].level == level
         rows = material.rows(KEYS, Silent())
-        frame = plan_for(material, plans).bind(KEYS).release(rows, Silent())
+        frame = plan_for(material, plans, "A").bind(KEYS).release(rows, Silent())
         released.append(Released(level, {"illness": frame["illness"]}))
     attributes = (material.attributes["illness"],)
     lower, upper = released

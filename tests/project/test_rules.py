@@ -147,6 +147,8 @@ delimiter = ","
 #   missing  value (missing is a value of its own) or refused
 #   values   all that a column can hold, whether they occur or not
 #   bottom_code, top_code, round_to   numbers beyond an end are shown as the end; others rounded
+#   pseudonym   of an identifying column: "each" recipient sees their own, all see one that is
+#               "shared", or those listed by name do
 [columns.person]
 role = "identifying"
 kind = "text"

@@ -155,7 +155,7 @@ def test_a_plan_holds_the_views_of_all_who_are_trusted_more():
     document, table = coarse(), a_table()
     material = material_of(document, table)
     public = document.recipient("Public C")
-    plan = plan_for(material, (), coarsening_of(document, public))
+    plan = plan_for(material, (), public.name, coarsening_of(document, public))
     assert Plan.from_json(plan.to_json()) == plan
     assert plan.coarsening is not None
     assert [s.recipient for s in plan.coarsening.steps] == ["Clinic D", "Institute B", "Public C"]

@@ -1,6 +1,8 @@
-"""Weights, rounding and ends in the Attributes panel, through the widgets a person uses."""
+"""Weights, rounding, ends and pseudonyms through the widgets a person uses."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,11 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import Pseudonym, Role
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.panels.attributes.pseudonyms import Shown
 from tests.ui.hands import choose, click, settle
 
 ROWS = 400
@@ -86,6 +89,28 @@ def test_a_slip_is_told_beside_the_fields_and_nothing_changes(panel):
     assert spec(panel, "age").coding == Coding(bottom=90.0)
     give(panel.detail.coding.top, "x")
     assert "Give a number" in panel.detail.coding.problem.text()
+
+
+def test_an_identifying_column_is_dropped_or_leaves_as_a_pseudonym(panel):
+    panel.session.edit(
+        "Recipients",
+        replace(panel.session.document, recipients=(Recipient("A"), Recipient("B"))),
+    )
+    panel.choose("age")
+    assert not panel.detail.pseudonyms.isVisible()
+    choose(panel.detail.role, Role.IDENTIFYING)
+    editor = panel.detail.pseudonyms
+    assert editor.choice.value == Shown.NOTHING
+    choose(editor.choice, Shown.OWN)
+    assert spec(panel, "age").pseudonym == Pseudonym(())
+    choose(editor.choice, Shown.SOME)
+    assert "Those ticked" in editor.meaning.text()
+    editor.boxes["B"].click()
+    assert spec(panel, "age").pseudonym == Pseudonym(("A",))
+    choose(editor.choice, Shown.SHARED)
+    assert spec(panel, "age").pseudonym == Pseudonym(None)
+    choose(editor.choice, Shown.NOTHING)
+    assert spec(panel, "age").pseudonym is None
 
 
 def test_sensitive_and_identifying_columns_are_not_coded(panel):

@@ -26,6 +26,7 @@ from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
+from sfumato.project.release.pseudonyms import linking_cautions
 from sfumato.project.release.release_compatibility import edition_sentences
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of
 
@@ -176,13 +177,11 @@ def guarantee_of(
             _formed(document, attributes),
             WITHIN_EDITION if editions else "",
         )
-    from_rows = filter(None, (from_rows_sentence(document),))
-    cautions = (*row_order_caution(document), *from_rows)
     return Guarantee(
         tuple(promises),
         coalition,
         steps,
-        cautions,
+        _cautions(document),
         editions=editions,
         in_house=(*(p.sentence for p in worst_pooled(pooled)), *_depending(document, attributes)),
         views=views,
@@ -257,6 +256,13 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
             )
         )
     return steps
+
+
+def _cautions(document: Document) -> tuple[str, ...]:
+    """Return what the settings give away beside released values."""
+    from_rows = from_rows_sentence(document)
+    told = (from_rows,) if from_rows else ()
+    return (*row_order_caution(document), *told, *linking_cautions(document))
 
 
 def row_order_caution(document: Document) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES
 from sfumato.analysis.guarantee import asked_instead, in_table, row_order_caution
 from sfumato.analysis.open_columns import sampling_sentence
 from sfumato.analysis.pooled_numbers import form_leak_sentences
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.values import rounded_down
 from sfumato.engine.mechanisms import mechanism_called
@@ -219,7 +219,7 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         (
             column.name,
             column.role.value,
-            _TREATMENTS[column.role]
+            _treatment(column)
             if column.name not in entries
             else mechanism_called(entries[column.name].mechanism).title.lower(),
             *((_as_released(column.name, made),) if made else ()),
@@ -229,6 +229,14 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     heads = ("Column", "Role", "In a release", *(("In the releases made",) if made else ()))
     blocks.append(Grid(heads, rows))
     return Section("The table", tuple(blocks))
+
+
+def _treatment(column: ColumnSpec) -> str:
+    """Say how a column that no mechanism protects leaves."""
+    if column.as_pseudonym is not None:
+        return "shown as a pseudonym"
+    told = () if column.coded is None else column.coded.sentences
+    return ", ".join((_TREATMENTS[column.role], *told))
 
 
 def _as_released(name: str, made: Sequence[ReleaseRecord]) -> str:
@@ -243,7 +251,9 @@ def _shown_in(name: str, record: ReleaseRecord) -> str:
     if record.plan_for(name) is not None:
         return "perturbed"
     if name not in record.open_columns:
-        return "dropped"
+        known = () if record.policy is None or record.is_publication else record.policy.columns
+        shown = any(spec.name == name and spec.as_pseudonym is not None for spec in known)
+        return "as a pseudonym" if shown else "dropped"
     if record.is_publication:
         generalized = record.details["generalization"]["quasi_identifiers"]
         return "generalized" if name in generalized else "as it is"

@@ -38,6 +38,7 @@ __all__ = [
     "Domain",
     "Kind",
     "MissingRule",
+    "Pseudonym",
     "Role",
     "Value",
     "find_column",
@@ -52,7 +53,7 @@ class Role(StrEnum):
     """What a column is for in a release."""
 
     IDENTIFYING = "identifying"
-    """Names a person by itself: dropped from every release."""
+    """Names a person by itself: dropped from every release, or shown as a pseudonym."""
     QUASI_IDENTIFIER = "quasi-identifier"
     """Public or knowable: together with others it can single a person out."""
     SENSITIVE = "sensitive"
@@ -313,6 +314,19 @@ class Binning:
 
 
 @dataclass(frozen=True)
+class Pseudonym:
+    """That an identifying column leaves as a keyed pseudonym, and who sees the same one.
+
+    Parameters
+    ----------
+    shared_by
+        The recipients who see the same pseudonyms; None for all. All others see their own.
+    """
+
+    shared_by: tuple[str, ...] | None = ()
+
+
+@dataclass(frozen=True)
 class ColumnSpec:
     """What the custodian has said about one column.
 
@@ -334,6 +348,8 @@ class ColumnSpec:
     coding
         How numbers that leave unperturbed are rounded and cut off at their ends; None leaves them
         as they are. Bins count in its place.
+    pseudonym
+        Whether the column leaves as a pseudonym where it is identifying; None drops it then.
     """
 
     name: str
@@ -344,6 +360,17 @@ class ColumnSpec:
     missing: MissingRule = MissingRule.VALUE
     from_rows: bool = False
     coding: Coding | None = None
+    pseudonym: Pseudonym | None = None
+
+    @property
+    def as_pseudonym(self) -> Pseudonym | None:
+        """Who sees which pseudonym in the column's place; None where it leaves otherwise or not."""
+        return self.pseudonym if self.role is Role.IDENTIFYING else None
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it is in no release."""
+        return self.role is Role.IDENTIFYING and self.pseudonym is None
 
     @property
     def coded(self) -> Coding | None:

@@ -15,6 +15,7 @@ pseudo-random function, equal inputs must give equal outputs, and nobody is show
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time
@@ -98,6 +99,10 @@ class AttributeKey:
         """Return a keyed BLAKE2b of 64 bits that has read nothing yet."""
         return hashlib.blake2b(key=self._key, digest_size=8)
 
+    def mac(self) -> hmac.HMAC:
+        """Return HMAC-SHA-256 under the key that has read nothing yet."""
+        return hmac.new(self._key, digestmod="sha256")
+
 
 class KeyRing:
     """All keys of a project, derived from its secret when they are asked for.
@@ -157,6 +162,10 @@ class KeyRing:
             statistics get noise that has nothing to do with this one's.
         """
         return self._derive("statistics", what, drawn_for)
+
+    def for_pseudonyms(self, column: str, scope: str) -> AttributeKey:
+        """Return the key of a column's pseudonyms for whoever is in a scope."""
+        return self._derive("pseudonyms", column, scope)
 
     def for_row_order(self, release_id: str) -> AttributeKey:
         """Return the key that orders the rows of one release (`randomness.row_order`)."""

@@ -269,6 +269,8 @@ def _field(
         own["column"] = name
     if spec.role is Role.WEIGHT:
         own["role"] = spec.role.value
+    if spec.as_pseudonym is not None:
+        own["pseudonym"] = True
     if spec.coded is not None:
         own["coded"] = {
             name: number

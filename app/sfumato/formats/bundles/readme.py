@@ -87,6 +87,7 @@ def readme_of(
         data_file=f"data.{format_name}",
         data_format=format_called(format_name).title,
         columns=_columns(contents, names),
+        identifying=_identifying(contents),
         row_order=_row_order(contents),
         promises=_promises(contents) or _NOTHING_PERTURBED,
         reading=reading,
@@ -138,6 +139,8 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
             done.append("grouped into bins")
         if spec.coded is not None and perturbation is None:
             done += [f"**coded**: {sentence}" for sentence in spec.coded.sentences]
+        if spec.as_pseudonym is not None:
+            done.append("**a pseudonym** in place of the identifier: the same for the same one")
         if spec.role is Role.WEIGHT:
             done.append("a sampling weight")
         if perturbation is not None:
@@ -165,6 +168,14 @@ def _coarser(view: SeenView, spec: ColumnSpec) -> list[str]:
     if view.suppressed and level < highest:
         done.append(f"`*` in {view.suppressed:,} rows")
     return done
+
+
+def _identifying(contents: BundleContents) -> str:
+    """Say that identifying columns are left out, but for those that show pseudonyms."""
+    left_out = "Columns that identify a person directly are not included"
+    if any(spec.as_pseudonym is not None for spec in contents.columns):
+        return f"{left_out}, or show a pseudonym that says nothing of the identifier."
+    return f"{left_out}."
 
 
 def _row_order(contents: BundleContents) -> str:

@@ -29,11 +29,13 @@ _LATER: Final = frozenset(
     (
         *("level_spacing", "hierarchies", "generalization", "rows_as_in_table", "mark"),
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
-        *("population", "sampling_fraction", "part", "coding", "view"),
+        *("population", "sampling_fraction", "part", "coding", "pseudonym", "view"),
     )
 )
 """The fields that files from earlier versions lack."""
-_ONLY_IF_STATED: Final = frozenset({"population", "sampling_fraction", "part", "coding", "view"})
+_ONLY_IF_STATED: Final = frozenset(
+    {"population", "sampling_fraction", "part", "coding", "pseudonym", "view"}
+)
 _TAG: Final = "float"
 
 

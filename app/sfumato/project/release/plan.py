@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
@@ -30,6 +30,7 @@ from sfumato.project.document.serialise import (
     from_plain,
     to_plain,
 )
+from sfumato.project.release.pseudonyms import pseudonym_column
 from sfumato.project.release.views import Coarsened, Coarsening, check_view, coarsened
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class Plan:
         Whether rows leave in the table's order instead of the release's own.
     coarsening
         How coarsely the quasi-identifiers leave; None for as they are.
+    pseudonyms
+        For each identifying column that leaves as a pseudonym, whose it is
+        (`sfumato.project.release.pseudonyms.scope_of`).
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -71,6 +75,7 @@ class Plan:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows_as_in_table: bool = False
     coarsening: Coarsening | None = None
+    pseudonyms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows_stand_alone(self) -> bool:
@@ -99,6 +104,7 @@ class Plan:
                 "groups": {key: list(names) for key, names in self.groups.items()},
                 "rows_as_in_table": self.rows_as_in_table,
                 "coarsening": None if self.coarsening is None else self.coarsening.to_dict(),
+                **({"pseudonyms": dict(self.pseudonyms)} if self.pseudonyms else {}),
             }
         )
 
@@ -129,6 +135,7 @@ class Plan:
             groups={key: tuple(names) for key, names in plain["groups"].items()},
             rows_as_in_table=plain["rows_as_in_table"],
             coarsening=from_plain(Coarsening | None, plain.get("coarsening")),
+            pseudonyms=plain.get("pseudonyms", {}),
         )
 
     def bind(self, keys: KeyRing) -> Releaser:
@@ -174,9 +181,9 @@ class Releaser:
     ) -> pd.DataFrame:
         """Return the frame that the recipient is given, shape (n, released columns).
 
-        Identifying columns are dropped, sensitive attributes pass through their mechanism,
-        quasi-identifiers show the labels of the recipient's levels, binned columns their bins'
-        labels, all others are as they are.
+        Identifying columns are dropped or shown as pseudonyms, sensitive attributes pass through
+        their mechanism, quasi-identifiers show the labels of the recipient's levels, all others
+        are binned, coded or as they are.
 
         Parameters
         ----------
@@ -208,9 +215,11 @@ class Releaser:
         if seen is not None:
             check_view(seen)
         shown = {} if seen is None else seen.columns
+        for name, scope in self.plan.pseudonyms.items():
+            made[name] = pseudonym_column(rows.table, name, scope, self.keys, Silent())
         columns = {
             name: made[name].set_axis(index)
-            if self.plan.column(name).role is Role.SENSITIVE
+            if name in made
             else shown[name]
             if name in shown
             else open_column(rows.table, self.plan.column(name))

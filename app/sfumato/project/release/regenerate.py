@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import Binning, ColumnSpec, Role
+from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
@@ -32,6 +32,7 @@ from sfumato.project.release.plan import (
     release_entry,
     request_of,
 )
+from sfumato.project.release.pseudonyms import pseudonym_column, scope_of
 from sfumato.project.release.release_columns import encode_attribute
 from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 
@@ -108,9 +109,11 @@ class Regenerator:
         """Return a column's specification, or None where the document has no such column."""
         return next((spec for spec in self.document.columns if spec.name == name), None)
 
-    def shown_as(self) -> tuple[tuple[str, Role, Binning | None], ...]:
+    def shown_as(self) -> tuple[tuple[str, Role, Binning | None, Coding | None], ...]:
         """Return what decides how columns that are not perturbed are released."""
-        return tuple((spec.name, spec.role, spec.binning) for spec in self.document.columns)
+        return tuple(
+            (spec.name, spec.role, spec.binning, spec.coded) for spec in self.document.columns
+        )
 
     def attributes(self) -> dict[str, Attribute]:
         """Return what mechanisms know about every attribute of the present policy.
@@ -211,6 +214,17 @@ class Regenerator:
                 return known
         self._views.append(coarsened(coarsening, self.document.columns, self.table))
         return self._views[-1]
+
+    def pseudonyms(self, name: str, recipient: str) -> pd.Series | None:
+        """Return an identifying column as it leaves for a recipient; None where it does not."""
+        spec = self.specification(name)
+        if spec is None or spec.as_pseudonym is None or not recipient:
+            return None
+        try:
+            scope = scope_of(spec, recipient)
+            return pseudonym_column(self.table, name, scope, self._keys, Silent())
+        except SfumatoError:
+            return None
 
     def request(self, plan: EntryPlan, rows: Chosen | None = None) -> ReleaseRequest:
         """Return what the mechanism was asked, for all records or for some rows of the table."""

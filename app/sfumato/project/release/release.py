@@ -26,6 +26,7 @@ from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.plan import Rows
+from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
     Material,
     material_of,
@@ -220,7 +221,7 @@ def _contents(
     document, table = plan.document, plan.material.table
     seen = prepared.seen(plan.coarsening)
     coarser = frozenset() if seen is None else seen.changed
-    made_by = plan_for(plan.material, plan.entries, plan.coarsening)
+    made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
     ordered_for = None if made_by.rows_as_in_table else plan.release_id
     part = Part(context, 0.25, 0.9)
     frame = made_by.bind(project.keys).release(rows, part, ordered_for, seen)
@@ -239,6 +240,7 @@ def _contents(
             *byproducts_that_remain(document),
             *(() if alone is None else (release_sentence(alone),)),
             *editions,
+            *linking_limits(document, plan.recipient.name),
         ),
         rows_as_in_table=bool(document.rows_as_in_table),
         view=None if seen is None else _view(seen),
@@ -268,7 +270,8 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
 def _details(plan: ReleasePlan, prepared: PreparedTable) -> dict[str, Any]:
     """Return what the ledger keeps of a release beside what it keeps of every bundle."""
     perturbed = {name for entry in plan.entries for name in entry.attributes}
-    released = [name for name, _ in released_specs(plan.document, plan.material.table)]
+    specs = released_specs(plan.document, plan.material.table)
+    released = [name for name, spec in specs if spec.as_pseudonym is None]
     return {
         "entries": [entry.to_dict() for entry in plan.entries],
         "domains": domain_fingerprints(plan.material.attributes),

@@ -22,6 +22,7 @@ from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_re
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
+from sfumato.project.release.pseudonyms import scopes_for
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.release.weights import check_weights
 
@@ -100,7 +101,10 @@ def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
 
 
 def plan_for(
-    material: Material, entries: Sequence[EntryPlan], coarsening: Coarsening | None = None
+    material: Material,
+    entries: Sequence[EntryPlan],
+    recipient: str,
+    coarsening: Coarsening | None = None,
 ) -> Plan:
     """Return the plan of a release at levels that are resolved.
 
@@ -124,6 +128,7 @@ def plan_for(
         groups=groups,
         rows_as_in_table=bool(document.rows_as_in_table),
         coarsening=coarsening,
+        pseudonyms=scopes_for(document, recipient),
     )
 
 
@@ -140,7 +145,7 @@ def released_columns(
     """
     material = material_of(document, table)
     entries = plan_release(document, material.attributes, recipient)
-    plan = plan_for(material, entries, coarsening_of(document, recipient))
+    plan = plan_for(material, entries, recipient.name, coarsening_of(document, recipient))
     rows = material.rows(keys, Part(context, 0.0, 0.1))
     return plan.bind(keys).release(rows, Part(context, 0.1, 1.0))
 
@@ -154,7 +159,7 @@ def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnS
         If every column is identifying.
     """
     specs = [(name, document.column(name)) for name in table.columns]
-    kept = tuple((name, spec) for name, spec in specs if spec.role is not Role.IDENTIFYING)
+    kept = tuple((name, spec) for name, spec in specs if not spec.is_dropped)
     if not kept:
         raise TableError(
             "Every column is identifying, so there is nothing to release.",
@@ -219,7 +224,8 @@ def released_table(
     value_labels: dict[str, Mapping[Value, str]] = {}
     for name in map(str, frame.columns):
         spec = document.column(name)
-        if spec.binning is not None or spec.coded is not None or name in coarser:
+        coded = spec.coded is not None or spec.as_pseudonym is not None
+        if spec.binning is not None or coded or name in coarser:
             continue
         labels = table.value_labels.get(name, {})
         if spec.role is Role.SENSITIVE and spec.domain is not None:

@@ -128,6 +128,12 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
             else f"was released as it is to {release.recipient} on {day}, so perturbing it now"
             " hides nothing from them"
         )
+        for name in sorted(shown & _pseudonymous_in(release)):
+            found.setdefault(
+                name,
+                f"{name} was shown to {release.recipient} on {day} as a pseudonym and would now be"
+                " released as it is",
+            )
         for name in sorted(sensitive & set(release.open_columns)):
             found.setdefault(name, f"{name} {how}")
         for name in sorted(shown & _generalized_in(release)):
@@ -137,6 +143,12 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
                 " released with its exact values",
             )
     return found
+
+
+def _pseudonymous_in(release: ReleaseRecord) -> set[str]:
+    """Return the columns that a release shows as pseudonyms."""
+    columns = () if release.policy is None or release.is_publication else release.policy.columns
+    return {spec.name for spec in columns if spec.as_pseudonym is not None}
 
 
 def _generalized_in(release: ReleaseRecord) -> set[str]:

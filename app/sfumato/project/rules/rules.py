@@ -18,6 +18,7 @@ from sfumato.engine.core.columns import (
     Domain,
     Kind,
     MissingRule,
+    Pseudonym,
     Role,
     find_column,
 )
@@ -34,7 +35,13 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
-from sfumato.project.rules.writing import CODING_KEYS, FORMAT, rules_of
+from sfumato.project.rules.writing import (
+    CODING_KEYS,
+    FORMAT,
+    PSEUDONYM_FOR_ALL,
+    PSEUDONYM_FOR_EACH,
+    rules_of,
+)
 from sfumato.project.store.secret import ProjectSecret
 
 __all__ = ["apply_rules", "reading_options_in", "rules_of"]
@@ -224,6 +231,7 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
         domain=_domain(section),
         from_rows=section.flag("from_rows"),
         coding=_coding(section),
+        pseudonym=_pseudonym(section),
     )
     section.finish()
     try:
@@ -261,6 +269,34 @@ def _coding(section: Section) -> Coding | None:
     except DomainError as error:
         key = next(k for k, number in zip(CODING_KEYS, stated, strict=True) if number is not None)
         raise section.explained(key, error) from None
+
+
+def _pseudonym(section: Section) -> Pseudonym | None:
+    stated = section.take("pseudonym")
+    if stated is None:
+        return None
+    if stated in (PSEUDONYM_FOR_EACH, PSEUDONYM_FOR_ALL):
+        return Pseudonym(None if stated == PSEUDONYM_FOR_ALL else ())
+    if isinstance(stated, list) and stated and all(isinstance(name, str) for name in stated):
+        return Pseudonym(tuple(stated))
+    raise section.error(
+        "pseudonym",
+        "it says for whom pseudonyms are the same.",
+        'Write "each", "shared", or a list of recipients.',
+    )
+
+
+def _check_sharing(rules: Section, columns: tuple[ColumnSpec, ...], known: list[str]) -> None:
+    """Refuse pseudonyms that are shared by somebody who is no recipient."""
+    for column in columns:
+        for name in (column.pseudonym.shared_by or ()) if column.pseudonym is not None else ():
+            if name not in known:
+                raise rules.rules.error(
+                    ("columns", column.name, "pseudonym"),
+                    "there is no recipient {name}.",
+                    suggestion(name, known),
+                    name=name,
+                )
 
 
 def _domain(section: Section) -> Domain | None:
@@ -353,7 +389,9 @@ def _recipients(
 ) -> tuple[Recipient, ...]:
     sections = rules.sections("recipients")
     recipients = tuple(_recipient(section, policy, columns) for section in sections)
-    rules.refuse_repeated("recipients", [recipient.name for recipient in recipients])
+    names = [recipient.name for recipient in recipients]
+    rules.refuse_repeated("recipients", names)
+    _check_sharing(rules, columns, names)
     return recipients
 
 

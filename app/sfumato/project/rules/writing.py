@@ -16,6 +16,8 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 FORMAT: Final = 1
 """The version of the rules format."""
 
+PSEUDONYM_FOR_EACH: Final = "each"
+PSEUDONYM_FOR_ALL: Final = "shared"
 CODING_KEYS: Final = ("bottom_code", "top_code", "round_to")
 
 _WIDTH: Final = 90
@@ -37,6 +39,8 @@ _COLUMNS: Final = """
 #   missing  value (missing is a value of its own) or refused
 #   values   all that a column can hold, whether they occur or not
 #   bottom_code, top_code, round_to   numbers beyond an end are shown as the end; others rounded
+#   pseudonym   of an identifying column: "each" recipient sees their own, all see one that is
+#               "shared", or those listed by name do
 """
 _HIERARCHIES: Final = """
 # How columns are generalized, level by level: intervals, order, masking, dates, four-levels,
@@ -119,6 +123,10 @@ def _column(column: ColumnSpec) -> Iterator[str]:
         for key, number in zip(CODING_KEYS, (coding.bottom, coding.top, coding.step), strict=True):
             if number is not None:
                 yield f"{key} = {_edge(number)}"
+    if column.pseudonym is not None:
+        shared = column.pseudonym.shared_by
+        words = PSEUDONYM_FOR_ALL if shared is None else PSEUDONYM_FOR_EACH
+        yield f"pseudonym = {_value(shared) if shared else _text(words)}"
     if column.from_rows:
         yield "from_rows = true"
     if column.domain is not None:

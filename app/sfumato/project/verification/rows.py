@@ -148,7 +148,11 @@ def _expected(
     perturbed = {name for plan in match.plans for name in plan.attributes}
     for name in bundle.table.columns:
         if name not in perturbed and not _is_secret(regenerator, name):
-            column = regenerator.unperturbed(name, match.view)
+            spec = regenerator.specification(name)
+            if spec is not None and spec.as_pseudonym is not None:
+                column = regenerator.pseudonyms(name, match.recipient)
+            else:
+                column = regenerator.unperturbed(name, match.view)
             if column is not None:
                 expected[name] = column
     return {name: expected[name] for name in bundle.table.columns if name in expected}
@@ -156,7 +160,7 @@ def _expected(
 
 def _is_secret(regenerator: Regenerator, name: str) -> bool:
     spec = regenerator.specification(name)
-    return spec is not None and spec.role in {Role.SENSITIVE, Role.IDENTIFYING}
+    return spec is not None and (spec.role is Role.SENSITIVE or spec.is_dropped)
 
 
 def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Comparison) -> Check:
@@ -205,13 +209,16 @@ def _check_columns(
     """Check which columns the bundle has, and their order."""
     title = "Columns"
     released = (
-        {*match.record.open_columns, *perturbed}
+        {
+            *match.record.open_columns,
+            *perturbed,
+            *(s.name for s in regenerator.document.columns if s.as_pseudonym is not None),
+        }
         if match.record is not None
         else {
             name
             for name in regenerator.table.columns
-            if (spec := regenerator.specification(name)) is not None
-            and spec.role is not Role.IDENTIFYING
+            if (spec := regenerator.specification(name)) is not None and not spec.is_dropped
         }
     )
     wanted = [name for name in regenerator.table.columns if name in released]
@@ -237,9 +244,7 @@ def _check_columns(
 
 
 def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
-    identifying = [
-        spec.name for spec in regenerator.document.columns if spec.role is Role.IDENTIFYING
-    ]
+    identifying = [spec.name for spec in regenerator.document.columns if spec.is_dropped]
     shown = [name for name in identifying if name in bundle.table.columns]
     title = "Identifying columns"
     if shown:

@@ -53,7 +53,9 @@ def role_name(role: Role) -> str:
 def role_meaning(role: Role) -> str:
     """Return what a role does to a column, in a sentence."""
     return {
-        Role.IDENTIFYING: tr("Names a person by itself. It is dropped from every release."),
+        Role.IDENTIFYING: tr(
+            "Names a person by itself. It is dropped from every release, or shown as a pseudonym."
+        ),
         Role.QUASI_IDENTIFIER: tr(
             "Others can know it; together with more of the kind it can single a person out."
             " It is released as it is."

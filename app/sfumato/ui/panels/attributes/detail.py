@@ -25,6 +25,7 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.domain import DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
+from sfumato.ui.panels.attributes.pseudonyms import PseudonymEditor
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, button, column, label, row
@@ -74,6 +75,7 @@ class Detail(Card):
         self.missing.chosen.connect(self.missing_chosen)
         self.bins = BinningEditor()
         self.coding = CodingEditor()
+        self.pseudonyms = PseudonymEditor()
         self.domain = DomainEditor()
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
@@ -94,11 +96,14 @@ class Detail(Card):
         self.body.addLayout(row(self.alike, None))
         self.body.addWidget(self.problem)
         self._bins = Section(self.tr("Bins"), self.bins)
+        self._pseudonyms = Section(self.tr("In releases"), self.pseudonyms)
         self._coding = Section(self.tr("Rounding and ends"), self.coding)
         self._missing = Section(self.tr("A missing value"), self.missing)
         self._domain = Section("", self.domain)
         self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
-        for section in (self._bins, self._coding, self._missing, self._hierarchy, self._domain):
+        for section in (self._pseudonyms, self._bins, self._coding, self._missing):
+            self.body.addWidget(section)
+        for section in (self._hierarchy, self._domain):
             self.body.addWidget(section)
 
     def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
@@ -122,7 +127,7 @@ class Detail(Card):
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
         self._kind_box.hide()
         hidden = (self._bins, self._coding, self._missing, self._hierarchy, self._domain)
-        for widget in (*hidden, self.problem, self.alike):
+        for widget in (*hidden, self._pseudonyms, self.problem, self.alike):
             widget.hide()
 
     def show_column(
@@ -160,6 +165,7 @@ class Detail(Card):
         self.bins.show_consequence(words)
         self._bins.setVisible(spec.kind is Kind.NUMERIC and spec.role is not Role.IDENTIFYING)
         self._coding.setVisible(numbers and spec.role not in (Role.IDENTIFYING, Role.SENSITIVE))
+        self._pseudonyms.setVisible(spec.role is Role.IDENTIFYING)
         self._missing.setVisible(sensitive)
         self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)

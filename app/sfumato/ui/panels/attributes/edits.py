@@ -8,7 +8,15 @@ from dataclasses import replace
 import pandas as pd
 
 from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.columns import (
+    Binning,
+    ColumnSpec,
+    Domain,
+    Kind,
+    MissingRule,
+    Pseudonym,
+    Role,
+)
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -102,6 +110,11 @@ def with_binning(
 def with_coding(document: Document, name: str, coding: Coding | None) -> Document:
     """Round a column of numbers and cut it off at its ends, or leave it as it is."""
     return document.with_column(replace(document.column(name), coding=coding))
+
+
+def with_pseudonym(document: Document, name: str, pseudonym: Pseudonym | None) -> Document:
+    """Show pseudonyms in the place of an identifying column, or drop it."""
+    return document.with_column(replace(document.column(name), pseudonym=pseudonym))
 
 
 def confirmed(document: Document, name: str) -> Document:

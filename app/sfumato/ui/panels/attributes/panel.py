@@ -16,7 +16,15 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.coding import Coding, beyond
-from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.columns import (
+    Binning,
+    ColumnSpec,
+    Domain,
+    Kind,
+    MissingRule,
+    Pseudonym,
+    Role,
+)
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.table.profile import BinWidths, suggest_binning, suggest_ends
 from sfumato.engine.table.proposals import alike
@@ -216,6 +224,7 @@ class AttributesPanel(Panel):
         detail.bins.switched.connect(self._switch_bins)
         detail.bins.suggestion_wanted.connect(self._suggest_bins)
         detail.bins.edges_given.connect(self._set_bins)
+        detail.pseudonyms.given.connect(self._set_pseudonym)
         detail.coding.given.connect(self._set_coding)
         detail.coding.ends_wanted.connect(self._propose_ends)
         detail.hierarchy.changed.connect(self._show_detail)
@@ -309,6 +318,8 @@ class AttributesPanel(Panel):
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
         self.detail.show_values(spec, domain, counts, error or self._weight_error(spec))
         self._show_coding(spec)
+        names = [recipient.name for recipient in document.recipients]
+        self.detail.pseudonyms.show_pseudonym(spec.pseudonym, names)
         self.detail.hierarchy.show_column(spec)
 
     def _alike(self, spec: ColumnSpec) -> list[str]:
@@ -446,6 +457,11 @@ class AttributesPanel(Panel):
         text = tr("Bins of {column}").format(column=name)
         changed = edits.with_binning(self.session.document, name, binning, from_rows=from_rows)
         self._edit(text, changed)
+
+    def _set_pseudonym(self, pseudonym: Pseudonym | None) -> None:
+        name = self.chosen[0]
+        text = tr("Pseudonyms of {column}").format(column=name)
+        self.session.edit(text, edits.with_pseudonym(self.session.document, name, pseudonym))
 
     # ----- rounding and ends
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Pseudonym, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.mechanisms import mechanism_called
@@ -106,7 +106,18 @@ def with_note(document: Document, recipient: str, note: str) -> Document:
 
 def renamed(document: Document, recipient: str, name: str) -> Document:
     """Give a recipient another name."""
+    columns = tuple(_sharing_renamed(column, recipient, name) for column in document.columns)
+    document = replace(document, columns=columns)
     return _changed(document, recipient, lambda r: replace(r, name=name))
+
+
+def _sharing_renamed(column: ColumnSpec, before: str, name: str) -> ColumnSpec:
+    """Return a column whose pseudonyms are shared by a recipient of another name."""
+    told = column.pseudonym
+    if told is None or before not in (told.shared_by or ()):
+        return column
+    sharing = tuple(name if each == before else each for each in told.shared_by or ())
+    return replace(column, pseudonym=Pseudonym(sharing))
 
 
 def without_recipient(document: Document, name: str) -> Document:

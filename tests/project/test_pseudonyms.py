@@ -1,0 +1,212 @@
+"""Identifying columns that leave as pseudonyms: made by hand, verified, and linked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from sfumato.analysis.guarantee import guarantee_of
+from sfumato.engine.core.columns import Pseudonym
+from sfumato.engine.core.errors import LadderError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness import pseudonyms as engine
+from sfumato.engine.randomness.keys import KeyRing, record_ids_by_key
+from sfumato.engine.table.table import Table
+from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.errors import RulesError
+from sfumato.project.release.plan import Plan
+from sfumato.project.release.release_columns import attributes_of, material_of, plan_for
+from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.verify import verify_bundle
+from sfumato.ui.panels.policy.edits import renamed
+from tests.project.making import document, new_project, table
+from tests.project.test_release import release, released_csv
+
+SECRET = bytes(range(32))
+
+
+def with_pseudonyms(shared_by=(), **changes):
+    settled = document("person", **changes)
+    return settled.with_column(replace(settled.column("person"), pseudonym=Pseudonym(shared_by)))
+
+
+@pytest.fixture
+def project_of(tmp_path):
+    opened = []
+
+    def make(settled):
+        folder = tmp_path / str(len(opened))
+        folder.mkdir()
+        opened.append(new_project(folder, settled))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def by_hand(secret, column, scope, value):
+    """Return a pseudonym from the standards' own words: HKDF, then HMAC, then base32."""
+    label = json.dumps(["sfumato", 1, "pseudonyms", column, scope]).encode()
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=label).derive(secret)
+    digest = hmac.new(key, value.encode(), hashlib.sha256).digest()
+    return base64.b32encode(digest[:10]).decode()
+
+
+def shown(project, out, recipient):
+    frame = released_csv(release(project, out, recipient))
+    return list(frame["person"])
+
+
+def test_pseudonyms_are_what_the_standards_make_of_the_secret():
+    values = pd.Series(["a", "b", None, "a"], name="person", dtype="str")
+    key = KeyRing(SECRET).for_pseudonyms("person", "shared")
+    found = engine.pseudonyms(values, key, Silent())
+    expected = [by_hand(SECRET, "person", "shared", value) for value in ("a", "b", "a")]
+    assert found.dropna().tolist() == expected
+    assert found.isna().tolist() == [False, False, True, False]
+    assert all(len(text) == engine.LETTERS for text in expected)
+
+
+def test_they_have_nothing_to_do_with_record_identifiers_or_other_columns():
+    values = pd.Series([f"P{place}" for place in range(50)], name="person")
+    keys = KeyRing(SECRET)
+    made = engine.pseudonyms(values, keys.for_pseudonyms("person", "shared"), Silent())
+    other = engine.pseudonyms(values, keys.for_pseudonyms("house", "shared"), Silent())
+    assert not set(made) & set(other)
+    ids = record_ids_by_key(values, keys, Silent())
+    as_text = {base64.b32encode(int(one).to_bytes(8, "little")).decode()[:12] for one in ids}
+    assert not as_text & {text[:12] for text in made}
+
+
+def test_two_values_with_one_pseudonym_are_refused_by_their_rows(monkeypatch):
+    monkeypatch.setattr(engine, "BYTES", 1)
+    values = pd.Series([f"P{place}" for place in range(400)], name="person")
+    with pytest.raises(TableError, match="In column person, the values in rows"):
+        engine.pseudonyms(values, KeyRing(SECRET).for_pseudonyms("person", "x"), Silent())
+
+
+def test_each_recipient_sees_pseudonyms_of_their_own(project_of, tmp_path):
+    project = project_of(with_pseudonyms())
+    one = shown(project, tmp_path / "out", "Clinic A")
+    other = shown(project, tmp_path / "out", "Institute B")
+    assert len(set(one)) == len(set(other)) == 12
+    assert not set(one) & set(other)
+    assert not set(one) & set(table().frame["person"])
+
+
+@pytest.mark.parametrize("sharing", [None, ("Clinic A", "Institute B")])
+def test_those_who_share_see_the_same_pseudonym_for_the_same_person(project_of, tmp_path, sharing):
+    project = project_of(with_pseudonyms(sharing))
+    one = shown(project, tmp_path / "out", "Clinic A")
+    other = shown(project, tmp_path / "out", "Institute B")
+    assert set(one) == set(other)
+    assert one != other  # their rows stand in orders of their own
+    secret = project.secret.reveal()
+    people = table().frame["person"]
+    assert set(one) == {by_hand(secret, "person", "shared", value) for value in people}
+
+
+def test_a_release_with_pseudonyms_is_verified_and_a_changed_one_is_not(project_of, tmp_path):
+    project = project_of(with_pseudonyms())
+    outcome = release(project, tmp_path / "out")
+    report = verify_bundle(project, table(), outcome.path, Silent())
+    assert report.holds, report.failed
+    data = outcome.path / "data.csv"
+    frame = pd.read_csv(data)
+    frame["person"] = np.roll(frame["person"], 1)
+    frame.to_csv(data, index=False)
+    report = verify_bundle(project, table(), outcome.path, Silent())
+    assert "Unperturbed columns" in {check.title for check in report.failed}
+
+
+def test_the_bundle_tells_of_pseudonyms_and_of_no_other_recipient(project_of, tmp_path):
+    project = project_of(with_pseudonyms(None))
+    outcome = release(project, tmp_path / "out")
+    readme = (outcome.path / "README.md").read_text(encoding="utf-8")
+    assert "a pseudonym" in readme
+    assert "Other recipients have the same pseudonyms of person" in readme
+    assert "Institute B" not in readme
+    assert "P001" not in (outcome.path / "data.csv").read_text(encoding="utf-8")
+    fields = json.loads((outcome.path / "datapackage.json").read_text(encoding="utf-8"))
+    (field,) = (f for f in fields["resources"][0]["schema"]["fields"] if f["name"] == "person")
+    assert field["sfumato"]["pseudonym"] is True
+    assert "person" not in outcome.record.open_columns
+
+
+def test_labels_of_an_identifier_do_not_leave_with_its_pseudonym(project_of, tmp_path):
+    labelled = Table(table().frame, value_labels={"person": {"P001": "Ada Lovelace"}})
+    project = project_of(with_pseudonyms())
+    outcome = release(project, tmp_path / "out", given=labelled)
+    texts = "".join(path.read_text(encoding="utf-8") for path in outcome.path.iterdir())
+    assert "Lovelace" not in texts
+
+
+def test_the_guarantee_names_who_can_link_what():
+    settled = with_pseudonyms(("Clinic A", "Institute B"))
+    cautions = guarantee_of(settled, attributes_of(settled, table())).cautions
+    assert any("Clinic A and Institute B share the pseudonyms of person" in one for one in cautions)
+    own = with_pseudonyms()
+    cautions = guarantee_of(own, attributes_of(own, table())).cautions
+    assert not any("share" in one for one in cautions)
+    assert any("Rows with the same pseudonym of person belong together" in one for one in cautions)
+
+
+def test_a_column_that_was_a_pseudonym_is_not_shown_as_it_is_without_a_reason(project_of, tmp_path):
+    project = project_of(with_pseudonyms())
+    release(project, tmp_path / "out")
+    spec = project.document.column("sex")
+    project.save_document(
+        project.document.with_column(
+            replace(project.document.column("person"), role=spec.role, pseudonym=None)
+        )
+    )
+    with pytest.raises(LadderError, match="as a pseudonym and would now be released as it is"):
+        release(project, tmp_path / "out", "Institute B")
+
+
+@pytest.mark.parametrize("sharing", [(), None, ("Institute B",)])
+def test_document_rules_and_plan_keep_them(sharing):
+    settled = with_pseudonyms(sharing)
+    assert document_from_json(document_to_json(settled)) == settled
+    read = apply_rules(rules_of(settled), table(), document())
+    assert read.column("person") == settled.column("person")
+    plan = plan_for(material_of(settled, table()), (), "Institute B")
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.pseudonyms == {"person": "recipient Institute B" if sharing == () else "shared"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [('"everybody"', 'Write "each", "shared"'), ('["Clinc A"]', "Did you mean Clinic A?")],
+)
+def test_rules_that_share_with_nobody_are_refused(stated, said):
+    rules = rules_of(with_pseudonyms()).replace('pseudonym = "each"', f"pseudonym = {stated}")
+    with pytest.raises(RulesError) as refused:
+        apply_rules(rules, table(), document())
+    assert said in str(refused.value)
+
+
+def test_who_shares_is_known_by_the_new_name_of_a_renamed_recipient():
+    changed = renamed(with_pseudonyms(("Clinic A",)), "Clinic A", "Clinic Z")
+    assert changed.column("person").pseudonym == Pseudonym(("Clinic Z",))
+
+
+def test_every_row_shows_the_pseudonym_of_its_own_person(project_of, tmp_path):
+    project = project_of(with_pseudonyms())
+    frame = released_csv(release(project, tmp_path / "out"))
+    true, secret = table().frame, project.secret.reveal()
+    expected = {
+        (by_hand(secret, "person", "recipient Clinic A", person), sex)
+        for person, sex in zip(true["person"], true["sex"], strict=True)
+    }
+    assert set(zip(frame["person"], frame["sex"], strict=True)) == expected
