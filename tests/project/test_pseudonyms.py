@@ -19,7 +19,7 @@ from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import LadderError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness import pseudonyms as engine
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_key
+from sfumato.engine.randomness.keys import AttributeKey, KeyRing, record_ids_by_key
 from sfumato.engine.table.table import Table
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import RulesError
@@ -89,7 +89,7 @@ def test_they_have_nothing_to_do_with_record_identifiers_or_other_columns():
 
 
 def test_two_values_with_one_pseudonym_are_refused_by_their_rows(monkeypatch):
-    monkeypatch.setattr(engine, "BYTES", 1)
+    monkeypatch.setattr(AttributeKey, "authenticate", lambda _key, text: bytes([len(text)]) * 32)
     values = pd.Series([f"P{place}" for place in range(400)], name="person")
     with pytest.raises(TableError, match="In column person, the values in rows"):
         engine.pseudonyms(values, KeyRing(SECRET).for_pseudonyms("person", "x"), Silent())

@@ -19,9 +19,11 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import basis_text, risks_of, told
+from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.uniqueness import alone_in_release, release_sentence
 from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.verify import verify_bundle
 from tests.project import making
 from tests.project.test_population import a_document, a_table
 
@@ -130,3 +132,30 @@ def test_role_and_coding_are_kept_in_document_and_rules():
     assert 'role = "weight"' in rules
     read = apply_rules(rules + '\n[columns.ward]\nrole = "insensitive"\n', table, document)
     assert read.column("weight") == document.column("weight")
+
+
+def test_a_release_shows_coded_numbers_and_weights_and_is_verified(tmp_path):
+    numbers = {
+        "age": [3, 17, 44, 51, 60, 61, 70, 71, 88, 90, 95, 104],
+        "w": np.arange(12) * 3.0 + 7,
+    }
+    table = Table(making.table().frame.assign(**numbers))
+    document = making.document("person")
+    columns = (
+        *document.columns,
+        ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC, coding=Coding(top=85.0)),
+        ColumnSpec("w", Role.WEIGHT, Kind.NUMERIC, coding=Coding(step=5.0)),
+    )
+    with making.new_project(tmp_path, replace(document, columns=columns)) as project:
+        outcome = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent())
+        frame = pd.read_csv(outcome.path / "data.csv")
+        assert sorted(frame["age"]) == [3, 17, 44, 51, 60, 61, 70, 71, 85, 85, 85, 85]
+        assert sorted(frame["w"]) == sorted(np.floor(numbers["w"] / 5 + 0.5) * 5)
+        assert verify_bundle(project, table, outcome.path, Silent()).holds
+        readme = (outcome.path / "README.md").read_text(encoding="utf-8")
+        assert "85 means 85 or more" in readme
+        assert "By the sampling weights (w)" in readme
+        uncoded = project.document.with_column(replace(columns[3], coding=None))
+        project.save_document(uncoded)
+        report = verify_bundle(project, table, outcome.path, Silent())
+        assert report.holds, report.failed  # judged by the policy that was in force

@@ -73,6 +73,7 @@ def test_a_column_that_can_t_be_a_weight_says_why(panel):
 
 def test_ends_are_proposed_and_the_numbers_beyond_them_counted(panel, qtbot):
     panel.choose("age")
+    assert "Records with the largest number, which few share: 1." in panel.detail.coding.told.text()
     click(panel.detail.coding.propose)
     settle(qtbot, panel.session)
     found = spec(panel, "age").coding

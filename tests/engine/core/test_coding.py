@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.coding import Coding, beyond
 from sfumato.engine.core.errors import DomainError
-from sfumato.engine.table.profile import SHARED_BY, suggest_ends
+from sfumato.engine.table.profile import SHARED_BY, alone_at_ends, suggest_ends
 
 AGES = pd.Series([0, 4, 17, 62, 91, 104], name="age")
 
@@ -82,6 +82,15 @@ def test_proposed_ends_are_reached_by_several_records_each():
     assert (numbers <= found.bottom).sum() >= SHARED_BY
     assert beyond(numbers, found) < 0.05 * len(numbers)
     assert found.top not in set(numbers)
+
+
+def test_ends_of_whole_numbers_are_whole():
+    years = pd.Series([*np.repeat(np.arange(1930, 2020), 9), 2020, 2021, 2022, 2023])
+    found = suggest_ends(years)
+    assert found.bottom is None
+    assert found.top == 2019
+    assert alone_at_ends(years) == (0, 1)
+    assert alone_at_ends(pd.Series([None, None], dtype="Float64")) == (0, 0)
 
 
 def test_extremes_that_many_share_need_no_end():

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from sfumato.engine.core.columns import Domain
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.panels.attributes.pseudonyms import Shown
 from tests.screenshots.stage import Scene, Stage
 
 
@@ -45,6 +46,24 @@ def _misfit(stage: Stage) -> None:
     narrower = Domain(spec.domain.values[2:], spec.domain.labels)
     stage.session.edit("Narrow", document.with_column(replace(spec, domain=narrower)))
     _panel(stage).choose("diagnosis")
+    stage.settle()
+
+
+def _ends(stage: Stage) -> None:
+    _proposed(stage)
+    panel = _panel(stage)
+    panel.choose("birth_year")
+    panel.detail.coding.propose.click()
+    stage.settle()
+
+
+def _pseudonym(stage: Stage) -> None:
+    stage.open_sample()
+    panel = _panel(stage)
+    panel.choose("record_number")
+    editor = panel.detail.pseudonyms
+    editor.choice.set_value(Shown.SOME)
+    editor.choice.chosen.emit(Shown.SOME)
     stage.settle()
 
 
@@ -91,6 +110,8 @@ SCENES = (
     Scene("proposed", _proposed),
     Scene("filled", _filled),
     Scene("bins", _bins),
+    Scene("ends", _ends),
+    Scene("pseudonym", _pseudonym),
     Scene("hierarchy-empty", _without_hierarchy),
     Scene("hierarchy-kept", _with_hierarchy),
     Scene("hierarchy-editor", _editor),

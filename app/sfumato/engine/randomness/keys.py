@@ -99,9 +99,9 @@ class AttributeKey:
         """Return a keyed BLAKE2b of 64 bits that has read nothing yet."""
         return hashlib.blake2b(key=self._key, digest_size=8)
 
-    def mac(self) -> hmac.HMAC:
-        """Return HMAC-SHA-256 under the key that has read nothing yet."""
-        return hmac.new(self._key, digestmod="sha256")
+    def authenticate(self, text: str) -> bytes:
+        """Return HMAC-SHA-256 of a text's UTF-8 under the key."""
+        return hmac.digest(self._key, text.encode(errors="surrogatepass"), "sha256")
 
 
 class KeyRing:

@@ -243,13 +243,28 @@ def suggest_ends(column: pd.Series) -> Coding:
 
 
 def _end(numbers: npt.NDArray[np.float64]) -> float | None:
-    """Return the roundest number that enough of the largest reach; None where they are alike."""
+    """Return the roundest number that enough of the largest reach; None where several share it."""
     reached = max(SHARED_BY, math.ceil(len(numbers) / _REACHED))
-    if reached >= len(numbers) or numbers[-reached] == numbers[-1]:
+    if reached >= len(numbers) or numbers[-SHARED_BY] == numbers[-1]:
         return None
     low, high = float(numbers[-min(2 * reached, len(numbers))]), float(numbers[-reached])
     found = _roundest(low, high)
-    return high if found is None else found
+    fits = found is not None and (found.is_integer() or not _are_whole(numbers))
+    return found if fits else high
+
+
+def alone_at_ends(column: pd.Series) -> tuple[int, int]:
+    """Return how many records have the smallest and the largest number where few share them.
+
+    0 stands for an end that at least `SHARED_BY` records share, or that no number has.
+    """
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return 0, 0
+    counts = [int((numbers == end).sum()) for end in (numbers.min(), numbers.max())]
+    low, high = (count if count < SHARED_BY else 0 for count in counts)
+    return low, high
 
 
 def _increase(edges: Sequence[float]) -> bool:
@@ -277,6 +292,7 @@ __all__ = [
     "ColumnProfile",
     "NumberSummary",
     "ValueCount",
+    "alone_at_ends",
     "profile_columns",
     "suggest_binning",
     "suggest_ends",

@@ -215,8 +215,9 @@ class Releaser:
         if seen is not None:
             check_view(seen)
         shown = {} if seen is None else seen.columns
+        last = Part(context, 1.0, 1.0)
         for name, scope in self.plan.pseudonyms.items():
-            made[name] = pseudonym_column(rows.table, name, scope, self.keys, Silent())
+            made[name] = pseudonym_column(rows.table, name, scope, self.keys, last)
         columns = {
             name: made[name].set_axis(index)
             if name in made

@@ -48,7 +48,9 @@ class CodingEditor(QWidget):
         self.problem = label("", "danger", wrap=True)
         self.setLayout(column(grid, self.told, self.problem, row(self.propose, None)))
 
-    def show_coding(self, coding: Coding | None, cut_off: int | None) -> None:
+    def show_coding(
+        self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int] = (0, 0)
+    ) -> None:
         """Show how a column is coded.
 
         Parameters
@@ -57,6 +59,8 @@ class CodingEditor(QWidget):
             Its rounding and its ends; None where it leaves as it is.
         cut_off
             How many numbers lie beyond the ends, where that is known.
+        alone
+            How many records have the smallest and the largest number where few do, else 0.
         """
         typing = coding == self._coding and any(field.hasFocus() for field in self.fields)
         self._coding = coding
@@ -64,10 +68,24 @@ class CodingEditor(QWidget):
         for field, number in zip(self.fields, stated, strict=True):
             if not typing:
                 field.setText("" if number is None else show_value(number))
-        ends = coding is not None and (coding.bottom is not None or coding.top is not None)
-        words = self.tr("{count} numbers lie beyond the ends, and recipients see the end instead.")
-        say(self.told, words.format(count=grouped(cut_off)) if ends and cut_off is not None else "")
+        say(self.told, self._words(coding, cut_off, alone))
         self.show_problem("")
+
+    def _words(self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int]) -> str:
+        """Return what the ends do, or why there should be some."""
+        low, high = alone
+        bottom, top = (None, None) if coding is None else (coding.bottom, coding.top)
+        said = []
+        if cut_off is not None and (bottom is not None or top is not None):
+            words = self.tr("{count} numbers lie beyond the ends: recipients see the end instead.")
+            said.append(words.format(count=grouped(cut_off)))
+        if high and top is None:
+            words = self.tr("Records with the largest number, which few share: {count}.")
+            said.append(words.format(count=high))
+        if low and bottom is None:
+            words = self.tr("Records with the smallest number, which few share: {count}.")
+            said.append(words.format(count=low))
+        return " ".join(said)
 
     def show_problem(self, text: str) -> None:
         """Say what can't be done; an empty text takes it away."""

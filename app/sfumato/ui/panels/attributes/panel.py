@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pandas as pd
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -26,7 +27,12 @@ from sfumato.engine.core.columns import (
     Role,
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError
-from sfumato.engine.table.profile import BinWidths, suggest_binning, suggest_ends
+from sfumato.engine.table.profile import (
+    BinWidths,
+    alone_at_ends,
+    suggest_binning,
+    suggest_ends,
+)
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.project.document.model import Document
@@ -335,10 +341,14 @@ class AttributesPanel(Panel):
 
     def _show_coding(self, spec: ColumnSpec) -> None:
         """Show how a column that leaves unperturbed is rounded and cut off."""
-        table, cut_off = self.session.table, None
-        if table is not None and spec.coded is not None and spec.name in table.columns:
-            cut_off = beyond(table.column(spec.name), spec.coded)
-        self.detail.coding.show_coding(spec.coding, cut_off)
+        table, cut_off, alone = self.session.table, None, (0, 0)
+        numeric = spec.kind is Kind.NUMERIC and spec.binning is None
+        if table is not None and spec.name in table.columns and numeric:
+            series = table.column(spec.name)
+            if pd.api.types.is_numeric_dtype(series.dtype):
+                alone = alone_at_ends(series)
+                cut_off = None if spec.coded is None else beyond(series, spec.coded)
+        self.detail.coding.show_coding(spec.coding, cut_off, alone)
 
     def _weight_error(self, spec: ColumnSpec) -> SfumatoError | None:
         """Return why a column can't be a sampling weight; None where it can, or is none."""
