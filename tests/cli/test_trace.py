@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import pandas as pd
 import pytest
@@ -54,3 +55,33 @@ def test_a_file_without_the_perturbed_columns_is_refused(made):
     pd.DataFrame({"sex": ["f"], "city": ["X"]}).to_csv(found, index=False)
     assert made.run("trace", found, "--project", made.project) not in {0, ExitCode.CHECK_FAILED}
     assert "none of the perturbed columns (illness)" in made.remarks
+
+
+@pytest.mark.parametrize("part", ["data.csv", "datapackage.json"])
+def test_a_bundle_is_verified_by_a_file_in_it(released, part):
+    (bundle,) = released.bundles()
+    path = bundle / part
+    assert released.run("verify", path, "--project", released.project) == ExitCode.OK
+    assert "ok    Source table" in released.output
+
+
+def test_a_lone_file_is_verified_by_its_bytes(released):
+    (bundle,) = released.bundles()
+    lone = released.folder / "found.csv"
+    lone.write_bytes((bundle / "data.csv").read_bytes())
+    assert released.run("verify", lone, "--project", released.project) == ExitCode.OK
+    assert "to Clinic A" in released.output
+    lone.write_bytes(lone.read_bytes()[:-20])
+    code = released.run("verify", lone, "--project", released.project)
+    assert code == ExitCode.CHECK_FAILED
+    assert "Trace it" in released.output
+
+
+def test_a_zipped_lone_file_is_verified_and_traced(released):
+    (bundle,) = released.bundles()
+    path = released.folder / "found.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(bundle / "data.csv", "found.csv")
+    assert released.run("verify", path, "--project", released.project) == ExitCode.OK
+    released.run("trace", path, "--project", released.project)
+    assert "12 rows" in released.output

@@ -73,7 +73,7 @@ def _lines(report: LeakReport) -> Iterator[str]:
 
 COMMAND = Command(
     (
-        file_argument("file", "FILE", "the file that was found: a table or a bundle"),
+        file_argument("file", "FILE", "the file that was found: a table or a bundle, also zipped"),
         BY_PROJECT,
         JSON,
         PASSPHRASE,

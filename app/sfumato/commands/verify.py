@@ -1,4 +1,4 @@
-"""Examine a bundle against its project, ledger and table."""
+"""Examine a bundle, or one of its files, against its project, ledger and table."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sfumato.project.errors import LedgerTampered
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.verification.verify import verify_bundle
+    from sfumato.project.verification.found import verify_file
 
     try:
         with open_project(arguments, terminal, read_only=True) as project:
             chain = seal_as_check(project.tampering)
             with terminal.working() as context:
                 table = source_of(project, Part(context, 0.0, 0.3))
-                report = verify_bundle(project, table, arguments.bundle, Part(context, 0.3, 1.0))
+                report = verify_file(project, table, arguments.bundle, Part(context, 0.3, 1.0))
     except LedgerTampered as tampering:
         checks = [seal_as_check(tampering)]
     else:
@@ -49,7 +49,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    (file_argument("bundle", "BUNDLE", "the bundle, folder or zip"), BY_PROJECT, JSON, PASSPHRASE),
+    (
+        file_argument("bundle", "BUNDLE", "the bundle, folder or zip, or any file of one"),
+        BY_PROJECT,
+        JSON,
+        PASSPHRASE,
+    ),
     _run,
     ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",),
 )

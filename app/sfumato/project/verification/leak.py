@@ -31,6 +31,7 @@ from sfumato.engine.disclosure.tracing import (
 )
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles.found import bundle_at, lone_file
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.comparison import common_positions, is_number
 from sfumato.formats.files import is_folder
@@ -158,19 +159,20 @@ class LeakReport:
 
 
 def read_leak(path: Path, context: Context, options: ReadOptions | None = None) -> Table:
-    """Read a file that was found: a bundle, or a table in any readable format.
+    """Read a file that was found: a bundle, or a table in any readable format, zipped or not.
 
     Raises
     ------
     FileError
         If it can't be read.
     """
-    if is_folder(path) or path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME:
-        bundle = path.parent if path.name == DATAPACKAGE_NAME else path
+    bundle = path.parent if path.name == DATAPACKAGE_NAME else path
+    if is_folder(bundle) or bundle_at(path) == path:
         return read_bundle(bundle, context, accept_altered=True).table
-    # A coarsened column may hold years and "*": what does not fit its type makes it text.
-    usual = options or replace(detect_options(path), bad_values=BadValues.TEXT)
-    return undone_if_escaped(read_table(path, usual, context))
+    with lone_file(path, context) as file:
+        # A coarsened column may hold years and "*": what does not fit its type makes it text.
+        usual = options or replace(detect_options(file), bad_values=BadValues.TEXT)
+        return undone_if_escaped(read_table(file, usual, context))
 
 
 def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context) -> LeakReport:

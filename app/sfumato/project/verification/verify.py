@@ -46,11 +46,14 @@ class VerificationReport:
         The release that the bundle was recognised as, or None.
     recipient
         Whom that release was made for; empty where nothing was recognised.
+    whole
+        Whether a whole bundle was examined; a file for itself is known by its digest alone.
     """
 
     checks: tuple[Check, ...]
     release: ReleaseRecord | None = None
     recipient: str = ""
+    whole: bool = True
 
     @property
     def holds(self) -> bool:

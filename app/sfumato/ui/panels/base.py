@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -120,6 +121,9 @@ class Panel(QWidget):
 
     def activate(self) -> None:
         """Take notice of having come into sight; expensive updates can wait until here."""
+
+    def take_file(self, path: Path) -> None:
+        """Work on a file that was dropped on the window; most panels are brought none."""
 
     def set_primary(self, text: str, icon: str = "") -> QPushButton:
         """Return the one primary button, at the right of the title."""

@@ -27,6 +27,7 @@ from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
+from sfumato.ui.shell.found_files import FoundFiles
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
@@ -82,6 +83,7 @@ class MainWindow(QMainWindow):
         self.guarantee = GuaranteeCard(session, self._page)
         self.jobs = JobBar(session.runner, self._page)
         self._assemble()
+        self.found = FoundFiles(session, self.projects.choose_and_open, self)
         self.menus = WindowMenus(self)
         self._hint = DropHint(self)
         self._help: HelpDialog | None = None
@@ -118,6 +120,7 @@ class MainWindow(QMainWindow):
         runner.error_occurred.connect(self._show_error)
         session.message.connect(self._show_message)
         session.panel_requested.connect(self.show_panel)
+        session.file_brought.connect(self._bring)
         session.save_requested.connect(self.projects.save)
         session.table_requested.connect(self._show_first)
         session.project_requested.connect(self.projects.open)
@@ -188,14 +191,19 @@ class MainWindow(QMainWindow):
         self.session.table_requested.emit(resource_path("samples", "clinic.csv"))
 
     def open_file(self, path: Path) -> None:
-        """Open a project, apply rules or open a table, by the file's name."""
+        """Open a project, apply rules, open a table, or ask what a file that turned up is for."""
         suffix = path.suffix.lower()
         if suffix == PROJECT_SUFFIX:
             self.projects.open(path)
         elif suffix == RULES_SUFFIX:
             self.rules.apply(path)
         else:
-            self.session.table_requested.emit(path)
+            self.found.open(path)
+
+    def _bring(self, name: str, path: Path) -> None:
+        """Let a panel work on a file, in sight."""
+        self.show_panel(name)
+        self.panels[name].take_file(path)
 
     def set_appearance(self, appearance: Appearance) -> None:
         """Switch to the system's look, light or dark, and remember it."""
@@ -275,7 +283,10 @@ class MainWindow(QMainWindow):
             PROJECT_SUFFIX: self.tr("Let go to open the project {name}"),
             RULES_SUFFIX: self.tr("Let go to apply the rules {name}"),
         }
-        text = texts.get(path.suffix.lower(), self.tr("Let go to open the table {name}"))
+        usual = self.tr("Let go to open the table {name}")
+        if not self.found.is_plain(path):
+            usual = self.tr("Let go to choose what to do with {name}")
+        text = texts.get(path.suffix.lower(), usual)
         self._hint.show_text(text.format(name=path.name))
         event.acceptProposedAction()
 
@@ -386,6 +397,8 @@ class WindowMenus(Menus):
         menu.addSeparator()
         self.add(menu, "save", _tr("&Save"), projects.save, Keys.Save, "save")
         self.add(menu, "save-as", _tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
+        menu.addSeparator()
+        self.add(menu, "find-file", _tr("&Verify or trace a file…"), window.found.choose)
         menu.addSeparator()
         self.add(menu, "save-rules", _tr("Save r&ules…"), rules.choose_and_save)
         self.add(menu, "apply-rules", _tr("A&pply rules…"), rules.choose_and_apply)

@@ -72,6 +72,8 @@ class Session(QObject):
     """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
     project_requested = Signal(object)
     """A project (`Path`) should be opened."""
+    file_brought = Signal(str, object)
+    """A file (`Path`) should be worked on by another panel, by its name."""
     locate_requested = Signal()
     """The person wants to show where the source table is now."""
     pooled_changed = Signal()

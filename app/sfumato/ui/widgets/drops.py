@@ -8,13 +8,16 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from sfumato.formats.bundles.found import bundle_at
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font
 
 
 def dropped_file(mime: QMimeData) -> Path | None:
-    """Return the one local file that is being dropped; None for anything else."""
+    """Return the one local file or bundle's folder that is being dropped; else None."""
     files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
-    return files[0] if len(files) == 1 and files[0].is_file() else None
+    if len(files) != 1:
+        return None
+    return files[0] if files[0].is_file() or bundle_at(files[0]) else None
 
 
 class DropHint(QWidget):

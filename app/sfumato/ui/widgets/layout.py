@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -144,6 +144,13 @@ class ScrollPage(QScrollArea):
         """Bring a part of the page into sight, also one that has only just got its place."""
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         self.ensureWidgetVisible(widget)
+
+    def bring_top(self, widget: QWidget) -> None:
+        """Bring a part of the page to the top of what is in sight, as far as the page goes."""
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        page = self.widget()
+        if page is not None:
+            self.verticalScrollBar().setValue(widget.mapTo(page, QPoint()).y())
 
 
 class EmptyState(QWidget):

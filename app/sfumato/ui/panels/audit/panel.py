@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.ui.panels.audit import PANEL
@@ -41,6 +43,12 @@ class AuditPanel(Panel):
         page = next(page for page in self.pages if isinstance(page, kind))
         self._show(page)
         return page
+
+    def take_file(self, path: Path) -> None:
+        """Show the page that a file which turned up is for, and let it work."""
+        page = next(page for page in self.pages if page.takes_files)
+        self._show(page)
+        page.take_file(path)
 
     @property
     def current(self) -> AuditPage:

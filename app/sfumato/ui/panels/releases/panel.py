@@ -14,12 +14,14 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles.found import bundle_at
 from sfumato.jobs.job import Job
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns
-from sfumato.project.verification.verify import VerificationReport, verify_bundle
+from sfumato.project.verification.found import verify_file
+from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import Panel, PanelState
 from sfumato.ui.panels.releases import PANEL
@@ -29,6 +31,7 @@ from sfumato.ui.panels.releases.order_card import OrderCard
 from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
@@ -382,14 +385,20 @@ class ReleasesPanel(Panel):
     def _choose_bundle(self) -> None:
         path = self.session.chooser.open_file(
             self.tr("Verify a bundle"),
-            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip"),
+            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip")
+            + ";;"
+            + table_filters(),
             self.form.folder_path,
         )
         if path is not None:
             self.verify(path)
 
+    def take_file(self, path: Path) -> None:
+        """Verify a file that was brought here."""
+        self.verify(path)
+
     def verify(self, path: Path) -> None:
-        """Examine a bundle: a folder, a zip file or any of the files inside a folder."""
+        """Examine a bundle, folder or zip, any of the files in one, or such a file for itself."""
         project, table = self.session.project, self.session.table
         if project is None or table is None:
             self.tell(
@@ -399,20 +408,34 @@ class ReleasesPanel(Panel):
                 topic="verify",
             )
             return
-        inside = path.is_file() and (path.parent / DATAPACKAGE_NAME).is_file()
-        bundle = path.parent if inside else path
+        name = (bundle_at(path) or path).name
         self.messages.clear("verify")
         self.session.runner.run(
-            self.tr("Verifying {name}").format(name=bundle.name),
-            lambda context: verify_bundle(project, table, bundle, context),
-            partial(self._show_report, project, bundle.name),
+            self.tr("Verifying {name}").format(name=name),
+            lambda context: verify_file(project, table, path, context),
+            partial(self._show_report, project, path, name),
             partial(self.show_error, topic="verify"),
             key=VERIFY_JOB,
         )
 
-    def _show_report(self, project: ProjectFile, name: str, report: VerificationReport) -> None:
-        if project is self.session.project:
-            self.ledger.show_report(name, report)
+    def _show_report(
+        self, project: ProjectFile, path: Path, name: str, report: VerificationReport
+    ) -> None:
+        """Show what was found, from its first line on."""
+        if project is not self.session.project:
+            return
+        self.ledger.show_report(name, report)
+        self.pages.setCurrentWidget(self.work)
+        self.work.bring_top(self.ledger)
+        if report.release is None and not report.whole:
+            trace = partial(self.session.file_brought.emit, "audit", path)
+            self.tell(
+                MessageKind.INFO,
+                self.tr("A changed file, or a part of one, can still tell whose copy it is."),
+                "",
+                Action(self.tr("Trace it"), trace),
+                topic="verify",
+            )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Say that a bundle can be dropped; leave everything else to the window."""

@@ -40,27 +40,28 @@ class VerificationView(QWidget):
 
     def show_report(self, name: str, report: VerificationReport) -> None:
         """Show what was found of a file."""
-        failed = len(report.failed)
-        if report.holds:
-            self._icon.show_icon("good", "good")
-            self.verdict.setText(
-                self.tr("{name} is as it was released, and keeps what it promises").format(
-                    name=name
-                )
-            )
-        else:
-            self._icon.show_icon("danger", "danger")
-            self.verdict.setText(
-                self.tr("{name} does not hold up: {failed} of {count} checks fail").format(
-                    name=name, failed=failed, count=len(report.checks)
-                )
-            )
-        self.about.setText(
-            self.tr("Made for {recipient}.").format(recipient=report.recipient)
-            if report.recipient
-            else self.tr("It could not be recognised as one of this project's releases.")
-        )
+        token = "good" if report.holds else "danger"
+        self._icon.show_icon(token, token)
+        verdict, about = self._words(report)
+        failed, count = len(report.failed), len(report.checks)
+        self.verdict.setText(verdict.format(name=name, failed=failed, count=count))
+        self.about.setText(about.format(recipient=report.recipient))
         self._fill([*report.failed, *(check for check in report.checks if check.holds)])
+
+    def _words(self, report: VerificationReport) -> tuple[str, str]:
+        """Return the verdict and what else is known of a file."""
+        if report.whole:
+            made_for = self.tr("Made for {recipient}.")
+            unknown = self.tr("It could not be recognised as one of this project's releases.")
+            holds = self.tr("{name} is as it was released, and keeps what it promises")
+            fails = self.tr("{name} does not hold up: {failed} of {count} checks fail")
+            return holds if report.holds else fails, made_for if report.recipient else unknown
+        if report.release is None:
+            return self.tr("{name} was not released as it stands"), ""
+        return (
+            self.tr("{name} is a file as it was released"),
+            self.tr("Made for {recipient}. The rest of its bundle was not examined."),
+        )
 
     def texts(self) -> tuple[str, ...]:
         """Return what is said of each check."""

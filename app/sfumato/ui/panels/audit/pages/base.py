@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
@@ -41,6 +42,8 @@ class AuditPage(QWidget):
     """What its question is about."""
     order: ClassVar[int]
     """Its place among the pages."""
+    takes_files: ClassVar[bool] = False
+    """Whether it is about a file that turned up."""
 
     told = Signal(object)
     """A `Message` for the panel."""
@@ -62,6 +65,9 @@ class AuditPage(QWidget):
     def has_material(self) -> bool:
         """Return whether the page has anything to ask about; without it, its tab is left out."""
         return True
+
+    def take_file(self, path: Path) -> None:
+        """Work on a file that turned up."""
 
     def tell(self, message: Message) -> None:
         """Show a message in the panel."""

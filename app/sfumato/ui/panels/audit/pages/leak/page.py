@@ -34,7 +34,7 @@ from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label, row
-from sfumato.ui.widgets.messages import Message, error_texts
+from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ROWS_IN_SIGHT = 8
@@ -215,6 +215,7 @@ class LeakPage(AuditPage):
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Leaks"))
     theme: ClassVar[Theme] = Theme.EVIDENCE
     order: ClassVar[int] = 80
+    takes_files: ClassVar[bool] = True
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -222,7 +223,7 @@ class LeakPage(AuditPage):
         self._priced: tuple[Document, Table] | None = None
         self.finding = FindingCard(self)
         self.spacing = SpacingCard(self)
-        page = ScrollPage(self)
+        self._page = page = ScrollPage(self)
         page.column.addWidget(self.finding)
         page.column.addWidget(self.spacing)
         page.column.addStretch(1)
@@ -282,10 +283,17 @@ class LeakPage(AuditPage):
         if path is not None:
             self.trace(path)
 
+    def take_file(self, path: Path) -> None:
+        """Trace a file that was brought here."""
+        self.trace(path)
+
     def trace(self, path: Path) -> None:
-        """Say whose copy a file is: a table, a zipped bundle, or a bundle's description."""
+        """Say whose copy a file is: a table, a bundle, either of them zipped, or a part of one."""
         project, table = self.session.project, self.session.table
         if project is None or table is None:
+            text = self.tr("A found file is held against a project and its table.")
+            remedy = self.tr("Open both, then drop the file again.")
+            self.tell(Message(MessageKind.CAUTION, text, remedy, topic="leak"))
             return
         self.finding.show_working(path.name)
         self.session.runner.run(
@@ -299,6 +307,7 @@ class LeakPage(AuditPage):
     def _show_report(self, project: ProjectFile, name: str, report: LeakReport) -> None:
         if project is self.session.project:
             self.finding.show_report(name, report)
+            self._page.bring_top(self.finding)
 
     def _fail(self, error: SfumatoError) -> None:
         self.finding.show_nothing()
