@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +29,30 @@ def test_the_demo_does_the_whole_work_on_the_sample(line):
         states = [release.state for release in project.releases]
         assert states == [ReleaseState.COMPLETED] * 3
         assert project.document.source.path == str(out / "clinic.csv")
+
+
+def test_nobody_stands_out_in_the_files_of_the_demo(line):
+    out = line.folder / "demo"
+    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK
+    read = {
+        k: pd.read_csv(next((out / "bundles").glob(f"*{name}*")) / "data.csv", dtype=str)
+        for k, name in ((2, "Regional"), (5, "University"), (20, "Public"))
+    }
+    quasi = ["sex", "birth_year", "region", "occupation", "admission_date"]
+    suppressed = {}
+    for k, frame in read.items():
+        shown = frame[quasi].fillna("(missing)")
+        assert shown.value_counts().min() >= k
+        suppressed[k] = int((shown == "*").all(axis=1).sum())
+    assert suppressed[2] <= suppressed[5] <= suppressed[20] <= 200
+    perturbed = {"ward", "diagnosis", "length_of_stay", "cost"}
+    assert set(read[20].columns) == {*quasi, *perturbed}
+    package = json.loads(
+        (next((out / "bundles").glob("*Public*")) / "datapackage.json").read_text()
+    )
+    assert {name for names in package["sfumato"]["perturbed"] for name in names} == perturbed
+    assert ["length_of_stay", "cost"] in package["sfumato"]["perturbed"]
+    assert package["sfumato"]["view"]["k"] == 20
 
 
 def test_a_demo_project_moves_with_its_table(line):

@@ -82,7 +82,7 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
         column, _, level = text.rpartition("=")
         if not level.isdecimal():
             raise PolicyError(
-                "{text} is not of the form COLUMN=LEVEL.", "Write, say, age=2.", text=text
+                "{stated} is not of the form COLUMN=LEVEL.", "Write, say, age=2.", stated=text
             )
         document, followed = with_level(document, name, column, int(level))
         if followed:

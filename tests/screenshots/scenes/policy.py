@@ -44,6 +44,13 @@ def _filled(stage: Stage) -> None:
     stage.settle()
 
 
+def _views(stage: Stage) -> None:
+    _filled(stage)
+    panel = _panel(stage)
+    panel.scroll_to(panel.views)
+    stage.settle()
+
+
 def _level(stage: Stage) -> None:
     _filled(stage)
     page = _panel(stage).page
@@ -162,6 +169,7 @@ SCENES = (
     Scene("unprotected", _unprotected),
     Scene("nobody", _nobody),
     Scene("filled", _filled),
+    Scene("views", _views),
     Scene("level", _level),
     Scene("error", _refused),
     Scene("stale", _stale),

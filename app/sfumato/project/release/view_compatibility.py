@@ -74,7 +74,9 @@ def _in_one_chain(
 def _suppression_nested(
     document: Document, table: Table | None, finer: Coarsening, coarser: Coarsening
 ) -> bool:
-    if finer.own in coarser.steps or table is None or finer.own.k == 1:
+    # Along one chain the sets are nested by the way they are made.
+    along = finer.steps == coarser.steps[: len(finer.steps)]
+    if along or table is None or all(step.k == 1 for step in finer.steps):
         return True
     known = {column.name for column in document.columns}
     if not {*finer.hierarchies, *coarser.hierarchies} <= known:

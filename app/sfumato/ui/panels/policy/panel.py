@@ -37,6 +37,7 @@ from sfumato.ui.panels.policy.entry_page import (
 )
 from sfumato.ui.panels.policy.generalized.page import Ways
 from sfumato.ui.panels.policy.recipients import standings_of
+from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
@@ -78,6 +79,8 @@ class PolicyPanel(Panel):
         self.page = EntryPage(session, self)
         self._scroll = ScrollPage(self)
         self._scroll.column.addWidget(self.page)
+        self.views = ViewsCard(session, self)
+        self._scroll.column.addWidget(self.views)
         self._build_pages()
         self.ways = Ways(session, self.pages, self)
         self.add_to_head(self.ways.segments)
