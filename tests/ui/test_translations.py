@@ -28,7 +28,7 @@ from tests.ui.untranslated import BEGIN, END, untranslated
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
 OTHERS = (
     *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
-    *("policy-generalized-promise", "preview-filled"),
+    *("policy-generalized-promise", "preview-filled", "attributes-ends", "attributes-pseudonym"),
     *("audit-planned", "audit-filled", "audit-numbers"),
 )
 

@@ -197,6 +197,7 @@ def test_amounts_of_companies_name_nobody_though_all_differ():
     found = found_in(frame)
     dropped = {name for name, one in found.items() if one.spec.role is Role.IDENTIFYING}
     assert dropped == {"COMPANY", "REG_NO"}
+    assert "a text of its own" in found["COMPANY"].reason
     for name in ("HOME", "ABROAD", "RESREVENUE", "TOTAL_COSTS"):
         assert "amount" in found[name].reason or found[name].may_be_sensitive
         assert found[name].spec.kind is Kind.NUMERIC

@@ -216,13 +216,13 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             "It looks like free text, which can name people.",
         ),
         (
+            text and profile.distinct > 0.9 * profile.present,
+            "Almost every record has a text of its own, so the text tells whose record it is.",
+        ),
+        (
             of_units and (numbers or names_units),
             "Its name and its values look like a number or a name for each household, company or"
             " other unit: a few rows share each of them.",
-        ),
-        (
-            text and profile.distinct > 0.9 * profile.present,
-            "Almost every record has a text of its own, so the text tells whose record it is.",
         ),
         (
             _numbered(profile) and not _speaks_of(words, _AMOUNTS | _PRIVATE),
