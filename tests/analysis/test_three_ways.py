@@ -161,7 +161,10 @@ def make(made):
         ),
         ("others", made.project, "--add", folder / "registry.csv", "--holder", "Registry"),
         *(
-            ("release", made.project, "--recipient", name, "--out", folder / "out")
+            (
+                *("release", made.project, "--recipient", name, "--out", folder / "out"),
+                *("--accept", "a test"),
+            )
             for name in RECIPIENTS
         ),
         ("publish", made.project, "--out", folder / "open", "--override", "The same people"),

@@ -93,7 +93,7 @@ def beginning(folder: Path) -> list[str]:
 
 
 def releasing(folder: Path, out: str, recipient: str, *more: str) -> list[str]:
-    where = ["--recipient", recipient, "--out", str(folder / out)]
+    where = ["--recipient", recipient, "--out", str(folder / out), "--accept", "a test"]
     return ["release", project_in(folder), *where, *more]
 
 

@@ -13,6 +13,8 @@ from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
 from sfumato.project import project_file as store
 from tests.project.making import CHEAP, PASSPHRASE, table
 
+REASON = "It is a test, and nobody is in the table."
+
 RULES = """\
 format = 1
 title = "Ward 7"
@@ -84,7 +86,10 @@ class CommandLine:
 
     def release(self, recipient="Clinic A", *more) -> int:
         out = self.folder / "out"
-        return self.run("release", self.project, "--recipient", recipient, "--out", out, *more)
+        accepted = ("--accept", REASON)
+        return self.run(
+            "release", self.project, "--recipient", recipient, "--out", out, *accepted, *more
+        )
 
     def bundles(self) -> list[Path]:
         return sorted((self.folder / "out").iterdir()) if (self.folder / "out").exists() else []

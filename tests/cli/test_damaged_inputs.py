@@ -69,7 +69,7 @@ def test_a_target_that_no_system_takes_is_told(made, name):
     assert (
         made.run("init", target, "--table", "ward.csv", "--rules", "x") == ExitCode.EXPECTED_ERROR
     )
-    out = ("--out", target)
+    out = ("--out", target, "--accept", "a test")
     assert made.run("release", made.project, "--recipient", "Clinic A", *out) == 3, made.remarks
     assert not made.bundles()
 

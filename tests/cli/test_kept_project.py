@@ -39,7 +39,8 @@ def test_the_kept_bundles_are_of_both_recipients():
 def test_a_kept_project_releases_the_same_bytes(line, bundle):
     package = described(bundle)
     recipient = package["sfumato"]["recipient"]
-    arguments = ["--recipient", recipient, "--out", line.folder, "--override", "as it was kept"]
+    reasons = ["--override", "as it was kept", "--accept", "as it was kept"]
+    arguments = ["--recipient", recipient, "--out", line.folder, *reasons]
     assert line.run("release", line.folder / "people.sfumato", *arguments) == 0, line.remarks
     again = line.folder / bundle.name
     assert (again / "data.csv").read_bytes() == (bundle / "data.csv").read_bytes()

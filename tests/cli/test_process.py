@@ -39,9 +39,9 @@ def test_the_main_job_runs_in_processes(line):
     )
     os.close(reading)
     assert (ended.returncode, ended.stdout.strip()) == (0, str(line.project)), ended.stderr
-    out = line.folder / "out"
+    out, accept = line.folder / "out", ("--accept", "a test")
     secret = {"SFUMATO_PASSPHRASE": PASSPHRASE}
-    ended = run("release", line.project, "--recipient", "Clinic A", "--out", out, **secret)
+    ended = run("release", line.project, "--recipient", "Clinic A", "--out", out, *accept, **secret)
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     ended = run("verify", ended.stdout.strip(), "--project", line.project, **secret)

@@ -157,7 +157,7 @@ def test_without_its_package_editor_and_texts_a_mechanism_is_gone_and_all_else_w
     bundle = Path(
         run(
             *(app, "-m", "sfumato", "release", project),
-            *("--recipient", "Clinic A", "--out", tmp_path / "out"),
+            *("--recipient", "Clinic A", "--out", tmp_path / "out", "--accept", "a test"),
         )
     )
     run(app, "-m", "sfumato", "verify", bundle, "--project", project)

@@ -19,6 +19,7 @@ ORDER: Final = (
     "open",
     "demo",
     "init",
+    "check",
     "release",
     "publish",
     "verify",

@@ -8,22 +8,27 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    argument,
     bundle_arguments,
     part_of,
     repeated,
 )
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Part
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
+    from sfumato.analysis.readiness import accepted_for, settle
     from sfumato.project.release.release import PreparedTable, make_release
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
     recipients = arguments.recipient
-    with opened(arguments, terminal, 0.15, read_only=False) as (project, table, context):
+    with opened(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
+        checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
+        context = Part(whole, 0.1, 1.0)
         prepared = PreparedTable(project, table)
         for place, recipient in enumerate(recipients):
             outcome = make_release(
@@ -37,6 +42,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 override=arguments.override,
                 escape_formulas=not arguments.keep_formulas,
                 prepared=prepared,
+                accepted=accepted_for(checked, recipient),
             )
             terminal.say(str(outcome.path))
         people = [project.document.recipient(name) for name in dict.fromkeys(recipients)]
@@ -54,6 +60,13 @@ COMMAND = Command(
         *PROJECT,
         repeated("--recipient", "NAME", "for whom; may be given several times", required=True),
         *bundle_arguments("release a column otherwise than before"),
+        argument(
+            "--accept",
+            default="",
+            metavar="REASON",
+            help="release although something grave was found (see sfumato check); the ledger and"
+            " the report keep the reason, which stands until what it was given for changes",
+        ),
     ),
     _run,
     (

@@ -581,6 +581,7 @@ def _ledger(material: ReportMaterial, options: ReportOptions) -> Section:
         # The digest covers the source's, by which whoever guesses the table could check the guess.
         named, seal = ("Digest", last.digest) if options.internal else ("Seal", last.seal)
         blocks.append(Paragraph(f"{named} of entry {last.number}: {seal}", "note"))
+    blocks += _accepted(material, options)
     overrides = [e for e in material.entries if e.kind == EntryKind.OVERRIDE]
     if overrides:
         rows = tuple(
@@ -592,6 +593,26 @@ def _ledger(material: ReportMaterial, options: ReportOptions) -> Section:
             Grid(("Recorded", "Reason" if options.internal else "Overridden"), rows),
         ]
     return Section("Ledger", tuple(blocks))
+
+
+def _accepted(material: ReportMaterial, options: ReportOptions) -> Iterator[Block]:
+    """Tell of what stayed open when releases were made, and why."""
+    rows = tuple(
+        (
+            record.recipient,
+            str(each.get("check", "")),
+            *((str(each.get("finding", "")),) if options.internal else ()),
+            str(each.get("reason", "")) if options.internal else "yes",
+        )
+        for record in material.releases
+        if record.counts
+        for each in record.details.get("accepted", ())
+    )
+    if rows:
+        yield Paragraph("What was found before releases, and released for a reason:")
+        found = ("Finding",) if options.internal else ()
+        reason = "Reason" if options.internal else "Reason given"
+        yield Grid(("Recipient", "Check", *found, reason), tuple(dict.fromkeys(rows)))
 
 
 def _about(material: ReportMaterial) -> Section:

@@ -115,6 +115,9 @@ class Document:
     With a `level_spacing` above 0, a recipient's levels are lower than those chosen by that
     share times the recipient's mark, so that every file can be traced
     (`sfumato.project.release.fingerprinting`).
+
+    `accepted` holds the custodian's reasons for what stays open when a release is checked, by
+    what each was given for (`sfumato.analysis.readiness.Finding.key`).
     """
 
     title: str = ""
@@ -127,6 +130,7 @@ class Document:
     hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
     generalization: Generalization | None = None
     rows_as_in_table: str = ""
+    accepted: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""

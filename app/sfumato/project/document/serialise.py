@@ -28,6 +28,7 @@ from sfumato.project.errors import DamagedProject
 _LATER: Final = frozenset(
     (
         *("level_spacing", "hierarchies", "generalization", "rows_as_in_table", "mark"),
+        "accepted",
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
         *("population", "sampling_fraction", "part", "coding", "pseudonym", "view"),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, Domain, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry
@@ -93,6 +94,7 @@ class _Released:
 
     how: str
     binning: Binning | None
+    coding: Coding | None
     domain: Domain | None
     entry: PolicyEntry | None
 
@@ -102,7 +104,9 @@ def _released(document: Document) -> dict[str, _Released]:
     for spec in document.columns:
         how = {Role.IDENTIFYING: "dropped", Role.SENSITIVE: "perturbed"}.get(spec.role, "open")
         domain = spec.domain if how == "perturbed" else None
-        found[spec.name] = _Released(how, spec.binning, domain, document.entry_for(spec.name))
+        found[spec.name] = _Released(
+            how, spec.binning, spec.coded, domain, document.entry_for(spec.name)
+        )
     return found
 
 

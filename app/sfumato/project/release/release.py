@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -68,6 +68,7 @@ def make_release(
     escape_formulas: bool = True,
     at_step: AtStep = no_step,
     prepared: PreparedTable | None = None,
+    accepted: Sequence[Mapping[str, str]] = (),
 ) -> ReleaseOutcome:
     """Make one recipient's release and put its bundle into a folder.
 
@@ -79,19 +80,17 @@ def make_release(
         The source table, as the document's source was read, and one of the recipients.
     out_folder
         Where the bundle goes, under `bundle_name`; made where it is missing.
-    format_name
-        ``csv``, ``parquet``, ``sav`` or ``dta``.
+    format_name, as_zip
+        ``csv``, ``parquet``, ``sav`` or ``dta``; and whether one zip file instead of a folder.
     context
         Progress and cancelling. A cancelled release leaves no file and no ledger entry.
-    as_zip
-        One zip file instead of a folder.
     override
         The custodian's reason to show a column that was perturbed before, or the reverse.
     escape_formulas
-        Whether texts that a spreadsheet would run as formulas are made harmless in a CSV file,
-        see `sfumato.formats.formulas`.
-    at_step, prepared
-        Told each step as it is done; and what releases of the table to others have prepared.
+        Whether texts that a spreadsheet would run are made harmless (`sfumato.formats.formulas`).
+    at_step, prepared, accepted
+        Told each step as it is done; what releases to others have prepared; and what stays open,
+        with the custodian's reasons, for the ledger.
 
     Raises
     ------
@@ -113,7 +112,8 @@ def make_release(
         plan = plan_of(project, table, recipient_name, override, prepared.material)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        making = replace(_making(project, plan, prepared), escape_formulas=escape_formulas)
+        making = _making(project, plan, prepared, accepted)
+        making = replace(making, escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
@@ -194,7 +194,13 @@ def _with_adopted(material: Material, context: Context, folders: Sequence[Path])
     return replace(material, adopted=adopted)
 
 
-def _making(project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable) -> Making:
+def _making(
+    project: ProjectFile,
+    plan: ReleasePlan,
+    prepared: PreparedTable,
+    accepted: Sequence[Mapping[str, str]],
+) -> Making:
+    kept = {"accepted": [dict(each) for each in accepted]} if accepted else {}
     if (seen := prepared.seen(plan.coarsening)) is not None:
         check_view(seen)
     return Making(
@@ -203,7 +209,7 @@ def _making(project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable) ->
         recipient=plan.recipient.name,
         release_id=plan.release_id,
         contents=partial(_contents, project, plan, prepared),
-        details=_details(plan, prepared),
+        details={**_details(plan, prepared), **kept},
         contradictions=plan.contradictions,
         override=plan.override,
         before=[

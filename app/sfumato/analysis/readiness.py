@@ -1,0 +1,230 @@
+"""Ready to release? What was checked for each recipient, what was found, and how to mend it.
+
+What endangers people is grave: it is mended, or a reason is given for it. A reason stands for a
+finding with these very figures; another finding needs one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.readiness_checks import CHECKS
+from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
+from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.serialise import canonical_json, to_plain
+from sfumato.project.errors import ReleaseError
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.groups import public_names
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.views import coarsened, coarsening_of
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What was found for one recipient, the worst first."""
+
+    recipient: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> Severity:
+        """How grave the gravest finding without a reason is."""
+        return min(
+            (
+                Severity.CAUTION if one.reason and one.severity is Severity.GRAVE else one.severity
+                for one in self.findings
+            ),
+            default=Severity.GOOD,
+        )
+
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """The findings that keep the release from being made."""
+        return tuple(one for one in self.findings if one.is_open)
+
+
+def examine(
+    document: Document,
+    columns: ShownColumns,
+    attributes: Mapping[str, Attribute],
+    releases: Sequence[ReleaseRecord],
+    context: Context,
+) -> tuple[Readiness, ...]:
+    """Return what is found for every recipient, the worst first.
+
+    Raises
+    ------
+    SfumatoError
+        If a row does not fit a column's bins.
+    """
+    found = []
+    for place, recipient in enumerate(document.recipients):
+        part = Part(
+            context, place / len(document.recipients), (place + 1) / len(document.recipients)
+        )
+        shown = shown_to(document, recipient, columns)
+        examined = Examined(document, recipient, shown, columns, attributes, releases)
+        findings = []
+        for number, check in enumerate(CHECKS):
+            part.report(number / len(CHECKS), Sentence("Checking {name}", name=recipient.name))
+            findings += [_with_reason(one, document, recipient) for one in check(examined)]
+        findings.sort(key=lambda one: (one.severity, bool(one.reason)))
+        found.append(Readiness(recipient.name, tuple(findings)))
+    context.report(1.0, "Every recipient is checked")
+    return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
+
+
+def shown_to(document: Document, recipient: Recipient, columns: ShownColumns) -> tuple[Look, ...]:
+    """Return the columns that a recipient sees unperturbed, as they leave.
+
+    Raises the errors of `coarsening_of` and `coarsened`.
+    """
+    names = [name for name in public_names(document) if name in columns.table.columns]
+    looks = {name: look_of(document.column(name)) for name in names}
+    coarsening = coarsening_of(document, recipient)
+    if coarsening is not None:
+        specs = tuple(document.column(name) for name in coarsening.hierarchies)
+        told = canonical_json([coarsening.to_dict(), to_plain(specs)])
+        seen = columns.keep(
+            ("view", told), lambda: coarsened(coarsening, document.columns, columns.table)
+        )
+        for name in seen.changed:
+            looks[name] = replace(looks[name], view=told, column=seen.columns[name])
+    return tuple(looks.values())
+
+
+def _with_reason(finding: Finding, document: Document, recipient: Recipient) -> Finding:
+    named = replace(finding, recipient=recipient.name)
+    return replace(named, reason=document.accepted.get(named.key, ""))
+
+
+# ----- what is done about it
+
+
+def mended(document: Document, remedy: Remedy) -> Document:
+    """Return the document with a remedy applied."""
+    if remedy.deed is Deed.RANDOM_ORDER:
+        return replace(document, rows_as_in_table="")
+    spec = document.column(remedy.column)
+    if remedy.deed is Deed.DROP:
+        return document.with_column(replace(spec, role=Role.IDENTIFYING, binning=None))
+    if remedy.deed is Deed.CUT and remedy.coding is not None:
+        step = None if spec.coding is None else spec.coding.step
+        cut = replace(remedy.coding, step=step)
+        return document.with_column(replace(spec, kind=Kind.NUMERIC, coding=cut))
+    banded = replace(spec, kind=Kind.NUMERIC, binning=remedy.binning, domain=None, from_rows=True)
+    return document.with_column(banded)
+
+
+def accepting(document: Document, findings: Iterable[Finding], reason: str) -> Document:
+    """Return the document with a reason for findings that stay open."""
+    accepted = {**document.accepted, **{one.key: reason.strip() for one in findings}}
+    return replace(document, accepted=accepted)
+
+
+def accepted_for(found: Iterable[Readiness], recipient: str) -> tuple[Mapping[str, str], ...]:
+    """Return what the ledger keeps of the reasons that a release is made for."""
+    return tuple(
+        {"check": one.check, "finding": str(one.sentence), "reason": one.reason}
+        for each in found
+        if each.recipient == recipient
+        for one in each.findings
+        if one.reason and one.severity is Severity.GRAVE
+    )
+
+
+def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None:
+    """Refuse releases that something grave speaks against and no reason stands for.
+
+    Raises
+    ------
+    ReleaseError
+        Naming the recipients and what was found.
+    """
+    waiting = [each for each in found if each.recipient in recipients and each.open]
+    if not waiting:
+        return
+    sentences = dict.fromkeys(str(one.sentence) for each in waiting for one in each.open)
+    raise ReleaseError(
+        "Not ready to release to {names}. {findings}",
+        "Mend what was found, or give a reason, which the ledger and the report keep.",
+        names=listed(tuple(each.recipient for each in waiting)),
+        findings=" ".join(sentences),
+    )
+
+
+def settle(
+    project: ProjectFile, table: Table, recipients: Sequence[str], reason: str, context: Context
+) -> tuple[Readiness, ...]:
+    """Examine a project before releases; record a reason for what is open, or refuse.
+
+    Parameters
+    ----------
+    project, table
+        Open for writing, and its table.
+    recipients
+        Who is to get a release.
+    reason
+        The custodian's reason for whatever grave is open; may be empty.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    ReleaseError
+        If something grave is open and no reason is given.
+    SfumatoError
+        If policy and table don't fit together.
+    """
+    document = project.document
+    attributes = attributes_of(document, table)
+    columns = ShownColumns(table)
+    found = examine(document, columns, attributes, project.releases, context)
+    if not reason.strip():
+        require_ready(found, recipients)
+        return found
+    named = [one for each in found if each.recipient in recipients for one in each.open]
+    if not named:
+        return found
+    project.save_document(accepting(document, named, reason))
+    return examine(project.document, columns, attributes, project.releases, context)
+
+
+def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
+    """Return what was found as plain JSON values."""
+    return [
+        {
+            "recipient": each.recipient,
+            "ready": not each.open,
+            "findings": [
+                {
+                    "check": one.check,
+                    "severity": one.severity.name.lower(),
+                    "finding": str(one.sentence),
+                    "columns": list(one.columns),
+                    "reason": one.reason,
+                    "remedies": [
+                        {
+                            "deed": remedy.deed.value,
+                            "column": remedy.column,
+                            "words": str(remedy.words),
+                            "unique before": remedy.before,
+                            "unique after": remedy.after,
+                            "error": remedy.error,
+                        }
+                        for remedy in one.remedies
+                    ],
+                }
+                for one in each.findings
+            ],
+        }
+        for each in found
+    ]

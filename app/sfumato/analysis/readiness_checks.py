@@ -1,0 +1,368 @@
+"""The checks before a release, each one function from what is examined to its findings.
+
+Whoever adds a check adds it to `CHECKS`; window, command line, ledger and report have it then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
+from sfumato.engine.core.columns import Binning, Kind, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.proposals import propose
+from sfumato.engine.table.table import Attribute
+from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+from sfumato.project.document.entry_plan import plan_entry
+from sfumato.project.release.byproducts import (
+    columns_from_rows,
+    exact_byproducts,
+    from_rows_sentence,
+)
+from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
+
+_RARE: Final = 3
+"""A label of fewer records is rare."""
+_MANY_LABELS: Final = 1_000
+"""A column of more different texts has no labels."""
+_EXACT_DATES: Final = 12
+"""A column with more different dates holds exact ones."""
+_LONG_TEXT: Final = 60.0
+_CERTAIN: Final = 1.0 - 1e-12
+_BANDED: Final = 4
+"""Bands are tried of so many columns, those that tell most."""
+_REMEDIES: Final = 3
+"""So many remedies of a finding are offered, the best first."""
+
+
+def unique_records(examined: Examined) -> Iterator[Finding]:
+    """Count the records that are unique on the columns that leave, and the small classes."""
+    shown, known = examined.shown, examined.columns
+    if not shown:
+        return
+    classes = known.classes(shown)
+    names = tuple(look.name for look in shown)
+    rows = known.table.rows
+    facts = (list(names), [_coarsened_by(look) for look in shown])
+    if classes.unique:
+        remedies = _fewer_unique(examined, classes)
+        yield Finding(
+            "Unique records",
+            Severity.GRAVE,
+            Sentence(
+                "{unique:,} of {rows:,} records are unique on the {count} columns released"
+                " unperturbed: anyone who knows these values of a person finds the row.",
+                unique=classes.unique,
+                rows=rows,
+                count=len(shown),
+            ),
+            (*facts, classes.unique),
+            tuple(dict.fromkeys([*(r.column for r in remedies), *names])),
+            remedies,
+        )
+    elif classes.smallest < SMALL:
+        yield Finding(
+            "Small classes",
+            Severity.CAUTION,
+            Sentence(
+                "No record is unique on the columns released unperturbed, but {small:,} of {rows:,}"
+                " share their values with fewer than {most} others.",
+                small=classes.small,
+                rows=rows,
+                most=SMALL - 1,
+            ),
+            (*facts, classes.small),
+            names,
+            _fewer_unique(examined, classes),
+        )
+    else:
+        yield Finding(
+            "Unique records",
+            Severity.GOOD,
+            Sentence(
+                "No record is unique on the columns released unperturbed; the smallest class has"
+                " {smallest:,} records.",
+                smallest=classes.smallest,
+            ),
+        )
+
+
+def _coarsened_by(look: Look) -> list[float | str | None]:
+    """Return what coarsens a column where it leaves."""
+    if look.view:
+        return [look.view]
+    if look.spec.binning is not None:
+        return list(look.spec.binning.edges)
+    coded = look.spec.coded
+    return [] if coded is None else [coded.bottom, coded.top, coded.step]
+
+
+def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
+    """Return what leaves fewer records unique, the most effective first."""
+    known, shown, before = examined.columns, examined.shown, classes.unique
+    if not before:
+        return ()
+    found: list[_Option] = []
+    # What a view coarsens is mended in the view, for all its columns together.
+    own = [look for look in shown if not look.view]
+    found += [
+        (Deed.DROP, look.name, None, known.without(shown, look.name))
+        for look in own
+        if len(shown) > 1
+    ]
+    found.sort(key=lambda each: each[3].unique)
+    telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
+    for look in own:
+        wanted = look.name in telling
+        bands = known.bands(look.name, look.spec.binning) if wanted else None
+        if bands is not None:
+            banded = look_of(replace(look.spec, kind=Kind.NUMERIC, binning=bands))
+            found.append((Deed.BAND, look.name, bands, known.with_other(shown, banded)))
+    found.sort(key=lambda each: (each[3].unique, each[0] is Deed.DROP))
+    best = [each for each in found if each[3].unique < before]
+    return tuple(
+        Remedy(
+            deed,
+            _reaches(deed, name, binning, before, after),
+            name,
+            binning,
+            before=before,
+            after=after.unique,
+            error=after.error,
+        )
+        for deed, name, binning, after in _of_different_columns(best)
+    )
+
+
+_Option = tuple[Deed, str, Binning | None, Classes]
+
+
+def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
+    """Return the best options: of one column both ways of mending it, of others the better."""
+    first = [option for option in options if option[1] == options[0][1]]
+    others = {option[1]: option for option in reversed(options) if option not in first}
+    return [*first, *sorted(others.values(), key=lambda each: each[3].unique)][:_REMEDIES]
+
+
+def _reaches(deed: Deed, column: str, binning: Binning | None, before: int, after: Classes) -> str:
+    figures = Sentence(
+        "{before:,} → {about}{after:,} unique",
+        before=before,
+        about="≈ " if after.error else "",
+        after=after.unique,
+    )
+    if deed is Deed.DROP:
+        return Sentence("Drop {column}: {figures}", column=column, figures=figures)
+    bins = 0 if binning is None else len(binning.edges) - 1
+    return Sentence("Band {column} in {bins}: {figures}", column=column, bins=bins, figures=figures)
+
+
+def revealing_columns(examined: Examined) -> Iterator[Finding]:
+    """Name identifiers, exact dates and free texts among the columns that leave."""
+    named: dict[str, list[str]] = {"identifier": [], "date": [], "text": []}
+    for look in examined.shown:
+        if look.view or look.spec.binning is not None:
+            continue
+        spec, profile = look.spec, examined.columns.profile(look.name)
+        if profile.earliest is not None and profile.distinct > _EXACT_DATES:
+            named["date"].append(spec.name)
+        elif profile.mean_length is not None and profile.mean_length > _LONG_TEXT:
+            named["text"].append(spec.name)
+        elif propose(profile).spec.role is Role.IDENTIFYING:
+            named["identifier"].append(spec.name)
+    for kind, title, words in (
+        (
+            "identifier",
+            "Identifiers",
+            "These columns look as if they identify a person or a household, and leave: {columns}.",
+        ),
+        ("date", "Exact dates", "These columns leave with exact dates: {columns}."),
+        (
+            "text",
+            "Free text",
+            "These columns leave with free text, which may name people: {columns}.",
+        ),
+    ):
+        if columns := tuple(named[kind]):
+            severity = Severity.GRAVE if kind == "identifier" else Severity.CAUTION
+            sentence = Sentence(words, columns=listed(columns))
+            yield Finding(title, severity, sentence, (list(columns),), columns, _drops(columns))
+
+
+def rare_labels(examined: Examined) -> Iterator[Finding]:
+    """Name the columns that leave with labels of very few records."""
+    rare: dict[str, int] = {}
+    for look in examined.shown:
+        spec, profile = look.spec, examined.columns.profile(look.name)
+        by_values = spec.kind is not Kind.NUMERIC and profile.earliest is None
+        labels = by_values and spec.binning is None and profile.distinct <= _MANY_LABELS
+        if labels and not look.view:
+            counts = examined.columns.counts(look)
+            rare[spec.name] = int(np.count_nonzero((counts > 0) & (counts < _RARE)))
+    found = {name: count for name, count in rare.items() if count}
+    if found:
+        yield Finding(
+            "Rare labels",
+            Severity.CAUTION,
+            Sentence(
+                "{count} labels of {columns} have fewer than {least} records each.",
+                count=sum(found.values()),
+                columns=listed(tuple(found)),
+                least=_RARE,
+            ),
+            (sorted(found.items()),),
+            tuple(found),
+            _drops(tuple(found)),
+        )
+
+
+def extreme_numbers(examined: Examined) -> Iterator[Finding]:
+    """Name the columns whose largest or smallest number is a single record's."""
+    found = []
+    for look in examined.shown:
+        profile = examined.columns.profile(look.name)
+        as_numbers = not look.view and look.spec.binning is None and profile.numbers is not None
+        if as_numbers and profile.distinct > 2 and examined.columns.ends_alone(look):
+            found.append(look.name)
+    if found:
+        columns = tuple(found)
+        ends = [
+            Remedy(Deed.CUT, Sentence("Cut off {column}", column=name), name, coding=coding)
+            for name in columns[:_REMEDIES]
+            if (coding := examined.columns.ends(name)) is not None
+        ]
+        yield Finding(
+            "Extreme numbers",
+            Severity.CAUTION,
+            Sentence(
+                "The largest or the smallest number stands alone in {columns}: it tells whose"
+                " record it is.",
+                columns=listed(columns),
+            ),
+            (list(columns),),
+            columns,
+            tuple(ends),
+        )
+
+
+def empty_promises(examined: Examined) -> Iterator[Finding]:
+    """Find the attributes that leave as they are, or about which an attacker may be certain."""
+    kept = []
+    for entry in examined.document.policy:
+        try:
+            plan = plan_entry(examined.document, entry, examined.attributes, examined.recipient)
+        except (SfumatoError, KeyError):
+            continue  # a release says what is wrong with it
+        sentence = promise_is_empty(
+            entry.mechanism,
+            plan.level,
+            entry.settings,
+            tuple(examined.attributes[name] for name in entry.attributes),
+            entry.key,
+        )
+        if sentence:
+            yield Finding(
+                "Empty promise",
+                Severity.GRAVE,
+                sentence,
+                (entry.key, plan.level),
+                entry.attributes,
+                about=About.POLICY,
+            )
+        else:
+            kept.append(entry.key)
+    if kept:
+        yield Finding(
+            "Promises",
+            Severity.GOOD,
+            Sentence("What is promised of {names} has a limit.", names=listed(tuple(kept))),
+        )
+
+
+def promise_is_empty(
+    mechanism: str,
+    level: float,
+    settings: Mapping[str, Any],
+    attributes: Sequence[Attribute],
+    key: str,
+) -> str:
+    """Say why a release at a level promises nothing of an entry; empty where it does."""
+    known = mechanism_called(mechanism)
+    if known.trust(level) >= _CERTAIN:
+        return Sentence("{key} is released with its true values: nothing hides them.", key=key)
+    odds = known.odds_factor(level, attributes, settings)
+    if odds is not None and math.isinf(odds):
+        return Sentence(
+            "For some values of {key} an attacker can be certain: the odds have no limit"
+            " (γ is infinite).",
+            key=key,
+        )
+    return ""
+
+
+def contradictions(examined: Examined) -> Iterator[Finding]:
+    """Tell what contradicts earlier releases, or is told from the exact table."""
+    document = examined.document
+    for title, found in (
+        ("Released before", exposed_columns(document, examined.releases)),
+        ("Exact by-products", exact_byproducts(document)),
+    ):
+        for name, sentence in found.items():
+            yield Finding(
+                title,
+                Severity.GRAVE,
+                Sentence("{sentence}.", sentence=sentence),
+                (name,),
+                (name,),
+                about=About.POLICY if title.startswith("Exact") else About.COLUMNS,
+                asks=False,
+            )
+
+
+def told_beside(examined: Examined) -> Iterator[Finding]:
+    """Tell of editions, of values taken from the rows, and of rows in the table's order."""
+    document = examined.document
+    editions = edition_sentences(document, examined.attributes, examined.releases)
+    if editions:
+        yield Finding("Editions", Severity.CAUTION, joined(*editions), about=About.POLICY)
+    names = columns_from_rows(document)
+    if names:
+        sentence = from_rows_sentence(document)
+        yield Finding("By-products", Severity.CAUTION, sentence, (list(names),), names)
+    if document.rows_as_in_table:
+        yield Finding(
+            "Order of rows",
+            Severity.CAUTION,
+            ROWS_AS_IN_TABLE,
+            (),
+            remedies=(Remedy(Deed.RANDOM_ORDER, "Release in random order"),),
+            about=About.RELEASE,
+        )
+
+
+def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
+    return tuple(
+        Remedy(Deed.DROP, Sentence("Drop {column}", column=name), name)
+        for name in columns[:_REMEDIES]
+    )
+
+
+Check = Callable[[Examined], Iterable[Finding]]
+CHECKS: Final[tuple[Check, ...]] = (
+    unique_records,
+    empty_promises,
+    revealing_columns,
+    contradictions,
+    rare_labels,
+    extreme_numbers,
+    told_beside,
+)
+"""Every check, in the order in which findings of one severity are told."""

@@ -1,0 +1,268 @@
+"""The columns that leave unperturbed, looked at fast enough to ask again after every edit.
+
+Everything that takes long depends on one column of the table and its bins, and is kept. Which
+records agree on several columns follows from one 64-bit number for each record: the sum, over the
+columns, of a number that stands for the record's value. Leaving a column out is a subtraction.
+Two groups of a table with n groups share a number by accident with a probability below n²/2⁶⁵.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.coding import Coding
+from sfumato.engine.core.columns import Binning, ColumnSpec
+from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.values import factorize
+from sfumato.engine.table.profile import suggest_binning, suggest_ends
+from sfumato.engine.table.summary import ColumnProfile, summarize
+from sfumato.engine.table.table import Table
+
+Marks = npt.NDArray[np.uint64]
+"""One number a record; the same where records agree."""
+
+_EXACT: Final = 1 << 16
+"""In tables of more records, what a remedy would reach is found from a part of the groups."""
+_BANDS: Final = 8
+_MOST_MARKS: Final = 1 << 25
+"""So many marks are kept, 8 bytes each; those of further columns are made each time."""
+_FEW: Final = 12
+"""Numbers with no more distinct values are hardly worth bands."""
+
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a column leaves.
+
+    Parameters
+    ----------
+    spec
+        What decides it, see `look_of`.
+    view
+        What coarsens it beyond that; empty where nothing does.
+    column
+        The column as the view shows it; None where the specification decides.
+    """
+
+    spec: ColumnSpec
+    view: str = ""
+    column: pd.Series | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.spec.name
+
+    def shown(self, table: Table) -> pd.Series:
+        """Return the column of a table as it leaves."""
+        return self.spec.shown(table.column(self.name)) if self.column is None else self.column
+
+
+def look_of(spec: ColumnSpec) -> Look:
+    """Return how a column leaves by its specification alone."""
+    kept = ColumnSpec(spec.name, kind=spec.kind, binning=spec.binning, coding=spec.coded)
+    return Look(kept)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The records that agree on some columns.
+
+    Parameters
+    ----------
+    unique
+        Records that agree with no other.
+    smallest
+        The records of the smallest class.
+    small
+        Records in classes of fewer than `SMALL`.
+    error
+        Where only a part of the classes was counted, twice the standard error of `unique`;
+        0 where all were.
+    """
+
+    unique: int
+    smallest: int
+    small: int
+    error: int = 0
+
+
+SMALL: Final = 5
+
+
+class ShownColumns:
+    """What is known of a table's columns, each looked at once.
+
+    Parameters
+    ----------
+    table
+        The source table; another one needs another object.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._kept: dict[Hashable, Any] = {}
+        self._marked: dict[Look, Marks] = {}
+
+    def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """Return what was found before under a key, or find it."""
+        if key not in self._kept:
+            self._kept[key] = find()
+        found: _Found = self._kept[key]
+        return found
+
+    def profile(self, name: str) -> ColumnProfile:
+        """Return what a column looks like in the table."""
+        return self.keep(("profile", name), lambda: summarize(self.table.column(name)))
+
+    def counts(self, look: Look) -> npt.NDArray[np.int64]:
+        """Return how often each value that leaves occurs, missing not counted."""
+        return self.keep(("counts", look), lambda: self._count(look))
+
+    def _count(self, look: Look) -> npt.NDArray[np.int64]:
+        codes = self._codes(look)
+        return np.bincount(codes[codes >= 0])
+
+    def ends_alone(self, look: Look) -> bool:
+        """Return whether the largest or the smallest number that leaves is a single record's."""
+        return self.keep(("ends", look), lambda: self._ends_alone(look))
+
+    def _ends_alone(self, look: Look) -> bool:
+        numbers = look.shown(self.table)
+        return any(int((numbers == end).sum()) == 1 for end in (numbers.min(), numbers.max()))
+
+    def classes(self, specs: Sequence[Look]) -> Classes:
+        """Count the records that agree on columns as they are released; at least one column.
+
+        Raises
+        ------
+        DomainError
+            If a row does not fit a column's bins.
+        """
+        looks = frozenset(specs)
+        return self.keep(("classes", looks), lambda: _counted(self._together(looks)))
+
+    def without(self, specs: Sequence[Look], name: str) -> Classes:
+        """Count as `classes` does, with one column left out; at least one other stays."""
+        return self._instead(specs, name, None)
+
+    def with_other(self, specs: Sequence[Look], changed: Look) -> Classes:
+        """Count as `classes` does, with one column released otherwise."""
+        return self._instead(specs, changed.name, changed)
+
+    def _instead(self, specs: Sequence[Look], name: str, changed: Look | None) -> Classes:
+        """Count classes, in a long table a part of them."""
+        looks = frozenset(specs)
+        before = next(look for look in looks if look.name == name)
+        after = looks - {before} | ({changed} if changed is not None else set())
+        every = max(1, self.table.rows // _EXACT)
+
+        def find() -> Classes:
+            marks = self._together(looks) - self._marks(before)
+            if changed is not None:
+                marks += self._marks(changed)
+            return _counted(marks, every)
+
+        return self.keep(("estimate", after), find)
+
+    def bands(self, name: str, binning: Binning | None) -> Binning | None:
+        """Return bins that a column of numbers could have, coarser than those it has, if any."""
+        wanted = _BANDS if binning is None else (len(binning.edges) - 1) // 2
+        return self.keep(("bands", name, wanted), lambda: self._bands(name, binning, wanted))
+
+    def _bands(self, name: str, binning: Binning | None, wanted: int) -> Binning | None:
+        series = self.table.column(name)
+        numeric = pd.api.types.is_numeric_dtype(series.dtype)
+        if wanted < 2 or not numeric or pd.api.types.is_bool_dtype(series.dtype):
+            return None
+        if binning is None and self.profile(name).distinct <= _FEW:
+            return None
+        try:
+            found = suggest_binning(series, wanted)
+        except DomainError:
+            return None
+        coarser = binning is None or len(found.edges) < len(binning.edges)
+        return found if coarser else None
+
+    def ends(self, name: str) -> Coding | None:
+        """Return ends at which a column's extreme numbers would not stand alone, if there are."""
+        return self.keep(("cut", name), lambda: self._proposed_ends(name))
+
+    def _proposed_ends(self, name: str) -> Coding | None:
+        with suppress(DomainError):
+            return suggest_ends(self.table.column(name))
+        return None
+
+    def _together(self, looks: frozenset[Look]) -> Marks:
+        """Return one number for each record; equal where all columns are equal."""
+        last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
+        if last is None or last[0] != looks:
+            before: frozenset[Look] = frozenset() if last is None else last[0]
+            total = np.zeros(self.table.rows, np.uint64) if last is None else last[1].copy()
+            for look in before - looks:
+                total -= self._marks(look)
+            for look in looks - before:
+                total += self._marks(look)
+            last = (looks, total)
+            # Of the last columns asked for only: these numbers are as long as the table.
+            self._kept["together"] = last
+        return last[1]
+
+    def _marks(self, look: Look) -> Marks:
+        if look not in self._marked:
+            found = self._find_marks(look)
+            if self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
+                return found
+            self._marked[look] = found
+        return self._marked[look]
+
+    def _find_marks(self, look: Look) -> Marks:
+        codes = self._codes(look)
+        numbers = np.arange(-1, int(codes.max(initial=-1)) + 1, dtype=np.int64)
+        name = np.array([look.name], dtype=object)
+        seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
+        with np.errstate(over="ignore"):
+            marks = _mixed(_mixed(numbers.astype(np.uint64)) + seed)
+        # From −1: the last number is that of missing values.
+        taken: Marks = np.roll(marks, -1)[codes]
+        return taken
+
+    def _codes(self, look: Look) -> npt.NDArray[np.integer]:
+        """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""
+        return self.keep(("codes", look), lambda: self._encoded(look))
+
+    def _encoded(self, look: Look) -> npt.NDArray[np.integer]:
+        positions, _ = factorize(look.shown(self.table))
+        return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
+
+
+def _counted(marks: Marks, every: int = 1) -> Classes:
+    if every > 1:
+        # The numbers are as good as random, so a part of them is a part of the classes by chance.
+        marks = marks[marks < np.uint64(2**64 // every)]
+    ordered = np.sort(marks)
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    sizes = np.diff(ends, prepend=-1)
+    unique = int(np.count_nonzero(sizes == 1))
+    error = 0 if every == 1 else round(2.0 * every * float(np.sqrt(max(unique, 1))))
+    small = int(sizes[sizes < SMALL].sum())
+    smallest = int(sizes.min()) if len(sizes) else 1
+    return Classes(unique * every, smallest, small * every, error)
+
+
+def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return numbers whose bits depend on all bits of these ones (splitmix64)."""
+    with np.errstate(over="ignore"):
+        mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,69 @@
+"""Say whether releases are ready to be made."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, repeated
+from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Part
+
+if TYPE_CHECKING:
+    from sfumato.analysis.readiness import Readiness
+
+_WORDS: Final = ("DANGER", "CAUTION", "ok")
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.readiness import examine, plain
+    from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.project.errors import ReleaseError
+    from sfumato.project.release.release_columns import attributes_of
+
+    with opened(arguments, terminal, 0.4) as (project, table, context):
+        document = project.document
+        known = [recipient.name for recipient in document.recipients]
+        for name in arguments.recipient or ():
+            if name not in known:
+                raise ReleaseError(
+                    "The project has no recipient called {name}.",
+                    "Its recipients are: {known}.",
+                    name=name,
+                    known=", ".join(known) or "none",
+                )
+        attributes = attributes_of(document, table)
+        part = Part(context, 0.3, 1.0)
+        found = examine(document, ShownColumns(table), attributes, project.releases, part)
+    wanted = arguments.recipient or known
+    chosen = [each for each in found if each.recipient in wanted]
+    terminal.tell(arguments.json, plain(chosen), _lines(chosen))
+    return ExitCode.CHECK_FAILED if any(each.open for each in chosen) else ExitCode.OK
+
+
+def _lines(found: Sequence[Readiness]) -> Iterator[str]:
+    for each in found:
+        ready = "not ready to release" if each.open else "ready to release"
+        yield f"{each.recipient}: {ready}"
+        for one in each.findings:
+            yield f"  {_WORDS[one.severity]:<7}  {one.check}: {one.sentence}"
+            if one.reason:
+                yield f"           Accepted: {one.reason}"
+            for remedy in one.remedies:
+                yield f"           - {remedy.words}"
+
+
+COMMAND = Command(
+    (
+        *PROJECT,
+        repeated("--recipient", "NAME", "only for this one; may be given several times"),
+        JSON,
+    ),
+    _run,
+    (
+        "sfumato check clinic.sfumato",
+        'sfumato check clinic.sfumato --recipient "Public file" --json',
+    ),
+)

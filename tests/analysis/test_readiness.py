@@ -1,0 +1,237 @@
+"""What the checks before a release find, recomputed from the table by plain means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.analysis.findings import Deed, Severity
+from sfumato.analysis.readiness import accepting, examine, mended, require_ready
+from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
+from sfumato.project.errors import ReleaseError
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.uniqueness import alone_in_release
+
+ROWS = 3_000
+
+
+def a_table(rows=ROWS, seed=5):
+    rng = np.random.default_rng(seed)
+    return Table(
+        pd.DataFrame(
+            {
+                "household": rng.integers(100_000, 100_000 + rows // 3, rows),
+                "age": rng.integers(0, 90, rows),
+                "sex": rng.choice(["f", "m"], rows),
+                "region": rng.choice(list("abcdefgh"), rows),
+                "income": rng.lognormal(10, 1, rows).round(2),
+                "illness": rng.choice(["cold", "flu", "none"], rows),
+            }
+        )
+    )
+
+
+def a_document(**roles):
+    """Every column open but the illness, with roles of one's own."""
+    columns = {
+        "household": ColumnSpec("household", Role.QUASI_IDENTIFIER, Kind.NUMERIC),
+        "age": ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC),
+        "sex": ColumnSpec("sex", Role.QUASI_IDENTIFIER),
+        "region": ColumnSpec("region", Role.QUASI_IDENTIFIER),
+        "income": ColumnSpec("income", Role.IDENTIFYING, Kind.NUMERIC),
+        "illness": ColumnSpec("illness", Role.SENSITIVE, domain=Domain(("cold", "flu", "none"))),
+    }
+    columns |= {name: replace(columns[name], role=role) for name, role in roles.items()}
+    level = {"illness": {"retention_probability": 0.4}}
+    return Document(
+        title="Survey",
+        columns=tuple(columns.values()),
+        policy=(PolicyEntry(("illness",), "uniform"),),
+        recipients=(Recipient("Institute", level), Recipient("Public", level)),
+    )
+
+
+TABLE = a_table()
+SOUND = a_document(household=Role.IDENTIFYING, age=Role.IDENTIFYING)
+
+
+def found_in(document, table=TABLE, releases=()):
+    return examine(
+        document, ShownColumns(table), attributes_of(document, table), releases, Silent()
+    )
+
+
+def finding(found, check, recipient="Public"):
+    for each in found:
+        for one in each.findings if each.recipient == recipient else ():
+            if one.check == check:
+                return one
+    raise AssertionError(check)
+
+
+def checks(found, recipient="Public"):
+    return {o.check for each in found if each.recipient == recipient for o in each.findings}
+
+
+def unique_in(frame):
+    """The rows that no other row agrees with; pandas finds them without anything of ours."""
+    return int((~frame.duplicated(keep=False)).sum())
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_unique_records_are_those_that_pandas_and_the_release_count(seed):
+    table = a_table(seed=seed)
+    document = a_document().with_column(
+        ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC, binning=Binning((0.0, 30.0, 90.0)))
+    )
+    shown = table.frame[["household", "age", "sex", "region"]].copy()
+    shown["age"] = shown["age"] >= 30
+    one = finding(found_in(document, table), "Unique records")
+    assert one.severity is Severity.GRAVE
+    assert one.facts[-1] == unique_in(shown)
+    alone = alone_in_release(document, table, Silent())
+    assert alone is not None
+    assert alone.alone == one.facts[-1]
+
+
+def test_every_remedy_reaches_what_it_says():
+    document = a_document()
+    one = finding(found_in(document), "Unique records")
+    assert {remedy.deed for remedy in one.remedies} == {Deed.DROP, Deed.BAND}
+    assert all(a.after <= b.after for a, b in pairwise(one.remedies[1:]))
+    for remedy in one.remedies:
+        after = mended(document, remedy)
+        names = [s.name for s in after.columns if s.role is Role.QUASI_IDENTIFIER]
+        shown = TABLE.frame[names].copy()
+        for name in names:
+            if (bins := after.column(name).binning) is not None:
+                shown[name] = np.digitize(shown[name], bins.edges[1:-1])
+        assert remedy.after == unique_in(shown)
+        assert f"{remedy.before:,} → {remedy.after:,} unique" in remedy.words
+
+
+def test_an_estimate_holds_the_figure_within_its_error():
+    table = a_table(400_000)
+    one = finding(found_in(a_document(), table), "Unique records")
+    for remedy in one.remedies:
+        assert remedy.error > 0
+        assert "≈" in remedy.words
+    drop = next(r for r in one.remedies if r.deed is Deed.DROP)
+    left = [n for n in ("household", "age", "sex", "region") if n != drop.column]
+    assert abs(drop.after - unique_in(table.frame[left])) <= 2 * drop.error
+
+
+def test_a_sound_document_is_good_for_everybody():
+    found = found_in(SOUND)
+    assert {each.worst for each in found} == {Severity.GOOD}
+    assert not any(each.open for each in found)
+    one = finding(found, "Unique records")
+    smallest = int(TABLE.frame.groupby(["sex", "region"]).size().min())
+    assert f"has {smallest:,} records" in one.sentence
+    require_ready(found, ["Public", "Institute"])
+
+
+def test_each_recipient_is_counted_by_what_it_sees():
+    document = replace(
+        a_document(household=Role.IDENTIFYING, age=Role.INSENSITIVE),
+        hierarchies={"sex": Suppression(), "region": Suppression()},
+    )
+    institute, public = document.recipients
+    public = replace(public, view=ViewRule(k=5, levels={"sex": 1, "region": 1}))
+    document = replace(document, recipients=(institute, public))
+    ages = unique_in(TABLE.frame[["age"]])
+    exact = unique_in(TABLE.frame[["age", "sex", "region"]])
+    found = found_in(document)
+    assert finding(found, "Unique records", "Institute").facts[-1] == exact > 0
+    assert ages == 0
+    assert "Unique records" in checks(found)
+    assert finding(found, "Unique records").severity is Severity.GOOD
+
+
+def test_small_classes_are_a_caution():
+    illness = ["cold", "flu"] * 11 + ["none"]
+    frame = pd.DataFrame({"sex": ["f"] * 20 + ["m"] * 3, "illness": illness})
+    document = Document(
+        columns=(SOUND.column("sex"), SOUND.column("illness")),
+        policy=SOUND.policy,
+        recipients=SOUND.recipients,
+    )
+    one = finding(found_in(document, Table(frame)), "Small classes")
+    assert one.severity is Severity.CAUTION
+    assert one.facts[-1] == 3
+
+
+def test_numbers_of_households_dates_texts_rare_labels_and_extremes_are_named():
+    frame = TABLE.frame.assign(
+        admitted=pd.date_range("2024-01-01", periods=ROWS, freq="h"),
+        remark=["the patient said at great length that " + "x" * 40 + str(i) for i in range(ROWS)],
+        town=["big"] * (ROWS - 2) + ["tiny", "small"],
+    )
+    document = replace(
+        a_document(income=Role.INSENSITIVE),
+        columns=(
+            *a_document(income=Role.INSENSITIVE).columns,
+            *(ColumnSpec(n, Role.QUASI_IDENTIFIER) for n in ("admitted", "remark", "town")),
+        ),
+    )
+    found = found_in(document, Table(frame))
+    assert finding(found, "Identifiers").columns == ("household",)
+    assert finding(found, "Exact dates").columns == ("admitted",)
+    assert finding(found, "Free text").columns == ("remark",)
+    assert finding(found, "Rare labels").columns == ("town",)
+    assert "2 labels of town" in finding(found, "Rare labels").sentence
+    assert "income" in finding(found, "Extreme numbers").columns
+    for remedy in finding(found, "Extreme numbers").remedies:
+        document = mended(document, remedy)
+    assert "Extreme numbers" not in checks(found_in(document, Table(frame)))
+
+
+def test_a_level_that_shows_the_truth_is_an_empty_promise_for_that_recipient():
+    shown = Recipient("Institute", {"illness": {"retention_probability": 1.0}})
+    found = found_in(replace(SOUND, recipients=(shown, SOUND.recipients[1])))
+    assert found[0].recipient == "Institute"
+    assert finding(found, "Empty promise", "Institute").severity is Severity.GRAVE
+    assert "Empty promise" not in checks(found)
+    with pytest.raises(ReleaseError, match="Not ready to release to Institute"):
+        require_ready(found, ["Public", "Institute"])
+    require_ready(found, ["Public"])
+
+
+def test_a_reason_stands_for_these_figures_and_this_recipient_only():
+    document = a_document()
+    public = next(each for each in found_in(document) if each.recipient == "Public")
+    accepted = accepting(document, public.open, "A contract")
+    found = found_in(accepted)
+    require_ready(found, ["Public"])
+    with pytest.raises(ReleaseError):
+        require_ready(found, ["Institute"])
+    other = TABLE.frame.copy()
+    other.loc[0] = other.loc[1]
+    with pytest.raises(ReleaseError):
+        require_ready(found_in(accepted, Table(other)), ["Public"])
+    banded = mended(accepted, next(r for f in public.open for r in f.remedies))
+    assert not any(one.reason for each in found_in(banded) for one in each.open)
+
+
+def test_rows_in_the_table_s_order_are_a_caution_with_a_click_that_mends_it():
+    document = replace(SOUND, rows_as_in_table="the recipient joins by row")
+    one = finding(found_in(document), "Order of rows")
+    assert one.severity is Severity.CAUTION
+    assert mended(document, one.remedies[0]).rows_as_in_table == ""
+
+
+def test_no_finding_shows_a_value_of_the_table():
+    values = {str(v) for v in TABLE.frame["household"]} | {"cold", "flu"}
+    for each in found_in(a_document(income=Role.INSENSITIVE)):
+        for one in each.findings:
+            said = " ".join([one.sentence, *(remedy.words for remedy in one.remedies)])
+            assert not any(value in said.split() for value in values)
