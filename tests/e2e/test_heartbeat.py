@@ -144,6 +144,8 @@ class Person:
         self.window.show_panel("releases")
         panel = self.window.panels["releases"]
         panel.form.folder.setText(str(folder))
+        self.waits_for_jobs()
+        panel.readiness.reason.setText("a test")
         self.clicks("releases")
 
 

@@ -35,6 +35,8 @@ def perturbed():
 def release(qtbot, window):
     click(window.rail.step("releases"))
     panel = window.panels["releases"]
+    settle(qtbot, window.session)
+    panel.readiness.reason.setText("a test")
     click(panel.primary)
     settle(qtbot, window.session)
     return panel

@@ -57,6 +57,9 @@ def ready(qtbot, panel, tmp_path):
 
 
 def release(qtbot, panel):
+    wait_for_jobs(qtbot, panel.session)
+    if not panel.readiness.ask.isHidden():
+        panel.readiness.reason.setText("a test")
     qtbot.mouseClick(panel.primary, LEFT)
     wait_for_jobs(qtbot, panel.session)
 
@@ -220,7 +223,7 @@ def test_a_release_that_is_there_already_is_refused_and_the_others_are_made(qtbo
 def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     going, go_on = threading.Event(), threading.Event()
 
-    def slow(project, table, order, context):
+    def slow(project, table, order, columns, context):
         going.set()
         while True:
             context.report(0.5, "Writing")

@@ -151,7 +151,7 @@ class PolicyPanel(Panel):
         return PanelState.DONE
 
     def _unsound(self) -> bool:
-        """Whether a level can't be met or an attribute does not fit its specification."""
+        """Whether a level can't be met or hides nothing, or an attribute does not fit."""
         document = self.session.document
         if self.session.table is None:
             return False
@@ -160,7 +160,7 @@ class PolicyPanel(Panel):
                 return True
             attributes = self._attributes_of(entry)
             if attributes is not None and any(
-                standing.stated and standing.trust is None
+                standing.stated and (standing.trust is None or standing.trust >= 1.0)
                 for standing in standings_of(document.recipients, entry, attributes)
             ):
                 return True

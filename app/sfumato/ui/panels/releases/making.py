@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.analysis.readiness import accepted_for, examine, require_ready
+from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import PreparedTable, ReleaseOutcome, make_release
+from sfumato.project.release.release_columns import attributes_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,12 @@ class Made:
     refusals: tuple[Refusal, ...]
 
 
-def make_all(project: ProjectFile, table: Table, order: Order, context: Context) -> Made:
+def make_all(
+    project: ProjectFile, table: Table, order: Order, columns: ShownColumns, context: Context
+) -> Made:
     """Make the releases of an order, one after another; a refused one does not stop the others.
+
+    `columns` is what is known of the table's columns, for the check before.
 
     Raises
     ------
@@ -67,11 +74,18 @@ def make_all(project: ProjectFile, table: Table, order: Order, context: Context)
     outcomes: list[ReleaseOutcome] = []
     refusals: list[Refusal] = []
     count = len(order.recipients)
+    document, ready = project.document, Part(context, 0.0, 0.1)
+    try:
+        known = attributes_of(document, table)
+        checked = examine(document, columns, known, project.releases, ready)
+    except SfumatoError as error:
+        return Made((), tuple(Refusal(name, error) for name in order.recipients))
     prepared = PreparedTable(project, table)
     for place, recipient in enumerate(order.recipients):
-        part = Part(context, place / count, (place + 1) / count)
+        part = Part(context, 0.1 + 0.9 * place / count, 0.1 + 0.9 * (place + 1) / count)
         part.report(0.0, recipient)
         try:
+            require_ready(checked, [recipient])
             outcome = make_release(
                 project,
                 table,
@@ -83,6 +97,7 @@ def make_all(project: ProjectFile, table: Table, order: Order, context: Context)
                 override=order.override,
                 escape_formulas=order.escape_formulas,
                 prepared=prepared,
+                accepted=accepted_for(checked, recipient),
             )
         except SfumatoError as error:
             refusals.append(Refusal(recipient, error))

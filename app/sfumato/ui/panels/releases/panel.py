@@ -28,6 +28,7 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger_card import LedgerCard
 from sfumato.ui.panels.releases.making import Made, Refusal, make_all
 from sfumato.ui.panels.releases.order_card import OrderCard
+from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
 from sfumato.ui.state.session import Session
@@ -117,10 +118,12 @@ class ReleasesPanel(Panel):
         self.setAcceptDrops(True)
         self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
         self.form = OrderCard(session, self)
+        self.readiness = ReadinessCard(session, self)
         self.ledger = LedgerCard(self)
         self.work = ScrollPage(self)
         self.work.column.setSpacing(Space.BETWEEN)
         self.work.column.addWidget(self.form)
+        self.work.column.addWidget(self.readiness)
         self.work.column.addWidget(self.ledger, 1)
         self.empty = self._build_empty()
         self.pages = QStackedWidget(self)
@@ -170,6 +173,7 @@ class ReleasesPanel(Panel):
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
+        self.readiness.changed.connect(self.state_changed)
         self.form.folder_asked.connect(self._choose_folder)
         self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
         self.ledger.folder_asked.connect(self._show_folder)
@@ -186,6 +190,8 @@ class ReleasesPanel(Panel):
             return PanelState.ATTENTION
         served = {r.recipient for r in records if r.state is ReleaseState.COMPLETED}
         wanted = {recipient.name for recipient in self.session.document.recipients}
+        if self.readiness.open_for(tuple(wanted)):
+            return PanelState.ATTENTION
         if wanted and wanted <= served:
             return PanelState.DONE
         return PanelState.IN_PROGRESS if served or self._ready() else PanelState.EMPTY
@@ -227,6 +233,7 @@ class ReleasesPanel(Panel):
             if conflicts
             else ""
         )
+        self.readiness.setVisible(bool(session.document.recipients) and not self._missing())
         self.ledger.verify.setEnabled(session.project is not None and session.table is not None)
         self._refresh_button()
         self._choose_page(bool(records))
@@ -333,7 +340,10 @@ class ReleasesPanel(Panel):
             self.form.folder.setText(str(folder))
 
     def _release(self) -> None:
-        """Release, once the work is safe in a project."""
+        """Release, once nothing grave is open and the work is safe in a project."""
+        if not self.readiness.settle(self.form.model.chosen):
+            self.work.bring(self.readiness.ask)
+            return
         if self.session.project is None:
             self.session.save_requested.emit(self._start)
         elif self.session.save():
@@ -347,7 +357,7 @@ class ReleasesPanel(Panel):
         self.messages.clear()  # what became of an earlier order would contradict this one
         self._job = session.runner.run(
             self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
-            partial(make_all, project, table, order),
+            partial(make_all, project, table, order, self.readiness.columns_of(table)),
             self._tell_made,
             partial(self.show_error, topic="release"),
             key=RELEASE_JOB,

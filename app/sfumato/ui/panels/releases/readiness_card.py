@@ -1,0 +1,218 @@
+"""Ready to release? What was found for each recipient, with the clicks that mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+from sfumato.analysis.findings import About, Finding, Remedy, Severity
+from sfumato.analysis.readiness import Readiness, accepting, examine, mended
+from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.state.records import releases_of
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import Card, button, clear_layout, column, label, row, say
+
+READINESS_JOB: Final = "releases-ready"
+_LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
+
+
+class ReadinessCard(Card):
+    """Checks every recipient's release while it is in sight, and asks for what is missing.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Ready to release?"), parent=parent)
+        self._session = session
+        self._asked: tuple[object, ...] | None = None
+        self._columns: ShownColumns | None = None
+        self.found: tuple[Readiness, ...] = ()
+        self.note = label("", "muted", wrap=True)
+        self.reason = QLineEdit(self)
+        self.reason.setAccessibleName(self.tr("Reason for what stays open"))
+        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger and the report"))
+        self.asking = label("", "danger", wrap=True)
+        self.ask = QWidget(self)
+        self.ask.setLayout(column(self.asking, self.reason, spacing=Space.TIGHT))
+        self.list = QVBoxLayout()
+        self.list.setSpacing(Space.INSIDE)
+        self.body.addWidget(self.note)
+        self.body.addLayout(self.list)
+        self.body.addWidget(self.ask)
+        self.ask.hide()
+        self.hide()
+        for signal in (
+            session.table_changed,
+            session.document_changed,
+            session.attribute_changed,
+            session.ledger_changed,
+        ):
+            signal.connect(self.refresh)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Check what has changed while nobody looked."""
+        super().showEvent(event)
+        self.refresh()
+
+    def columns_of(self, table: Table) -> ShownColumns:
+        """Return what is known of a table's columns."""
+        if self._columns is None or self._columns.table is not table:
+            self._columns = ShownColumns(table)
+        return self._columns
+
+    def open_for(self, recipients: Sequence[str]) -> tuple[Finding, ...]:
+        """Return what keeps releases to recipients from being made, as far as it is known."""
+        chosen = [each for each in self.found if each.recipient in recipients]
+        return tuple(one for each in chosen for one in each.open)
+
+    def settle(self, recipients: Sequence[str]) -> bool:
+        """Take the reason for what is open; return whether nothing keeps the releases back."""
+        left = self.open_for(recipients)
+        reason = self.reason.text().strip()
+        if not left:
+            return True
+        if not reason:
+            self.reason.setFocus()
+            return False
+        document = accepting(self._session.document, left, reason)
+        self._session.edit(self.tr("Give a reason for what stays open"), document)
+        self.reason.clear()
+        return True
+
+    # ----- checking
+
+    def refresh(self, _changed: object = None) -> None:
+        """Check again where something has changed, while the card is in sight."""
+        session = self._session
+        table, document = session.table, session.document
+        if not self.isVisible() or table is None:
+            return
+        attributes = self._attributes()
+        if attributes is None:
+            return
+        releases = releases_of(session)
+        # Attributes hold arrays, which are the same where they are the same objects.
+        parts = (id(table), *((name, id(one.counts)) for name, one in attributes.items()))
+        asked = (parts, table, attributes, document, releases)
+        known = self._asked
+        if known is not None and (known[0], known[3:]) == (parts, (document, releases)):
+            return
+        self._asked = asked
+        if not self.found:
+            say(self.note, self.tr("Checking every recipient's release…"))
+        columns = self.columns_of(table)
+        session.runner.run(
+            self.tr("Checking whether releases are ready"),
+            partial(examine, document, columns, attributes, releases),
+            partial(self._take, asked),
+            partial(self._refuse, asked),
+            key=READINESS_JOB,
+        )
+
+    def _attributes(self) -> dict[str, Attribute] | None:
+        """Return the policy's attributes; None while one is not known."""
+        names = [name for entry in self._session.document.policy for name in entry.attributes]
+        known = {name: self._session.attribute(name) for name in names}
+        found = {name: one.attribute for name, one in known.items() if one is not None}
+        return found if len(found) == len(known) else None
+
+    def _take(self, asked: tuple[object, ...], found: tuple[Readiness, ...]) -> None:
+        if asked is self._asked:
+            self.found = found
+            self._show()
+            self.changed.emit()
+
+    def _refuse(self, asked: tuple[object, ...], error: SfumatoError) -> None:
+        if asked is self._asked:
+            self.found = ()
+            self._show()
+            say(self.note, f"{spoken(error.sentence)}")
+            self.changed.emit()
+
+    # ----- what is shown
+
+    def _show(self) -> None:
+        clear_layout(self.list)
+        say(self.note, "")
+        for names, findings in _alike(self.found):
+            block = self._block(names, findings)
+            self.list.addWidget(block)
+            block.show()
+        waiting = [each.recipient for each in self.found if each.open]
+        self.ask.setVisible(bool(waiting))
+        self.asking.setText(
+            self.tr("Not ready: {names}. Mend what is marked as danger, or say why not.").format(
+                names=", ".join(waiting)
+            )
+        )
+
+    def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
+        block = QWidget()
+        lines = QVBoxLayout(block)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(Space.TIGHT)
+        lines.addWidget(label(", ".join(names), "strong", wrap=True))
+        for one in findings:
+            lines.addWidget(self._line(one))
+        return block
+
+    def _line(self, finding: Finding) -> QWidget:
+        look = _LOOKS[finding.severity]
+        words = {
+            Severity.GRAVE: self.tr("Danger: {text}"),
+            Severity.CAUTION: self.tr("Caution: {text}"),
+            Severity.GOOD: self.tr("Good: {text}"),
+        }[finding.severity]
+        text = label(words.format(text=typeset(finding.sentence)), wrap=True)
+        texts = column(text, spacing=Space.TIGHT)
+        if finding.reason:
+            told = self.tr("Accepted: {reason}").format(reason=finding.reason)
+            texts.addWidget(label(told, "muted", wrap=True))
+        for remedy in finding.remedies:
+            run = partial(self._mend, remedy)
+            texts.addLayout(row(button(typeset(remedy.words), run, "quiet"), None))
+        if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
+            texts.addLayout(row(self._way_to(finding), None))
+        icon = IconLabel(look, look, 18)
+        line = row(icon)
+        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        line.addLayout(texts, 1)
+        whole = QWidget()
+        whole.setLayout(line)
+        return whole
+
+    def _way_to(self, finding: Finding) -> QWidget:
+        """Return the button that leads to where a finding is mended otherwise."""
+        columns = finding.about is About.COLUMNS
+        words = self.tr("Go to Attributes") if columns else self.tr("Go to Policy")
+        wanted = "attributes" if columns else "policy"
+        return button(words, partial(self._session.panel_requested.emit, wanted), "quiet")
+
+    def _mend(self, remedy: Remedy) -> None:
+        words = spoken(remedy.words).partition(":")[0]
+        self._session.edit(words, mended(self._session.document, remedy))
+
+
+def _alike(found: Sequence[Readiness]) -> list[tuple[list[str], tuple[Finding, ...]]]:
+    """Return what is found, once for recipients of whom the same is found."""
+    blocks: dict[object, tuple[list[str], tuple[Finding, ...]]] = {}
+    for each in found:
+        told = tuple((one.check, one.severity, one.sentence, one.reason) for one in each.findings)
+        blocks.setdefault(told, ([], each.findings))[0].append(each.recipient)
+    return list(blocks.values())

@@ -1,0 +1,110 @@
+"""The check before a release, through the widgets a person uses."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.table.table import Table
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.releases import PANEL
+from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def with_unique_ages():
+    """The clinic with one patient whom age finds."""
+    frame = clinic_table().frame.copy()
+    frame.loc[3, "age"] = 97
+    return Table(pd.DataFrame(frame))
+
+
+@pytest.fixture
+def panel(qtbot, session, tmp_path):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 1400)
+    made.show()
+    return made
+
+
+def opened(qtbot, panel, tmp_path, table, document=None):
+    open_clinic(panel.session, document or protected(), table)
+    save_clinic(panel.session, tmp_path)
+    wait_for_jobs(qtbot, panel.session)
+    return panel
+
+
+@pytest.fixture
+def found(qtbot, panel, tmp_path):
+    return opened(qtbot, panel, tmp_path, with_unique_ages())
+
+
+def words(panel):
+    labels = panel.readiness.findChildren(QLabel)
+    return "\n".join(one.text() for one in labels if one.isVisible())
+
+
+def press(qtbot, panel, text):
+    [wanted] = [
+        one
+        for one in panel.readiness.findChildren(QPushButton)
+        if one.text().startswith(text) and one.isVisible()
+    ]
+    qtbot.mouseClick(wanted, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+
+
+def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tmp_path):
+    opened(qtbot, panel, tmp_path, clinic_table())
+    assert "Clinic A, Institute, Public" in words(panel), "the same is told once"
+    assert "Danger" not in words(panel)
+    assert panel.readiness.ask.isHidden()
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert len(panel.session.project.releases) == 3
+
+
+def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
+    assert found.state() is PanelState.ATTENTION
+    assert "Danger: 1 of 400 records are unique" in words(found)
+    qtbot.mouseClick(found.primary, LEFT)
+    wait_for_jobs(qtbot, found.session)
+    assert found.session.project.releases == ()
+    assert found.readiness.reason.hasFocus() or found.readiness.ask.isVisible()
+    qtbot.keyClicks(found.readiness.reason, "They signed a contract")
+    qtbot.mouseClick(found.primary, LEFT)
+    wait_for_jobs(qtbot, found.session)
+    releases = found.session.project.releases
+    assert len(releases) == 3
+    assert releases[0].details["accepted"][0]["reason"] == "They signed a contract"
+    assert "Accepted: They signed a contract" in words(found)
+    assert found.state() is PanelState.DONE
+
+
+def test_one_click_mends_and_undo_takes_it_back(qtbot, found):
+    press(qtbot, found, "Drop age: 1 → 0")
+    assert found.session.document.column("age").role is Role.IDENTIFYING
+    assert "Danger" not in words(found)
+    assert found.session.undo_text == "Drop age"
+    found.session.undo()
+    wait_for_jobs(qtbot, found.session)
+    assert "Danger" in words(found)
+
+
+def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
+    levels = {"Clinic A": 1.0, "Public": 0.1}
+    opened(qtbot, panel, tmp_path, clinic_table(), protected(levels))
+    assert "disease is released with its true values" in words(panel)
+    assert "Not ready: Clinic A." in words(panel)
+    with qtbot.waitSignal(panel.session.panel_requested) as asked:
+        press(qtbot, panel, "Go to Policy")
+    assert asked.args == ["policy"]
+    panel.form.model.choose(["Public"])
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert [one.recipient for one in panel.session.project.releases] == ["Public"]
