@@ -73,7 +73,8 @@ class NewUser:
         type_into(panel.form.folder, str(folder))
         self.answers.saved = project
         self.waits()
-        type_into(panel.readiness.reason, "The sample is made up")
+        if panel.readiness.ask.isVisible():
+            type_into(panel.readiness.reason, "The sample is made up")
         click(panel.primary)
         dialog = dialog_of(self.window, NewPassphraseDialog)
         type_into(dialog.first, PASSPHRASE)

@@ -1,0 +1,78 @@
+"""The check before a release, for the first time and after an edit, beside grouping by pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from sfumato.analysis.readiness import examine
+from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.release_columns import attributes_of
+from tests.benchmarks.harness import Case
+
+BASELINE = "frame.duplicated(keep=False) on the columns that leave"
+NUMBERS = (90, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+LABELS = 8
+
+
+def cases(quick: bool) -> Iterator[Case]:
+    """Yield the first check of a table, and the check after a column was dropped."""
+    rows = 20_000 if quick else 1_000_000
+    rng = np.random.default_rng(1)
+    numbers = {f"number {i}": rng.integers(0, top, rows) for i, top in enumerate(NUMBERS)}
+    texts = np.array(list("abcdefghijklmnop"))
+    labels = {f"label {i}": pd.Categorical(rng.choice(texts, rows)) for i in range(LABELS)}
+    table = Table(pd.DataFrame({**numbers, **labels, "illness": rng.choice(texts[:3], rows)}))
+    document = _document([*numbers], [*labels])
+    attributes = attributes_of(document, table)
+    shown = table.frame[[*numbers, *labels]]
+
+    def check(columns: ShownColumns, decided: Document) -> object:
+        return examine(decided, columns, attributes, (), Silent())
+
+    yield Case(
+        f"n={rows:,} 15 columns, first",
+        lambda: check(ShownColumns(table), document),
+        partial(shown.duplicated, keep=False),
+    )
+    known = ShownColumns(table)
+    check(known, document)
+    edits = _edits(document, [*numbers, *labels])
+    yield Case(
+        f"n={rows:,} 15 columns, after an edit",
+        lambda: check(known, next(edits)),
+        partial(shown.duplicated, keep=False),
+    )
+
+
+def _document(numbers: list[str], labels: list[str]) -> Document:
+    level = {"illness": {"retention_probability": 0.4}}
+    return Document(
+        columns=(
+            *(ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.NUMERIC) for name in numbers),
+            *(ColumnSpec(name, Role.QUASI_IDENTIFIER) for name in labels),
+            ColumnSpec("illness", Role.SENSITIVE, domain=Domain(("a", "b", "c"))),
+        ),
+        policy=(PolicyEntry(("illness",), "uniform"),),
+        recipients=tuple(Recipient(name, level) for name in ("Institute", "Public")),
+    )
+
+
+def _edits(document: Document, names: list[str]) -> Iterator[Document]:
+    """Yield documents that were not checked yet: sets of columns with one more dropped."""
+    rng = np.random.default_rng(2)
+    while True:
+        dropped = rng.choice(names, size=rng.integers(1, 4), replace=False)
+        changed = document
+        for name in dropped:
+            spec = document.column(str(name))
+            changed = changed.with_column(replace(spec, role=Role.IDENTIFYING))
+        yield changed
