@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source, ViewRule
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -73,6 +73,13 @@ def statements(draw):
 
 
 @st.composite
+def views(draw, specs):
+    names = [spec.name for spec in specs if spec.role is Role.QUASI_IDENTIFIER]
+    levels = {name: draw(st.integers(0, 4)) for name in names if draw(st.booleans())}
+    return ViewRule(draw(st.integers(1, 50)), draw(st.floats(0, 0.9)), levels)
+
+
+@st.composite
 def documents(draw):
     names = draw(st.lists(TEXTS, min_size=1, max_size=5, unique=True))
     specs = tuple(draw(columns(name)) for name in names)
@@ -83,7 +90,10 @@ def documents(draw):
     )
     recipients = tuple(
         Recipient(
-            name, {entry.key: draw(statements()) for entry in entries}, draw(TEXTS | st.just(""))
+            name,
+            {entry.key: draw(statements()) for entry in entries},
+            draw(TEXTS | st.just("")),
+            view=draw(st.none() | views(specs)),
         )
         for name in draw(st.lists(TEXTS, max_size=3, unique=True))
     )
