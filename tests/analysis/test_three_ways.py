@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.open_columns import figure_sentences
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
 from sfumato.plots.style import light_style
@@ -22,6 +23,7 @@ from sfumato.project.source import open_source
 from sfumato.report.blocks import Grid, Paragraph, Picture
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
@@ -277,7 +279,7 @@ def test_how_closely_numbers_can_be_told(opened, line, material):
     assert any(data.equals(window) for data in report)
 
 
-def test_what_open_columns_tell(line, material):
+def test_what_open_columns_tell(qtbot, opened, line, material):
     found = asked(line, "audit", "open", line.project)["figures"]
     assert {each["attribute"] for each in found} == {"illness", "therapy", "weight"}
     for name in ("illness", "therapy", "weight"):
@@ -296,6 +298,20 @@ def test_what_open_columns_tell(line, material):
             shown = [float(re.sub(r"[^0-9.]", "", cell)) for cell in row[2:]]
             scale = 1.0 if name == "weight" else 100.0
             assert shown == pytest.approx([scale * figure for figure in figures], rel=0.02)
+    page = opened(CoalitionPage)
+    choose(page.entry, "illness")
+    wait_for_jobs(qtbot, page.session)
+    answer = page.session.open_columns()
+    assert [figure.plain() for figure in answer.all_figures] == found
+    best = page.model.coalition[0].recipient
+    noted = answer.beside("illness", best)
+    assert page.open_note.text() == " ".join(
+        typeset(sentence) for sentence in figure_sentences(noted)
+    )
+    choose(page.entry, "therapy")
+    wait_for_jobs(qtbot, page.session)
+    [figure] = answer.beside("therapy", "Clinic A")
+    assert typeset(figure.sentence) in page.open_note.text()
 
 
 _HOW = ("no other column", "open columns")

@@ -197,8 +197,10 @@ def in_table(
     promise says all there is to say. With what the open columns tell (`beside`) it counts them;
     without, it says that no other column is counted.
     """
-    if beside is not None and (figures := beside.beside(promise.entry.key, promise.recipient)):
-        return joined(*(figure.sentence for figure in figures))
+    if beside is not None:
+        figures = beside.beside(promise.entry.key, promise.recipient, promise.level)
+        if figures:
+            return joined(*(figure.sentence for figure in figures))
     chosen = [attributes[name] for name in promise.entry.attributes if name in attributes]
     if len(chosen) < len(promise.entry.attributes):
         return ""

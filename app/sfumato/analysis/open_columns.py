@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.holdings import Holding
-from sfumato.analysis.open_figures import NAMED, OpenFigure
+from sfumato.analysis.open_figures import OpenFigure
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import factorize
-from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.coalition_risk import restored_alone
 from sfumato.engine.disclosure.open_columns import (
     NumberEstimate,
@@ -375,24 +375,22 @@ class OpenAnswer:
     figures: Mapping[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]]
     unplanned: tuple[OpenFigure, ...] = ()
 
-    def beside(self, entry: str, recipient: str) -> tuple[OpenFigure, ...]:
-        """Return what is told with one recipient's release of a policy entry."""
-        return self.figures[entry, recipient][1] if (entry, recipient) in self.figures else ()
+    def beside(
+        self, entry: str, recipient: str, level: float | None = None
+    ) -> tuple[OpenFigure, ...]:
+        """Return what is told with one recipient's release of a policy entry.
+
+        Nothing where it is not known, or only at another level than the one asked for.
+        """
+        plan, figures = self.figures.get((entry, recipient), (None, ()))
+        fits = level is None or (plan is not None and plan.level == level)
+        return figures if fits else ()
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """Say what weakens promises, and what can be done: each attribute once, for the house."""
         first = {figure.attribute: figure for figure in reversed(self.all_figures)}
-        told = [
-            Sentence(
-                "{columns}, released unchanged, tell {name}: {remedy}",
-                columns=listed(figure.telling[:NAMED]),
-                name=figure.attribute,
-                remedy=figure.remedy,
-            )
-            for figure in first.values()
-            if figure.matters
-        ]
+        told = tuple(figure.caution for figure in first.values() if figure.matters)
         return (*told, *self.findings.hidden_relations)
 
     def for_recipient(self, name: str) -> tuple[OpenFigure, ...]:

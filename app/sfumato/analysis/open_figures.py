@@ -105,6 +105,18 @@ class OpenFigure:
             name=self.attribute,
         )
 
+    @property
+    def caution(self) -> str:
+        """What weakens the promise, and what can be done; empty where there is nothing to do."""
+        if not self.matters:
+            return ""
+        return Sentence(
+            "{columns}, released unchanged, tell {name}: {remedy}",
+            columns=listed(self.telling[:NAMED]),
+            name=self.attribute,
+            remedy=self.remedy,
+        )
+
     def plain(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
         unit = "half-width of 90 %" if self.numeric else "share guessed right"

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, special
+import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.simulation_rng import uniforms
@@ -195,14 +195,14 @@ def _gradient_of_numbers(estimate: Floats, outcomes: Floats) -> tuple[Floats, Fl
 
 
 def _gradient_of_shares(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-    shares = special.softmax(estimate, axis=1)
+    shares = scipy.special.softmax(estimate, axis=1)
     return outcomes - shares, shares * (1.0 - shares)
 
 
 def _loss(estimate: Floats, outcomes: Floats, shares: bool) -> float:
     if shares:
         true = (estimate * outcomes).sum(axis=1)
-        return float((special.logsumexp(estimate, axis=1) - true).mean())
+        return float((scipy.special.logsumexp(estimate, axis=1) - true).mean())
     return float(np.abs(outcomes - estimate).mean())
 
 
@@ -228,7 +228,9 @@ def _grow(
     tree = Tree(tuple(splits), np.zeros((2 ** len(splits), outcomes)))
     leaves = tree.leaves(bins)
     places = (leaves, np.arange(len(leaves)))
-    in_leaf = sparse.csr_array((np.ones(len(leaves)), places), shape=(len(tree.steps), len(leaves)))
+    in_leaf = scipy.sparse.csr_array(
+        (np.ones(len(leaves)), places), shape=(len(tree.steps), len(leaves))
+    )
     sums: Floats = np.asarray(in_leaf @ slopes)
     weights: Floats = np.asarray(in_leaf @ curvatures)
     # A row of a rare value has little curvature: what a leaf moves is bounded.

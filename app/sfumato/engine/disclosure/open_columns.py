@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse, special
+import scipy
 
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
@@ -434,7 +434,7 @@ class _Lookup:
         self._codes, self._parts, self._width = codes, parts, width
         size = int(codes.max()) + 1
         self._counts = [
-            sparse.csr_array(
+            scipy.sparse.csr_array(
                 (np.ones(int(here.sum())), (codes[here], places[here])), shape=(size, width)
             )
             for here in (parts == part for part in range(PARTS))
@@ -479,7 +479,9 @@ class _ValueFit:
 
     def chances(self) -> Floats:
         """Return the chances of each value, shape (rows, width)."""
-        found: Floats = special.softmax(self._before + self._trees.predict(self._watch), axis=1)
+        found: Floats = scipy.special.softmax(
+            self._before + self._trees.predict(self._watch), axis=1
+        )
         return found
 
     def shuffled(self, column: int) -> Places:
@@ -552,6 +554,6 @@ def _joined(fits: Sequence[_NumberFit], sample: Places, how: str) -> Floats:
 def _least_squares(terms: Floats, outcome: Floats) -> Floats:
     # Terms that follow from others (a category's last value) share the weight.
     middle = outcome.mean()
-    found: Floats = linalg.lstsq(terms, outcome - middle, cond=1e-10)[0]
+    found: Floats = scipy.linalg.lstsq(terms, outcome - middle, cond=1e-10)[0]
     found[0] += middle
     return found

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, sparse
+import scipy
 
 from sfumato.engine.core.errors import EstimationError, LadderError, PolicyError
 from sfumato.engine.matrices.privacy import epsilon_of_gamma, rho2_of_gamma
@@ -459,13 +459,13 @@ def _feasible_channel(upper: Square, lower: Square) -> Square | None:
     columns of G that `upper` never uses must still sum to 1.
     """
     size = len(upper)
-    one = sparse.eye_array(size)
-    equations = sparse.vstack(
-        [sparse.kron(one, upper.T), sparse.kron(np.ones((1, size)), one)], format="csr"
+    one = scipy.sparse.eye_array(size)
+    equations = scipy.sparse.vstack(
+        [scipy.sparse.kron(one, upper.T), scipy.sparse.kron(np.ones((1, size)), one)], format="csr"
     )
     targets = np.concatenate([lower.ravel(), np.ones(size)])
     # HiGHS takes sparse equations; the type stubs only know dense ones.
-    solution = optimize.linprog(
+    solution = scipy.optimize.linprog(
         np.zeros(size * size), A_eq=cast(Any, equations), b_eq=targets, bounds=(0.0, None)
     )
     if not solution.success or solution.x is None:

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
@@ -150,7 +150,7 @@ def linear_relations(
     free: list[int] = []
     for place in order:
         basis = terms[:, free]
-        weights = linalg.lstsq(basis, terms[:, place])[0] if free else np.empty(0)
+        weights = scipy.linalg.lstsq(basis, terms[:, place])[0] if free else np.empty(0)
         left = terms[:, place] - basis @ weights if free else terms[:, place]
         if float(np.abs(left).max()) > 1e-6:
             free.append(place)

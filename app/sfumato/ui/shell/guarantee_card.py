@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -24,10 +25,12 @@ from sfumato.analysis.guarantee import (
     in_table,
     row_order_caution,
 )
+from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space, TextSize, font
 from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.shell.open_cautions import OpenCaution
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
@@ -56,6 +59,7 @@ class GuaranteeCard(QFrame):
         self._session = session
         self._compact = False
         self._shown: Guarantee | None = None
+        self._beside: OpenAnswer | None = None
         self.setProperty("look", "aside")
         self.setAccessibleName(self.tr("What is promised"))
         self._title = label(self.tr("Guarantee"), "heading")
@@ -80,6 +84,7 @@ class GuaranteeCard(QFrame):
             session.attribute_changed,
             session.profiles_changed,
             session.pooled_changed,
+            session.open_columns_changed,
             session.ledger_changed,
             session.project_changed,
         ):
@@ -137,9 +142,10 @@ class GuaranteeCard(QFrame):
             releases = releases_of(session)
             pooled = session.pooled(releases)
             found = guarantee_of(session.document, attributes, releases, pooled)
-        if found == self._shown:
+        beside = session.open_columns() if found.promises and self.isVisible() else None
+        if found == self._shown and beside is self._beside:
             return
-        self._shown = found
+        self._shown, self._beside = found, beside
         people = list(dict.fromkeys(promise.recipient for promise in found.promises))
         self.recipient.set_choices([(name, name) for name in people])
         self._chooser.setVisible(not self._compact and self._has_choice())
@@ -187,6 +193,7 @@ class GuaranteeCard(QFrame):
         if cautions := (*self._shown.cautions, *self._shown.in_house):
             lines.addWidget(Rule())
             lines.addLayout(self._cautions(cautions))
+        self._add_open_columns(lines, chosen)
         limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
         if limits:
             lines.addWidget(Rule())
@@ -209,7 +216,7 @@ class GuaranteeCard(QFrame):
         if named:
             entry.addWidget(label(promise.entry.key, "caption"))
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
-        if here := in_table(promise, self._attributes()):
+        if here := in_table(promise, self._attributes(), self._beside):
             entry.addSpacing(Space.TIGHT)
             entry.addWidget(label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
@@ -222,6 +229,32 @@ class GuaranteeCard(QFrame):
         brief = ",  ".join(f"{fact.symbol} = {fact.value:.3g}" for fact in _best_known(facts))
         entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
         lines.addLayout(entry)
+
+    def _add_open_columns(self, lines: QVBoxLayout, chosen: Sequence[EntryPromise]) -> None:
+        """Say which columns released unchanged tell what is promised, and offer what helps."""
+        if self._beside is None:
+            return
+        told = [
+            figure
+            for item in chosen
+            for figure in self._beside.beside(item.entry.key, item.recipient, item.level)
+            if figure.matters
+        ]
+        if told or self._beside.findings.hidden_relations:
+            lines.addWidget(Rule())
+            lines.addWidget(label(self.tr("What other columns tell"), "caption"))
+        for figure in told:
+            lines.addWidget(OpenCaution(self._session, figure))
+        if self._beside.findings.hidden_relations:
+            lines.addLayout(self._cautions(self._beside.findings.hidden_relations))
+        sampled = sampling_sentence(self._beside.findings)
+        if told and sampled:
+            lines.addWidget(label(typeset(sampled), "muted", wrap=True))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Weigh what other columns tell, now that somebody looks."""
+        super().showEvent(event)
+        self._soon()
 
     def _fold_figures(self, unfolded: bool) -> None:
         self._session.store.setValue(_FIGURES, int(unfolded))

@@ -26,12 +26,14 @@ from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State
 from sfumato.ui.state.insights import Insight, Insights
+from sfumato.ui.state.open_columns import OpenColumnsCache
 from sfumato.ui.state.pooled import PooledCache
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message
 
 if TYPE_CHECKING:
+    from sfumato.analysis.open_columns import OpenAnswer
     from sfumato.analysis.pooled_rows import PooledRows
     from sfumato.project.ledger.records import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
@@ -78,6 +80,8 @@ class Session(QObject):
     """The person wants to show where the source table is now."""
     pooled_changed = Signal()
     """What pooling the rows of a person or household restores has become known."""
+    open_columns_changed = Signal()
+    """What the columns released unchanged tell has become known."""
     profiles_changed = Signal()
     """The columns' profiles have become known, or belong to another table now."""
     panel_requested = Signal(str)
@@ -106,6 +110,7 @@ class Session(QObject):
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
         self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
+        self._open_columns = OpenColumnsCache(self.runner, self.open_columns_changed.emit)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
@@ -368,6 +373,21 @@ class Session(QObject):
         names = [name for entry in self.document.policy for name in entry.attributes]
         encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
         return self._pooled.get(self.document, encoded, insight.repeated, releases)
+
+    def open_columns(self) -> OpenAnswer | None:
+        """Return what the columns released unchanged tell; None while it is not known.
+
+        It is computed in a job, after which `open_columns_changed` is emitted.
+        """
+        document, table = self.document, self.table
+        if table is None or not document.policy or not document.recipients:
+            return None
+        names = [name for entry in document.policy for name in entry.attributes]
+        encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
+        if len(encoded) < len(names):
+            return None
+        attributes = {name: column.attribute for name, column in encoded.items()}
+        return self._open_columns.get(document, table, attributes)
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""

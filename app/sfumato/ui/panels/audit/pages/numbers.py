@@ -37,6 +37,7 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
+from sfumato.ui.panels.audit.open_note import OpenNote
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition.page import held_now
 from sfumato.ui.panels.audit.wording import (
@@ -106,6 +107,7 @@ class NumbersPage(AuditPage):
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
         self.sentence = label("", "heading", wrap=True)
+        self.open_note = OpenNote(session, self)
         self.copies = PlotView(session.chooser, self)
         self.errors = PlotView(session.chooser, self)
         self.bayes = PlotView(session.chooser, self)
@@ -147,6 +149,7 @@ class NumbersPage(AuditPage):
         above.add(self.copies)
         page = ScrollPage(self)
         page.column.addWidget(self.sentence)
+        page.column.addWidget(self.open_note)
         page.column.addWidget(above)
         page.column.addLayout(
             self._line(
@@ -258,6 +261,8 @@ class NumbersPage(AuditPage):
     def _weigh(self) -> None:
         """Say what the ticked recipients learn; the pictures follow from a job."""
         entries, coalition = self._entries(), self.model.coalition
+        shown = coalition if entries and self.isVisible() else ()
+        self.open_note.show_best(str(self.entry.value), shown)
         if not entries or not coalition:
             self._forget()
             self.sentence.setText(coalition_sentence("", ()))

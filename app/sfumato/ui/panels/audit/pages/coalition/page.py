@@ -33,6 +33,7 @@ from sfumato.plots.record_risks import RiskData, build_risk_distribution
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
+from sfumato.ui.panels.audit.open_note import OpenNote
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition.files import ReleasedFiles
 from sfumato.ui.panels.audit.pages.coalition.groups import GroupsCard
@@ -79,6 +80,7 @@ class CoalitionPage(AuditPage):
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
         self.sentence = label("", "heading", wrap=True)
+        self.open_note = OpenNote(session, self)
         self.beside = label("", "muted", wrap=True)
         self.ladder = PlotView(session.chooser, self)
         self.bars = PlotView(session.chooser, self)
@@ -146,6 +148,7 @@ class CoalitionPage(AuditPage):
         above.add(self.bars)
         page = self.scrolled = ScrollPage(self)
         page.column.addWidget(self.sentence)
+        page.column.addWidget(self.open_note)
         page.column.addWidget(self.beside)
         page.column.addWidget(above)
         page.column.addWidget(self.agreement)
@@ -267,6 +270,7 @@ class CoalitionPage(AuditPage):
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
         self.sentence.setText(coalition_sentence(entry.key, coalition))
+        self.open_note.show_best(entry.key, coalition if self.isVisible() else ())
         beside = adopted_beside(entry)
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
