@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import hyp2f1
+import scipy
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.generalization.coded import CodedTable, IntArray, mixed_radix
@@ -197,7 +197,7 @@ def _series(
     """Return ₂F₁(1, 1; f+1; 1−π): the library's for small f, where its series is slow."""
     found = np.ones(len(sizes))
     small = sizes <= _SMALL
-    found[small] = hyp2f1(1.0, 1.0, sizes[small] + 1.0, 1.0 - fraction[small])
+    found[small] = scipy.special.hyp2f1(1.0, 1.0, sizes[small] + 1.0, 1.0 - fraction[small])
     large, rest = sizes[~small], 1.0 - fraction[~small]
     term = np.ones(len(large))
     for step in range(_TERMS):
