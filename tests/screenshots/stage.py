@@ -193,7 +193,8 @@ class Stage:
         return project
 
     def close(self) -> None:
-        """Take everything down."""
+        """Take everything down, and leave no unsaved work behind to be offered."""
+        self.session.forget_changes()
         self.session.runner.shutdown()
         self.session.close()
         take_down(self.window)

@@ -174,6 +174,12 @@ def test_open_work_is_asked_about_before_the_other_takes_its_place(window, qtbot
     press(dialog, "Cancel")
     assert window.session.document == protected()
     assert left.path.exists()
+    qtbot.waitUntil(lambda: "clinic" in "".join(messages(window.current.messages)))
+    message_button(window.current.messages, "Take it up again").click()
+    press(dialog_of(window, ChoiceDialog), "Discard")
+    settle(qtbot, window.session)
+    assert window.session.document.column("disease").role is Role.SENSITIVE
+    assert messages(window.current.messages) == []
 
 
 def test_what_was_taken_up_is_still_kept(window, qtbot, left):

@@ -168,6 +168,11 @@ class JobRunner(QObject):
         """The jobs that have not ended, oldest first."""
         return tuple(running.job for running in self._running.values())
 
+    @property
+    def closed(self) -> bool:
+        """Whether it is shut down."""
+        return self._closed
+
     def run(
         self,
         title: str,

@@ -38,6 +38,7 @@ from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint, dropped_file
@@ -121,6 +122,7 @@ class MainWindow(QMainWindow):
         session.message.connect(self._show_message)
         session.panel_requested.connect(self.show_panel)
         session.file_brought.connect(self._bring)
+        self.unsaved.settled.connect(self._clear_offer)
         session.save_requested.connect(self.projects.save)
         session.table_requested.connect(self._show_first)
         session.project_requested.connect(self.projects.open)
@@ -199,6 +201,11 @@ class MainWindow(QMainWindow):
             self.rules.apply(path)
         else:
             self.found.open(path)
+
+    def _clear_offer(self) -> None:
+        """Take the offer of unsaved work away, wherever it still stands."""
+        for name in self.panels.built:
+            self.panels[name].messages.clear(UNSAVED_TOPIC)
 
     def _bring(self, name: str, path: Path) -> None:
         """Let a panel work on a file, in sight."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer
+from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -37,6 +37,9 @@ class Unsaved(QObject):
     parent
         The owner.
     """
+
+    settled = Signal()
+    """The person has decided about what was offered."""
 
     def __init__(self, session: Session, projects: Projects, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -74,7 +77,7 @@ class Unsaved(QObject):
     def keep(self) -> None:
         """Keep the work as it is now, in a job."""
         self._timer.stop()
-        if not self._wanted:
+        if not self._wanted or self._session.runner.closed:
             return
         if self._work is None:
             self._work = new_unsaved()
@@ -153,13 +156,20 @@ class Unsaved(QObject):
 
     def _take_up(self, work: UnsavedWork, document: Document) -> None:
         """Go on with work that was left, once what is open is safe."""
+        if self._session.unsaved:  # the person may think better of it: the offer stands
+            QTimer.singleShot(0, self, partial(self._offer_again, work, document))
         self._projects.leave(partial(self._taken_up, work, document))
+
+    def _offer_again(self, work: UnsavedWork, document: Document) -> None:
+        if self._offered is work:
+            self._offer((work, document))
 
     def _taken_up(self, work: UnsavedWork, document: Document) -> None:
         session = self._session
         session.take_up(document)  # which forgets what this window has kept so far
         self._forget()
         self._offered, self._work = None, work
+        self.settled.emit()
         self.keep()
         session.panel_requested.emit("data")
         if document.source is not None:
