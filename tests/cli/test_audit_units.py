@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
@@ -82,3 +83,43 @@ def test_a_column_that_brings_no_rows_together_is_refused(survey):
 def test_where_nothing_is_the_same_that_is_said(survey):
     assert survey.run("audit", "units", survey.project, "--by", "sex") == ExitCode.OK
     assert "No sensitive attribute" in survey.output
+
+
+def test_a_survey_is_protected_by_household_from_init_to_verify(tmp_path):
+    households(150).to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    assert line.init("--unit", "household", "--unit-rows", "3") == ExitCode.OK, line.remarks
+    assert "Rows with the same household are protected together" in line.remarks
+    assert "Drawn once for all of them: water" in line.remarks
+    assert line.release("Public", "--accept", "a test") == ExitCode.OK, line.remarks
+    (bundle,) = line.bundles()
+    exported = pd.read_csv(bundle / "data.csv")
+    sizes = households(150)["household"].value_counts()
+    assert len(exported) == sizes.clip(upper=3).sum()
+    assert "household" not in exported.columns
+    assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
+    assert line.run("trace", bundle / "data.csv", "--project", line.project) == ExitCode.OK
+    assert "Public" in line.output
+    assert line.run("audit", "coalition", line.project, "--with", "Public") == ExitCode.OK
+    assert "records stand for units" in line.output
+    assert line.run("audit", "units", line.project) == ExitCode.OK
+    assert "No sensitive attribute" in line.output
+    assert line.run("report", line.project, "--out", tmp_path / "report.html") == ExitCode.OK
+    assert "All rows with the same household" in (tmp_path / "report.html").read_text()
+    assert line.run("rules", line.project) == ExitCode.OK
+    assert 'columns = ["household"]' in line.output
+
+
+def test_a_bound_that_no_household_reaches_and_a_unit_that_is_none_are_told(tmp_path):
+    households(60).to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    assert line.init("--unit", "household", "--unit-rows", "40") == ExitCode.OK, line.remarks
+    assert "No household has more than" in line.remarks
+    line.project.unlink()
+    assert line.init("--unit", "person") == ExitCode.EXPECTED_ERROR
+    assert "No two rows share person" in line.remarks
+    assert line.init("--unit", "household", "--unit-rows", "0") == ExitCode.EXPECTED_ERROR
+    assert line.init("--unit", "water") == ExitCode.EXPECTED_ERROR
+    assert "water is sensitive" in line.remarks

@@ -54,6 +54,8 @@ class CoalitionAnswer:
         The share that is guessed right without any release: the commonest value's.
     rows_change_places
         Whether rows depend on one another, see `ROWS_CHANGE_PLACES`.
+    of_units
+        Whether the attribute is drawn once for a unit: then units are counted in place of records.
     """
 
     entry: str
@@ -63,6 +65,7 @@ class CoalitionAnswer:
     alone: tuple[float, ...]
     without: float
     rows_change_places: bool = False
+    of_units: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,6 +125,7 @@ def weigh_coalition(
         tuple(one.guessed for one in alone),
         restored_without(shares).guessed,
         any(mechanism_called(held.plan.mechanism).needs_groups for held in members),
+        all(held.plan.by_unit for held in members),
     )
 
 
@@ -252,6 +256,8 @@ def sentences(report: CoalitionReport) -> tuple[str, ...]:
         f"  The best guess is right for {100 * report.answer.alone[0]:.1f} % of the records;"
         f" without any release, for {100 * report.answer.without:.1f} %.",
     ]
+    if report.answer.of_units:
+        told.append("  It is drawn once for a unit: records stand for units, each counted once.")
     if report.answer.rows_change_places:
         told.append(f"  {ROWS_CHANGE_PLACES}")
     added = report.added

@@ -28,6 +28,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
 from sfumato.project.release.pseudonyms import linking_cautions
 from sfumato.project.release.release_compatibility import edition_sentences
+from sfumato.project.release.units import promise_by_unit
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of
 
 _TIED = 1e-12
@@ -225,7 +226,7 @@ def _promise(
         entry=entry,
         level=plan.level,
         trust=mechanism.trust(plan.level),
-        promise=mechanism.promise(plan.level, chosen, entry.settings),
+        promise=promise_by_unit(document, plan, chosen),
     )
 
 

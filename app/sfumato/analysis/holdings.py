@@ -12,7 +12,13 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.project.adoption.holders import rung_holders
-from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, ladder_of, plan_entry
+from sfumato.project.document.entry_plan import (
+    EntryPlan,
+    adopted_plan,
+    ladder_of,
+    level_of,
+    plan_entry,
+)
 from sfumato.project.document.model import Document, PolicyEntry, Source
 from sfumato.project.ledger.records import ReleaseRecord
 
@@ -162,8 +168,7 @@ def imagined(
     LevelError, PolicyError
         If the level can't be met.
     """
-    chosen = tuple(attributes[each] for each in entry.attributes)
-    level = mechanism_called(entry.mechanism).level(statement, chosen, entry.settings)
+    level = level_of(document, entry, statement, attributes)
     ladder = ladder_of(document, entry, attributes)
     plan = EntryPlan(entry.attributes, entry.mechanism, entry.settings, statement, level, ladder)
     return _holding(name, plan, attributes)

@@ -161,6 +161,7 @@ def pooled_rows(
         for entry in document.policy
         if set(entry.attributes) <= set(encoded)
         and not mechanism_called(entry.mechanism).needs_groups
+        and (document.unit is None or not document.unit.draws_once(entry.attributes))
     ]
     sensitive = {column.name for column in document.sensitive}
     usable = [unit for unit in units if unit.column not in sensitive]
@@ -190,7 +191,12 @@ def worst_pooled(found: Sequence[PooledRows]) -> tuple[PooledRows, ...]:
 
 def found_unit(document: Document, unit: RepeatedUnit) -> str:
     """Say that rows seem to belong together by a column; empty where nothing sensitive shows it."""
-    shared = [column.name for column in document.sensitive if column.name in unit.constant]
+    once = () if document.unit is None else document.unit.constant
+    shared = [
+        column.name
+        for column in document.sensitive
+        if column.name in unit.constant and column.name not in once
+    ]
     if not shared or unit.column in {column.name for column in document.sensitive}:
         return ""
     share = min(unit.constant[name] for name in shared)

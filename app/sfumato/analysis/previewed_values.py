@@ -22,11 +22,13 @@ from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.plan import Rows, record_ids_of, release_entry
+from sfumato.project.release.units import rows_that_leave, unit_ids_of
 
 SAMPLE_ROWS = 200
 
@@ -119,7 +121,10 @@ def released_of(
         whole = released_of(question, level, None, context, keys)
         return {name: column.iloc[rows] for name, column in whole.items()}
     entry, document, table = question.entry, question.document, question.table
-    plan = EntryPlan(entry.attributes, entry.mechanism, entry.settings, {}, level, "")
+    unit = document.unit
+    once = unit is not None and unit.draws_once(entry.attributes)
+    plan = EntryPlan(entry.attributes, entry.mechanism, entry.settings, {}, level, "", once)
+    units = unit_ids_of(unit, table, question.keys) if once else None
     encoded, adopted = tuple(chosen), question.adopted
     if rows is not None:
         encoded = tuple(EncodedColumn(each.attribute, each.values[rows]) for each in chosen)
@@ -129,6 +134,7 @@ def released_of(
         {column.attribute.name: column for column in encoded},
         record_ids_of(document.record_key, table, question.keys, context, rows),
         {plan.key: adopted},
+        units if units is None or rows is None else units[rows],
     )
     return release_entry(plan, asked, question.keys if keys is None else keys, context)
 
@@ -316,11 +322,26 @@ def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
 
 
 def _released_counts(question: Question, level: float, context: Context) -> npt.NDArray[np.int64]:
-    """Return how often each value is released in the whole table, shape (m,)."""
-    codes = _released(question, level, None, context)
+    """Return how often each value is released in the whole table, shape (m,).
+
+    Where rows belong to units: of as many units, or of the rows that leave.
+    """
+    codes = _released(question, level, _drawn(question), context)
     domain = question.attributes[0].domain
     size = domain.size if domain is not None else 0
     return np.bincount(codes, minlength=size).astype(np.int64)
+
+
+def _drawn(question: Question) -> Positions | None:
+    """Return the rows whose draws count: one of a unit, or those that leave; None for all."""
+    document, table, keys = question.document, question.table, question.keys
+    if document.unit is None:
+        return None
+    if document.unit.draws_once(question.entry.attributes):
+        return np.unique(units_of(table, document.unit.columns), return_index=True)[1]
+    units = unit_ids_of(document.unit, table, keys)
+    ids = record_ids_of(document.record_key, table, keys, Silent())
+    return rows_that_leave(document.unit, units, ids, keys)
 
 
 def _released(

@@ -10,7 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, file_argument
+from sfumato.commands.shared.command import (
+    PROJECT,
+    Command,
+    ExitCode,
+    argument,
+    file_argument,
+    repeated,
+)
 from sfumato.commands.shared.opening import read_text
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
@@ -37,7 +44,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with terminal.working() as context:
         folder = None if arguments.rules is None else arguments.rules.parent
         document, proposed = document_for(
-            arguments.table, rules, arguments.record_key, context, folder, notes.append
+            arguments.table,
+            rules,
+            arguments.record_key,
+            context,
+            folder,
+            notes.append,
+            arguments.units,
+            arguments.unit_rows,
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
@@ -60,6 +74,8 @@ def document_for(
     context: Context,
     folder: Path | None = None,
     tell: Tell = lambda _: None,
+    units: Sequence[str] = (),
+    unit_rows: int | None = None,
 ) -> tuple[Document, tuple[Proposal, ...]]:
     """Return the document that rules make of a table, checked as a release would check it.
 
@@ -74,10 +90,11 @@ def document_for(
     """
     from sfumato.analysis.pooled_rows import found_unit
     from sfumato.engine.table.proposals import proposals
-    from sfumato.engine.table.repeated_units import find_repeated_units
+    from sfumato.engine.table.repeated_units import find_repeated_units, units_of
     from sfumato.formats.options import ReadOptions
     from sfumato.formats.reading import Note, detect_options
     from sfumato.project.document.model import Document
+    from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
     from sfumato.project.rules.rules import apply_rules, reading_options_in
     from sfumato.project.source import read_source
 
@@ -93,12 +110,21 @@ def document_for(
     if record_key is not None:
         table.column(record_key)
         document = replace(document, record_key=record_key)
+    if units:
+        document = document.with_unit(propose_unit(document, table, units, unit_rows))
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
     for unit in find_repeated_units(table, Part(context, 0.9, 1.0)):
         if found := found_unit(document, unit):
-            pooled = "Pooled, their releases tell more than one row's: sfumato audit units says it."
+            pooled = (
+                "Pooled, their releases tell more than one row's: sfumato audit units says it, and"
+                f" --unit {unit.column} protects by it."
+            )
             tell(Note(f"{found} {pooled}"))
+    if document.unit is not None:
+        tell(Note(unit_sentence(document)))
+        if idle := idle_bound(document.unit, units_of(table, document.unit.columns)):
+            tell(Note(idle))
     return document, proposed
 
 
@@ -150,6 +176,20 @@ COMMAND = Command(
             "--record-key",
             metavar="COLUMN",
             help="the column that tells records apart, in place of the one in the rules",
+        ),
+        repeated(
+            "--unit",
+            "COLUMN",
+            "protect by the rows that share this column (a person's visits, a household's members);"
+            " may be given several times",
+            dest="units",
+            default=[],
+        ),
+        argument(
+            "--unit-rows",
+            type=int,
+            metavar="K",
+            help="release at most K rows of a unit; as many as the largest has where absent",
         ),
     ),
     _run,

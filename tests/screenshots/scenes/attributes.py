@@ -7,9 +7,12 @@ from dataclasses import replace
 from PySide6.QtGui import QGuiApplication
 
 from sfumato.engine.core.columns import Domain
+from sfumato.engine.table.table import Table
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.attributes.pseudonyms import Shown
+from tests.project.test_pooled_rows import a_document
+from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
 
 
@@ -105,6 +108,18 @@ def _table_with_problems(stage: Stage) -> None:
     stage.settle()
 
 
+def _unit_found(stage: Stage) -> None:
+    stage.session.open_table("Open", Table(households(300)), a_document())
+    _panel(stage).choose("water")
+    stage.settle()
+
+
+def _unit(stage: Stage) -> None:
+    _unit_found(stage)
+    _panel(stage).unit.protect.click()
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("proposed", _proposed),
@@ -117,4 +132,6 @@ SCENES = (
     Scene("hierarchy-editor", _editor),
     Scene("hierarchy-problems", _table_with_problems),
     Scene("error", _misfit),
+    Scene("unit-found", _unit_found),
+    Scene("unit", _unit),
 )

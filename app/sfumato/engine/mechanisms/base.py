@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
+from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
@@ -365,6 +366,41 @@ class Mechanism(ABC):
             At least 0 and below 1; at 0 the level stays.
         """
         return level * (1.0 - share)
+
+    def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
+        """Return the level of each of several rows that together tell no more than one at a level.
+
+        The losses of the rows add up: γ(row)^rows is at most γ(level).
+
+        Raises
+        ------
+        PolicyError
+            If the mechanism has no matrix to compute it from.
+        """
+        if rows == 1:
+            return level
+        allowed = self._gamma(level, attributes, settings)
+        if np.isinf(allowed):
+            return level
+        low, high = 0.0, self.trust(level)
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            if middle in (low, high):
+                break
+            own = self._gamma(self.level_at(middle), attributes, settings)
+            low, high = (middle, high) if own * rows <= allowed else (low, middle)
+        return self.level_at(low) if low > 0.0 else low
+
+    def _gamma(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return ln γ of a level, of the released values alone."""
+        matrix = self.matrix(level, attributes, settings)
+        if matrix is None:
+            raise PolicyError(
+                "{mechanism} can't be given to several rows of one unit.",
+                "Choose another mechanism, or state that the attribute is the same in all rows.",
+                mechanism=self.title,
+            )
+        return matrix.epsilon
 
     @abstractmethod
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Final
@@ -150,6 +150,14 @@ class KeyRing:
         """Return the key that turns record keys into record identifiers."""
         return self._derive(RECORD_KEY_PURPOSE)
 
+    def for_units(self) -> AttributeKey:
+        """Return the key that turns what names a unit into the unit's identifier."""
+        return self._derive("unit ids")
+
+    def for_unit_rows(self) -> AttributeKey:
+        """Return the key that chooses which rows of a unit leave."""
+        return self._derive("unit rows")
+
     def for_statistics(self, what: str, drawn_for: str) -> AttributeKey:
         """Return the key of the noise of some statistics of the table.
 
@@ -222,6 +230,22 @@ def record_ids_by_key(column: pd.Series, keys: KeyRing, context: Context) -> npt
     context.report(1.0, "Hashing the record key")
     _refuse_duplicates(column, ids)
     return ids
+
+
+def unit_ids(columns: Sequence[pd.Series], keys: KeyRing) -> npt.NDArray[np.uint64]:
+    """Return the keyed hash of what names each unit as its identifier, as of a record key.
+
+    Parameters
+    ----------
+    columns
+        What names the units together, nothing missing, shape (units,) each.
+    keys
+        The project's keys.
+    """
+    # JSON keeps the parts apart, as for keys.
+    named = zip(*(map(canonical_text, column.tolist()) for column in columns), strict=True)
+    texts = map(json.dumps, named)
+    return np.frombuffer(b"".join(_digests(texts, keys.for_units().hasher())), dtype="<u8")
 
 
 def canonical_text(key: object) -> str:

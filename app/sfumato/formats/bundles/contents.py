@@ -107,6 +107,52 @@ class SeenView:
 
 
 @dataclass(frozen=True)
+class UnitTold:
+    """What a recipient is told of rows that belong together.
+
+    Parameters
+    ----------
+    name
+        The columns that name the unit; they are not released.
+    most_rows
+        How many rows of a unit were released at most.
+    once, apart
+        The columns that were drawn once for a unit, and those that were drawn row by row.
+    """
+
+    name: str
+    most_rows: int
+    once: tuple[str, ...]
+    apart: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What it means for whoever estimates from the rows."""
+        rows, unit = self.most_rows, self.name
+        told = [
+            f"Rows with the same {unit} belong together; the values of {unit} are not released. At"
+            f" most {rows:,} of them are in the file, chosen at random where there are more, so"
+            " shares and means are those of the rows that were released."
+        ]
+        if self.once:
+            told.append(
+                f"{', '.join(self.once)}: drawn once for all rows with the same {unit}, which show"
+                " the same value. Errors are by cluster: rows are no independent draws. The"
+                " standard errors and widths below hold for independent rows; multiply them by"
+                f" {rows**0.5:.3g} (the root of {rows:,}), which is enough whatever the sizes are,"
+                " since at most so many rows share a draw. Count units, not rows, where you know"
+                " which belong together."
+            )
+        if self.apart:
+            told.append(
+                f"{', '.join(self.apart)}: every row was drawn by itself, and the errors below hold"
+                " for the noise. Where you generalize beyond these rows, rows of one unit are a"
+                " cluster as in any survey."
+            )
+        return tuple(told)
+
+
+@dataclass(frozen=True)
 class BundleContents:
     """All that the bytes of a bundle are a function of.
 
@@ -136,6 +182,8 @@ class BundleContents:
         Whether rows stand in the source table's order, and not in a random one of the release.
     view
         How coarsely the quasi-identifiers are shown; None where they are as in the source.
+    unit
+        What is told of rows that belong together; None where every row stands alone.
     """
 
     table: Table
@@ -150,6 +198,7 @@ class BundleContents:
     escape_formulas: bool = True
     rows_as_in_table: bool = False
     view: SeenView | None = None
+    unit: UnitTold | None = None
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

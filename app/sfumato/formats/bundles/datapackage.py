@@ -25,6 +25,7 @@ from sfumato.formats.bundles.contents import (
     Generalized,
     Perturbation,
     SeenView,
+    UnitTold,
 )
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
@@ -132,6 +133,8 @@ def describe(
             ),
         ],
     }
+    if contents.unit is not None:
+        package["sfumato"]["unit"] = _unit(contents.unit, names)
     if contents.generalized is not None:
         package["sfumato"]["generalized"] = _generalized(contents.generalized, names)
     if contents.view is not None:
@@ -150,6 +153,15 @@ def _readme_resource(facts: FileFacts) -> dict[str, Any]:
         "encoding": "utf-8",
         "bytes": facts.size,
         "hash": f"sha256:{facts.sha256}",
+    }
+
+
+def _unit(unit: UnitTold, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is told of rows that belong together, for tools."""
+    return {
+        "most_rows": unit.most_rows,
+        "drawn_once": [names[name] for name in unit.once],
+        "drawn_by_row": [names[name] for name in unit.apart],
     }
 
 

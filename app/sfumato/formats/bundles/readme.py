@@ -180,7 +180,10 @@ def _identifying(contents: BundleContents) -> str:
 
 def _row_order(contents: BundleContents) -> str:
     """Say how rows stand, and what that tells."""
-    return f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
+    order = f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
+    if contents.unit is None:
+        return order
+    return "\n\n".join([order, *(_plain(text, cell=False) for text in contents.unit.texts)])
 
 
 def _promises(contents: BundleContents) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
@@ -32,6 +33,8 @@ class EntryPlan:
         The level it means, in the mechanism's own unit.
     ladder
         Which ladder the release sits on, see `ladder_of`.
+    by_unit
+        Whether it is drawn once for a unit, whose identifier takes the record's place.
     """
 
     attributes: tuple[str, ...]
@@ -40,6 +43,7 @@ class EntryPlan:
     statement: Statement
     level: float
     ladder: str
+    by_unit: bool = False
 
     @property
     def key(self) -> str:
@@ -104,7 +108,7 @@ def plan_entry(
     mechanism.check_attributes(chosen)
     mechanism.check_settings(chosen, entry.settings)
     adopted_files(entry.settings)  # refuses what can't be read
-    level = mechanism.level(statement, chosen, entry.settings)
+    level = level_of(document, entry, statement, attributes)
     if document.level_spacing:
         level = mechanism.lowered(level, document.level_spacing * recipient.mark)
     return EntryPlan(
@@ -114,7 +118,35 @@ def plan_entry(
         statement=statement,
         level=level,
         ladder=ladder_of(document, entry, attributes),
+        by_unit=_by_unit(document, entry),
     )
+
+
+def level_of(
+    document: Document,
+    entry: PolicyEntry,
+    statement: Statement,
+    attributes: Mapping[str, Attribute],
+) -> float:
+    """Return the level at which each row is released that a statement means.
+
+    Where several rows of a unit are drawn by themselves, the statement is about all of them.
+
+    Raises
+    ------
+    LevelError
+        If the statement can't be met.
+    """
+    mechanism = mechanism_called(entry.mechanism)
+    chosen = tuple(attributes[name] for name in entry.attributes)
+    level = mechanism.level(statement, chosen, entry.settings)
+    if document.unit is None or _by_unit(document, entry):
+        return level
+    return mechanism.shared(level, document.unit.most_rows, chosen, entry.settings)
+
+
+def _by_unit(document: Document, entry: PolicyEntry) -> bool:
+    return document.unit is not None and document.unit.draws_once(entry.attributes)
 
 
 def adopted_plan(
@@ -146,7 +178,7 @@ def ladder_of(document: Document, entry: PolicyEntry, attributes: Mapping[str, A
         "attributes": list(entry.attributes),
         "mechanism": entry.mechanism,
         "ladder": mechanism_called(entry.mechanism).ladder_identity(chosen, entry.settings),
-        "record ids": {"key": document.record_key} if document.record_key else "position",
+        "record ids": _record_ids(document, entry),
         "bins": {
             name: list(binning.edges)
             for name in entry.attributes
@@ -154,6 +186,63 @@ def ladder_of(document: Document, entry: PolicyEntry, attributes: Mapping[str, A
         },
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _record_ids(document: Document, entry: PolicyEntry) -> object:
+    """Return how an entry tells records apart, and how many rows of a unit leave at most."""
+    key: object = {"key": document.record_key} if document.record_key else "position"
+    if document.unit is None:
+        return key
+    unit = list(document.unit.columns)
+    if _by_unit(document, entry):
+        return {"unit": unit}
+    return {"rows": key, "of": unit, "most": document.unit.most_rows}
+
+
+def check_unit(document: Document) -> None:
+    """Refuse a unit whose columns would leave, or whose rows can't be bounded.
+
+    Raises
+    ------
+    PolicyError
+        Naming the column or the policy entry and what to do.
+    """
+    unit = document.unit
+    if unit is None:
+        return
+    roles = {column.name: column.role for column in document.columns}
+    for name in unit.columns:
+        if roles.get(name) is not Role.IDENTIFYING:
+            raise PolicyError(
+                "{column} says which rows belong together, and it would be released.",
+                "Mark it as identifying, which drops it, or protect by another column.",
+                column=name,
+            )
+    if not unit.columns or unit.most_rows < 1:
+        raise PolicyError(
+            "Nothing says which rows belong together, or how many of them leave at most.",
+            "Name a column, and a number of rows from 1 on.",
+        )
+    for entry in document.policy:
+        mechanism = mechanism_called(entry.mechanism)
+        if mechanism.needs_groups:
+            problem = Sentence("which draws the rows of a group together")
+        elif adopted_files(entry.settings):
+            problem = Sentence("fitted to a release that was drawn row by row")
+        elif mechanism.byproduct_epsilon(entry.settings) > 0.0:
+            problem = Sentence("which tells statistics of the table that count single rows")
+        else:
+            continue
+        raise PolicyError(
+            "{entry} is protected by {mechanism}, {problem}: what all rows with the same {unit}"
+            " lose can't be bounded.",
+            "State these figures in its settings instead of measuring them, choose another"
+            " mechanism, or protect row by row.",
+            entry=entry.key,
+            mechanism=mechanism.title.lower(),
+            problem=problem,
+            unit=unit.name,
+        )
 
 
 def check_policy(document: Document) -> None:
@@ -165,6 +254,7 @@ def check_policy(document: Document) -> None:
         Naming the attribute and what to do.
     """
     roles = {column.name: column.role for column in document.columns}
+    check_unit(document)
     covered: set[str] = set()
     for entry in document.policy:
         mechanism_called(entry.mechanism)

@@ -43,6 +43,34 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """Whose rows belong together: a person's visits, a household's members, a company's sites.
+
+    Parameters
+    ----------
+    columns
+        The columns that name the unit together; they are identifying.
+    most_rows
+        K: at most this many rows of a unit are released.
+    constant
+        The sensitive attributes that are the same in all rows of a unit, and drawn once for it.
+    """
+
+    columns: tuple[str, ...]
+    most_rows: int
+    constant: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the unit is called: its columns."""
+        return " + ".join(self.columns)
+
+    def draws_once(self, attributes: Sequence[str]) -> bool:
+        """Whether a policy entry's attributes are drawn once for a unit."""
+        return set(attributes) <= set(self.constant)
+
+
+@dataclass(frozen=True)
 class PolicyEntry:
     """One mechanism for one sensitive attribute, or for several jointly."""
 
@@ -110,7 +138,8 @@ class Document:
 
     Every release leaves in a keyed random order of its own (`sfumato.engine.randomness.row_order`).
     Where `rows_as_in_table` holds the custodian's reason for it, rows stay as they are in the
-    table.
+    table. Where rows belong to a `unit`, the unit is protected as a whole
+    (`sfumato.project.release.units`).
 
     With a `level_spacing` above 0, a recipient's levels are lower than those chosen by that
     share times the recipient's mark, so that every file can be traced
@@ -131,6 +160,7 @@ class Document:
     generalization: Generalization | None = None
     rows_as_in_table: str = ""
     accepted: Mapping[str, str] = field(default_factory=dict)
+    unit: Unit | None = None
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""
@@ -140,6 +170,13 @@ class Document:
         """Return a document in which one column's specification is another."""
         columns = tuple(changed if c.name == changed.name else c for c in self.columns)
         return replace(self, columns=columns)
+
+    def with_unit(self, unit: Unit | None) -> Document:
+        """Return a document that protects by a unit, whose columns are dropped from releases."""
+        document = self
+        for name in () if unit is None else unit.columns:
+            document = document.with_column(replace(document.column(name), role=Role.IDENTIFYING))
+        return replace(document, unit=unit)
 
     def with_hierarchy(self, name: str, recipe: Recipe | None) -> Document:
         """Return a document in which a column's hierarchy is another, or none."""

@@ -31,11 +31,12 @@ _LATER: Final = frozenset(
         "accepted",
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
         *("population", "sampling_fraction", "part", "coding", "pseudonym", "view"),
+        *("unit", "by_unit"),
     )
 )
 """The fields that files from earlier versions lack."""
 _ONLY_IF_STATED: Final = frozenset(
-    {"population", "sampling_fraction", "part", "coding", "pseudonym", "view"}
+    {"population", "sampling_fraction", "part", "coding", "pseudonym", "view", "unit"}
 )
 _TAG: Final = "float"
 

@@ -27,7 +27,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.comparison import common_positions
-from sfumato.project.document.entry_plan import plan_entry, plan_release
+from sfumato.project.document.entry_plan import level_of, plan_entry, plan_release
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import NotTraceable
 from sfumato.project.release.regenerate import Regenerator
@@ -302,7 +302,7 @@ def extra_records(document: Document, attributes: Mapping[str, Attribute]) -> fl
         chosen = [attributes[name] for name in entry.attributes]
         for recipient in document.recipients:
             lowered = plan_entry(document, entry, attributes, recipient).level
-            stated = mechanism.level(recipient.statements[entry.key], chosen, entry.settings)
+            stated = level_of(document, entry, recipient.statements[entry.key], attributes)
             before = _variance(mechanism, stated, chosen, entry.settings)
             after = _variance(mechanism, lowered, chosen, entry.settings)
             if before is not None and after is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from sfumato.engine.randomness.keys import record_ids_by_key, record_ids_by_posi
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Unit
 from sfumato.project.document.serialise import (
     canonical_json,
     from_plain,
@@ -66,6 +67,9 @@ class Plan:
     pseudonyms
         For each identifying column that leaves as a pseudonym, whose it is
         (`sfumato.project.release.pseudonyms.scope_of`).
+    unit
+        Which rows belong together, and how many of them leave at most; None where each stands
+        alone.
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -76,6 +80,7 @@ class Plan:
     rows_as_in_table: bool = False
     coarsening: Coarsening | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
+    unit: Unit | None = None
 
     @property
     def rows_stand_alone(self) -> bool:
@@ -86,7 +91,8 @@ class Plan:
         """
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
         counted = self.coarsening is not None and any(s.k > 1 for s in self.coarsening.steps)
-        return self.record_key is not None and not self.groups and not fitted and not counted
+        alone = not self.groups and not fitted and not counted and self.unit is None
+        return self.record_key is not None and alone
 
     def column(self, name: str) -> ColumnSpec:
         """Return a column's specification."""
@@ -105,6 +111,7 @@ class Plan:
                 "rows_as_in_table": self.rows_as_in_table,
                 "coarsening": None if self.coarsening is None else self.coarsening.to_dict(),
                 **({"pseudonyms": dict(self.pseudonyms)} if self.pseudonyms else {}),
+                "unit": None if self.unit is None else to_plain(self.unit),
             }
         )
 
@@ -136,6 +143,7 @@ class Plan:
             rows_as_in_table=plain["rows_as_in_table"],
             coarsening=from_plain(Coarsening | None, plain.get("coarsening")),
             pseudonyms=plain.get("pseudonyms", {}),
+            unit=from_plain(Unit | None, plain.get("unit")),
         )
 
     def bind(self, keys: KeyRing) -> Releaser:
@@ -157,12 +165,28 @@ class Rows:
         Each record's identifier, shape (n,).
     adopted
         For a policy entry's key, the rows of earlier releases that it is fitted to.
+    unit_ids
+        The identifier of each row's unit, shape (n,); None where rows stand alone.
     """
 
     table: Table
     encoded: Mapping[str, EncodedColumn]
     record_ids: RecordIds
     adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict)
+    unit_ids: RecordIds | None = None
+
+    def at(self, rows: npt.NDArray[np.int64]) -> Rows:
+        """Return some of the rows; all of them are these themselves."""
+        if len(rows) == self.table.rows:
+            return self
+        frame = self.table.frame.iloc[rows].reset_index(drop=True)
+        return Rows(
+            replace(self.table, frame=frame),
+            {name: column.at(rows) for name, column in self.encoded.items()},
+            self.record_ids[rows],
+            {key: tuple(one.at(rows) for one in held) for key, held in self.adopted.items()},
+            None if self.unit_ids is None else self.unit_ids[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -242,11 +266,15 @@ def release_entry(
 
 def request_of(entry: EntryPlan, rows: Rows, keys: KeyRing) -> ReleaseRequest:
     """Return what a mechanism is asked for a policy entry."""
+    ids = rows.record_ids
+    if entry.by_unit:
+        assert rows.unit_ids is not None
+        ids = rows.unit_ids
     return ReleaseRequest(
         columns=tuple(rows.encoded[name] for name in entry.attributes),
         settings=entry.settings,
         level=entry.level,
-        record_ids=rows.record_ids,
+        record_ids=ids,
         keys=keys,
         adopted=rows.adopted.get(entry.key, ()),
     )

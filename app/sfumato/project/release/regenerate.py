@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.engine.table.table import Rows as Chosen
 from sfumato.project.adoption.rows import read_rungs
@@ -34,6 +36,7 @@ from sfumato.project.release.plan import (
 )
 from sfumato.project.release.pseudonyms import pseudonym_column, scope_of
 from sfumato.project.release.release_columns import encode_attribute
+from sfumato.project.release.units import by_unit, rows_that_leave, unit_ids_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 
 if TYPE_CHECKING:
@@ -79,6 +82,25 @@ class Regenerator:
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
         return record_ids_of(self.document.record_key, self.table, self._keys, Silent())
+
+    @cached_property
+    def _units(self) -> npt.NDArray[np.int64]:
+        assert self.document.unit is not None
+        return units_of(self.table, self.document.unit.columns)
+
+    @cached_property
+    def _unit_ids(self) -> npt.NDArray[np.uint64] | None:
+        return unit_ids_of(self.document.unit, self.table, self._keys)
+
+    @cached_property
+    def leaving(self) -> Positions:
+        """The rows of the table that leave in a release, shape (k,), see `rows_that_leave`.
+
+        Raises the errors of `record_ids_of` and `unit_ids_of`.
+        """
+        if self.document.unit is None:
+            return np.arange(self.table.rows)
+        return rows_that_leave(self.document.unit, self._unit_ids, self._record_ids, self._keys)
 
     def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
         """Return the keyed order in which rows of the table stand in a release.
@@ -146,7 +168,8 @@ class Regenerator:
         if ladder != plan.ladder:
             return (
                 "Its domain, its bins, its mechanism's settings, the columns that make its groups"
-                " or the record key are not what they were when it was released."
+                " the unit of protection or the record key are not what they were when it was"
+                " released."
             )
         return ""
 
@@ -203,7 +226,9 @@ class Regenerator:
             return None
         try:
             if coarsening is not None and name in coarsening.hierarchies:
-                return self._coarsened(coarsening).columns[name]
+                column = self._coarsened(coarsening).columns[name]
+                # A view is made of the rows that leave; the others have no value in it.
+                return column.set_axis(self.leaving).reindex(self.table.frame.index)
             return open_column(self.table, spec)
         except SfumatoError:
             return None
@@ -212,7 +237,10 @@ class Regenerator:
         for known in self._views:
             if known.coarsening == coarsening:
                 return known
-        self._views.append(coarsened(coarsening, self.document.columns, self.table))
+        table = self.table
+        if len(self.leaving) < table.rows:
+            table = replace(table, frame=table.frame.iloc[self.leaving].reset_index(drop=True))
+        self._views.append(coarsened(coarsening, self.document.columns, table))
         return self._views[-1]
 
     def pseudonyms(self, name: str, recipient: str) -> pd.Series | None:
@@ -233,7 +261,9 @@ class Regenerator:
 
     def _rows(self, plan: EntryPlan) -> Rows:
         encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
-        return Rows(self.table, encoded, self._record_ids, {plan.key: self.adopted(plan)})
+        held = {plan.key: self.adopted(plan)}
+        units = self._unit_ids if plan.by_unit else None
+        return Rows(self.table, encoded, self._record_ids, held, units)
 
     def attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
         """Return what a mechanism knows about the attributes of a policy entry.
@@ -262,5 +292,8 @@ class Regenerator:
 
     def _encode(self, name: str) -> EncodedColumn:
         if name not in self._encoded:
-            self._encoded[name] = encode_attribute(self.table, self.document.column(name))
+            column = encode_attribute(self.table, self.document.column(name))
+            if self.document.unit is not None:
+                column = by_unit(self.document.unit, self._units, column)
+            self._encoded[name] = column
         return self._encoded[name]

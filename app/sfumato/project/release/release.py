@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.table.table import Table
@@ -41,6 +41,7 @@ from sfumato.project.release.uniqueness import (
     alone_in_release,
     release_sentence,
 )
+from sfumato.project.release.units import promise_by_unit, told_of_unit
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -162,7 +163,8 @@ class PreparedTable:
             return None
         material, name = self.material(), coarsening.own.recipient
         if name not in self._seen or self._seen[name].coarsening != coarsening:
-            self._seen[name] = coarsened(coarsening, material.document.columns, self._table)
+            table = self.rows(Silent()).table
+            self._seen[name] = coarsened(coarsening, material.document.columns, table)
         return self._seen[name]
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
@@ -174,7 +176,8 @@ class PreparedTable:
         coarsening = coarsening_of(document, recipient)
         name = "" if coarsening is None else recipient.name
         if name not in self._alone:
-            found = alone_in_release(document, self._table, context, self.seen(coarsening))
+            table = self.rows(Silent()).table
+            found = alone_in_release(document, table, context, self.seen(coarsening))
             self._alone[name] = found
         return self._alone[name]
 
@@ -250,6 +253,7 @@ def _contents(
         ),
         rows_as_in_table=bool(document.rows_as_in_table),
         view=None if seen is None else _view(seen),
+        unit=told_of_unit(document, plan.entries),
     )
 
 
@@ -269,7 +273,7 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
         title=mechanism.title,
         summary=mechanism.summary,
         published=mechanism.published(entry.level, attributes, entry.settings),
-        promise=mechanism.promise(entry.level, attributes, entry.settings),
+        promise=promise_by_unit(material.document, entry, attributes),
     )
 
 

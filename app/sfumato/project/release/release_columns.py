@@ -23,6 +23,7 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
 from sfumato.project.release.pseudonyms import scopes_for
+from sfumato.project.release.units import encoded_by_unit, rows_that_leave, unit_ids_of
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.release.weights import check_weights
 
@@ -58,12 +59,15 @@ class Material:
         return {name: column.attribute for name, column in self.encoded.items()}
 
     def rows(self, keys: KeyRing, context: Context) -> Rows:
-        """Return the table as releases with a project's keys are made from it.
+        """Return the rows that leave as releases with a project's keys are made from them.
 
         Raises the errors of `record_ids_of`.
         """
         ids = record_ids_of(self.document.record_key, self.table, keys, context)
-        return Rows(self.table, self.encoded, ids, self.adopted)
+        unit = self.document.unit
+        units = unit_ids_of(unit, self.table, keys)
+        whole = Rows(self.table, self.encoded, ids, self.adopted, units)
+        return whole.at(rows_that_leave(unit, units, ids, keys))
 
 
 def material_of(document: Document, table: Table) -> Material:
@@ -86,6 +90,7 @@ def material_of(document: Document, table: Table) -> Material:
     for entry in document.policy:
         own = {name: encoded[name] for name in entry.attributes}
         encoded |= with_groups(document, table, own, entry.mechanism, entry.settings, Silent())
+    encoded = encoded_by_unit(document, table, encoded)
     for name, column in encoded.items():
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
@@ -129,6 +134,7 @@ def plan_for(
         rows_as_in_table=bool(document.rows_as_in_table),
         coarsening=coarsening,
         pseudonyms=scopes_for(document, recipient),
+        unit=document.unit,
     )
 
 

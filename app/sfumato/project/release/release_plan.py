@@ -159,6 +159,8 @@ def release_id_of(
         # Releases from before there were views keep their identifiers.
         **({} if coarsening is None else {"view": coarsening.to_dict()}),
     }
+    if document.unit is not None:
+        content["unit"] = to_plain(document.unit)
     key = project.secret.derive("release identifier")
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 

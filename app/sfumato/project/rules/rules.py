@@ -31,7 +31,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
 from sfumato.formats.options import ReadOptions
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
@@ -101,11 +101,9 @@ def apply_rules(
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
     generalizing = rules.section("generalization")
     generalization = generalization_in(generalizing, columns, hierarchies, folder)
-    drawing = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
-    policy = tuple(_entry(section, columns, table, drawing) for section in rules.sections("policy"))
+    policy = tuple(_entry(section, columns, table, noise) for section in rules.sections("policy"))
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = _recipients(rules, policy, columns)
-    as_in_table = _reason(rules)
     settled = replace(
         document,
         title=document.title if title is None else title,
@@ -115,7 +113,8 @@ def apply_rules(
         recipients=recipients,
         hierarchies=hierarchies,
         generalization=generalization,
-        rows_as_in_table=as_in_table,
+        rows_as_in_table=_reason(rules),
+        unit=_unit(rules.section("unit"), columns),
     )
     return _spaced(settled, rules)
 
@@ -140,6 +139,30 @@ def _record_key(rules: Section, table: Table) -> str | None:
             column=name,
         )
     return name
+
+
+def _unit(section: Section, columns: tuple[ColumnSpec, ...]) -> Unit | None:
+    """Return which rows belong together; None where nothing is said of it."""
+    named = section.texts("columns")
+    constant = section.texts("constant") or ()
+    most = section.number("most_rows")
+    section.finish()
+    if named is None and most is None and not constant:
+        return None
+    if not named:
+        raise section.error("columns", "it is missing.", "Name the columns that rows share.")
+    known = [column.name for column in columns]
+    for key, names in (("columns", named), ("constant", constant)):
+        for name in names:
+            if name not in known:
+                raise section.error(
+                    key, "the table has no column {name}.", suggestion(name, known), name=name
+                )
+    if not isinstance(most, int) or most < 1:
+        raise section.error(
+            "most_rows", "a whole number from 1 on was expected.", "Say how many rows may leave."
+        )
+    return Unit(named, most, constant)
 
 
 def _reason(rules: Section) -> str:

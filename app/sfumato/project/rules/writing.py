@@ -12,6 +12,7 @@ import tomlkit
 from sfumato.engine.core.columns import ColumnSpec, Domain, Value
 from sfumato.project.document.generalization import Generalization, OtherTableFile, PopulationFile
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.serialise import to_plain
 
 FORMAT: Final = 1
 """The version of the rules format."""
@@ -51,6 +52,11 @@ _GENERALIZATION: Final = """
 # every class of people who look alike has to satisfy. Other holders' tables are about the same
 # people; spelling says which of our values (here) theirs (there) are.
 """
+_UNIT: Final = """
+# Which rows belong together (a person's visits, a household's members): the columns that name the
+# unit, how many of its rows are released at most, and which sensitive columns are the same in all
+# of them, so that they are drawn once.
+"""
 _POLICY: Final = """
 # The mechanism for each sensitive column, or for several jointly.
 """
@@ -87,6 +93,8 @@ def rules_of(document: Document, folder: Path | None = None) -> str:
         parts += _section(f"hierarchies.{_key(name)}", settings, number > 0)
     if document.generalization is not None:
         parts += [_GENERALIZATION, *_generalization(document.generalization, folder)]
+    if document.unit is not None:
+        parts += [_UNIT, *_section("unit", _assignments(to_plain(document.unit)))]
     if document.policy:
         parts.append(_POLICY)
     for number, entry in enumerate(document.policy):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,14 @@ def _check_entry(
     columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
     if outside:
         return [*checks, Check(Sentence("{key}: domain", key=plan.key), False, outside)]
+    if plan.by_unit:
+        # Rows of a unit are one draw: what is counted below are units.
+        checks.append(_check_units(plan, request.record_ids, columns))
+        firsts = np.unique(request.record_ids, return_index=True)[1]
+        columns = {name: column.iloc[firsts] for name, column in columns.items()}
+        columns = {name: column.reset_index(drop=True) for name, column in columns.items()}
+        comparison = replace(comparison, rows=len(firsts), places=comparison.places[firsts])
+        request = regenerator.request(plan, comparison.places)
     actual = Released(plan.level, columns)
     mechanism = mechanism_called(plan.mechanism)
     context.report(0.1, Sentence("Examining {key}", key=plan.key))
@@ -111,6 +119,21 @@ def _check_entry(
     checks += [Check(f"{plan.key}: {c.title}", c.holds, c.finding) for c in found]
     checks += _check_others(plan, actual, releases, regenerator, comparison, context)
     return checks
+
+
+def _check_units(
+    plan: EntryPlan, units: npt.NDArray[np.uint64], columns: Mapping[str, pd.Series]
+) -> Check:
+    """Check that all rows of a unit show the same values."""
+    title = Sentence("{key}: units", key=plan.key)
+    shown = pd.DataFrame({**columns, "unit": units}).drop_duplicates()
+    distinct, several = len(np.unique(units)), int(shown["unit"].duplicated().sum())
+    if several:
+        return Check(
+            title, False, Sentence("Rows of {count:,} units show several values.", count=several)
+        )
+    finding = Sentence("All rows of each of {units:,} units show the same value.", units=distinct)
+    return Check(title, True, finding)
 
 
 def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:

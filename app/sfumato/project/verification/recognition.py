@@ -149,8 +149,9 @@ def _differing(bundle: Bundle, match: Match, regenerator: Regenerator, context: 
         return 1.0
     if any(regenerator.obstacle(plan) for plan in plans):
         return 1.0
-    rows = min(bundle.table.rows, regenerator.table.rows)
-    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
+    leaving = regenerator.leaving
+    rows = min(bundle.table.rows, len(leaving))
+    places = leaving[order_of(match, regenerator, leaving)][:rows]
     differing = np.zeros(rows, dtype=bool)
     for plan in plans:
         for name, made in regenerator.perturbed(plan, context).items():

@@ -63,8 +63,9 @@ class Comparison:
 def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> Comparison:
     """Compare every column of a bundle that has a counterpart, value by value."""
     expected = _expected(bundle, match, regenerator, context)
-    rows = min(bundle.table.rows, regenerator.table.rows)
-    places = order_of(match, regenerator, np.arange(regenerator.table.rows))[:rows]
+    leaving = regenerator.leaving
+    rows = min(bundle.table.rows, len(leaving))
+    places = leaving[order_of(match, regenerator, leaving)][:rows]
     differing = {
         name: differing_rows(column.iloc[places], bundle.table.frame[name].iloc[:rows])
         for name, column in expected.items()
@@ -73,6 +74,8 @@ def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Con
     if comparison.all_alike or match.how is Known.NOT_AT_ALL:
         return comparison
     whole = pd.DataFrame(expected, copy=False)
+    if len(leaving) < regenerator.table.rows:
+        whole = whole.iloc[leaving]
     if all_within(whole, bundle.table.frame[list(expected)]):
         return replace(comparison, order=Order.OTHER)
     return comparison
@@ -165,15 +168,21 @@ def _is_secret(regenerator: Regenerator, name: str) -> bool:
 
 def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Comparison) -> Check:
     title = "Records"
-    found, source = bundle.table.rows, regenerator.table.rows
+    found, source = bundle.table.rows, len(regenerator.leaving)
+    where = (
+        Sentence("the source table")
+        if regenerator.document.unit is None
+        else Sentence("the source table that may leave")
+    )
     if found > source:
         return Check(
             title,
             False,
             Sentence(
-                "It has {found:,} records, {more:,} more than the source table.",
+                "It has {found:,} records, {more:,} more than {where}.",
                 found=found,
                 more=found - source,
+                where=where,
             ),
         )
     if found < source:
@@ -199,7 +208,7 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
             ),
         )
     return Check(
-        title, True, Sentence("It has all {found:,} records of the source table.", found=found)
+        title, True, Sentence("It has all {found:,} records of {where}.", found=found, where=where)
     )
 
 

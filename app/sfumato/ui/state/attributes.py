@@ -9,9 +9,12 @@ from typing import Final
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs.runner import JobRunner
+from sfumato.project.document.model import Unit
 from sfumato.project.release.groups import groups_by
+from sfumato.project.release.units import by_unit
 
 ROWS_AT_ONCE: Final = 100_000
 """Up to this many rows are encoded on the main thread: it takes a few milliseconds."""
@@ -31,6 +34,8 @@ class Wanted:
 
     spec: ColumnSpec
     public: tuple[ColumnSpec, ...] | None = None
+    unit: Unit | None = None
+    """Which rows belong together, for a sensitive attribute."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,8 @@ class AttributeCache:
 def _encode(table: Table, wanted: Wanted, context: Context) -> _Entry:
     try:
         encoded = encode_column(table, wanted.spec)
+        if wanted.unit is not None:
+            encoded = by_unit(wanted.unit, units_of(table, wanted.unit.columns), encoded)
         if wanted.public is not None:
             encoded = encoded.grouped(groups_by(table, wanted.public, context))
         return _Entry(wanted, encoded)

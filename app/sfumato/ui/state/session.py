@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
@@ -335,7 +335,9 @@ class Session(QObject):
             spec = self.document.column(name)
         except KeyError:
             return None
-        return self._attributes.get(self.table, Wanted(spec, self._public_columns(name)))
+        unit = self.document.unit if spec.role is Role.SENSITIVE else None
+        wanted = Wanted(spec, self._public_columns(name), unit)
+        return self._attributes.get(self.table, wanted)
 
     def _public_columns(self, name: str) -> tuple[ColumnSpec, ...] | None:
         """Return the columns that group the records for an attribute's mechanism, if any."""

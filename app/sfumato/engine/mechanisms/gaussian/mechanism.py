@@ -252,6 +252,11 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             return level
         return on_grid(min(level / (1.0 - share), HIGHEST), _FINE_BITS)
 
+    def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
+        """Return rows·σ²: the mean of so many rows has noise of σ², and nothing tells more."""
+        del attributes, settings
+        return level if rows == 1 else on_grid(min(level * rows, HIGHEST))
+
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attributes' names, the noise's covariance and adopted rungs.
 

@@ -53,6 +53,7 @@ from sfumato.ui.panels.attributes.columns import (
     tr,
 )
 from sfumato.ui.panels.attributes.detail import Detail
+from sfumato.ui.panels.attributes.unit import UnitCard
 from sfumato.ui.panels.base import Panel, PanelState
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
@@ -160,6 +161,7 @@ class AttributesPanel(Panel):
         self.model = ColumnsModel(session, self)
         self.table = self._build_table()
         self.record_key = RecordKeyField(session)
+        self.unit = UnitCard(session)
         self.detail = Detail(session, self)
         self.empty = self._build_empty()
         self.pages = QStackedWidget(self)
@@ -202,6 +204,7 @@ class AttributesPanel(Panel):
     def _build_work(self) -> QWidget:
         left = column(self.table, spacing=Space.BETWEEN)
         left.addWidget(self.record_key)
+        left.addWidget(self.unit)
         scroll = ScrollPage(self)
         scroll.column.addWidget(self.detail)
         scroll.column.addStretch(1)
@@ -235,6 +238,7 @@ class AttributesPanel(Panel):
         detail.coding.ends_wanted.connect(self._propose_ends)
         detail.hierarchy.changed.connect(self._show_detail)
         detail.hierarchy.refused.connect(self.show_error)
+        self.unit.refused.connect(self.show_error)
         domain = detail.domain
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
@@ -277,6 +281,7 @@ class AttributesPanel(Panel):
         self.next.setVisible(bool(columns))
         self.next.setEnabled(bool(self.session.document.sensitive))
         self.record_key.refresh()
+        self.unit.refresh()
         if columns and not self.chosen:
             self._choose_first()
         self._show_detail()
@@ -296,6 +301,7 @@ class AttributesPanel(Panel):
         if self._provisional and self.chosen == [self._provisional]:
             self._choose_first()
         self.record_key.refresh()
+        self.unit.refresh()
         self._show_detail()
 
     def _show_detail(self) -> None:

@@ -361,11 +361,25 @@ class EntryPage(QWidget):
         self.together.show_candidates(candidates)
         self.mechanism.set_choices(suitable(attributes))
         self.mechanism.set_value(entry.mechanism)
-        self._summary.setText(spoken(mechanism.summary))
+        self._summary.setText(f"{spoken(mechanism.summary)} {self._of_units(entry)}".strip())
         self._fixed = fixed_rungs(entry, self.adopted.show_entry(entry))
         self._use_settings_editor(entry.mechanism)
         if self.settings is not None:
             self.settings.show_settings(attributes, entry.settings)
+
+    def _of_units(self, entry: PolicyEntry) -> str:
+        """Say what a level is stated for where rows belong together."""
+        unit = self._session.document.unit
+        if unit is None:
+            return ""
+        if unit.draws_once(entry.attributes):
+            return tr("Drawn once for all rows with the same {unit}.", unit=unit.name)
+        return tr(
+            "Levels are stated for all rows with the same {unit}: at most {rows} of them leave,"
+            " each at so low a level that together they tell no more.",
+            unit=unit.name,
+            rows=grouped(unit.most_rows),
+        )
 
     def _use_settings_editor(self, mechanism: str) -> None:
         """Put a mechanism's settings in the place of another's; most have none."""

@@ -1,0 +1,290 @@
+"""Units of protection: whose rows belong together, and what a release does to all of them.
+
+A unit is a person with many visits, a household with its members, a company with its sites. An
+attribute that is the same in all rows of a unit is drawn once for the unit, whose key takes the
+record's place: all its rows show the same value, and the unit loses one ε. An attribute that varies
+is drawn row by row; at most K rows of a unit leave, chosen by key, and each row's level is so low
+that K of them together tell no more than one release at the level stated for the unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.values import factorize
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Fact, Promise
+from sfumato.engine.randomness.keys import unit_ids
+from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.table.repeated_units import units_of, varying_units
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.formats.bundles.contents import UnitTold
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Document, Unit
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+Codes = npt.NDArray[np.int64]
+RecordIds = npt.NDArray[np.uint64]
+
+
+def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
+    """Return a column as it is released: one that is drawn once for a unit counts units.
+
+    Parameters
+    ----------
+    unit
+        What is stated of units.
+    codes
+        Each row's unit, shape (n,), see `units_of`.
+    column
+        The column with its rows.
+
+    Raises
+    ------
+    PolicyError
+        If the column is stated to be the same in all rows of a unit, and is not.
+    """
+    attribute = column.attribute
+    if attribute.name not in unit.constant:
+        return column
+    varying = varying_units(codes, column.values)
+    if varying.any():
+        rows = np.flatnonzero(varying[codes])
+        first = rows[codes[rows] == codes[rows[0]]]
+        raise PolicyError(
+            "{column} is stated to be the same in all rows with the same {unit}, but it differs in"
+            " {count:,} of {units:,} groups of rows, first in rows {one:,} and {other:,}.",
+            "Mend these rows, or let {column} be drawn row by row.",
+            column=attribute.name,
+            unit=unit.name,
+            count=int(varying.sum()),
+            units=len(varying),
+            one=int(first[0]) + 1,
+            other=int(first[np.flatnonzero(_differs(column.values[first]))[0]]) + 1,
+        )
+    if attribute.domain is None:
+        return column
+    firsts = np.unique(codes, return_index=True)[1]
+    counts = np.bincount(column.values[firsts], minlength=attribute.domain.size)
+    return replace(column, attribute=replace(attribute, counts=counts.astype(np.int64)))
+
+
+def _differs(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    differs: npt.NDArray[np.bool_] = values != values[0]
+    return differs
+
+
+def encoded_by_unit(
+    document: Document, table: Table, encoded: Mapping[str, EncodedColumn]
+) -> dict[str, EncodedColumn]:
+    """Return the attributes of a policy as they are released, see `by_unit`.
+
+    Raises
+    ------
+    TableError
+        If a row's unit is missing.
+    PolicyError
+        If an attribute is not the same in all rows of a unit although that is stated.
+    """
+    if document.unit is None:
+        return dict(encoded)
+    codes = units_of(table, document.unit.columns)
+    return {name: by_unit(document.unit, codes, column) for name, column in encoded.items()}
+
+
+def unit_ids_of(unit: Unit | None, table: Table, keys: KeyRing) -> RecordIds | None:
+    """Return the identifier of each row's unit, shape (n,); None where rows stand alone.
+
+    Raises
+    ------
+    TableError
+        If a row's unit is missing.
+    """
+    if unit is None:
+        return None
+    codes = units_of(table, unit.columns)
+    firsts = np.unique(codes, return_index=True)[1]
+    named = [table.column(name).iloc[firsts] for name in unit.columns]
+    return unit_ids(named, keys)[codes]
+
+
+def rows_that_leave(
+    unit: Unit | None, unit_ids: RecordIds | None, record_ids: RecordIds, keys: KeyRing
+) -> Positions:
+    """Return the rows that leave: at most K of a unit, chosen by key, in the table's order.
+
+    Parameters
+    ----------
+    unit
+        What is stated of units; None for every row.
+    unit_ids, record_ids
+        The identifiers of each row's unit and record, shape (n,).
+    keys
+        The project's keys.
+    """
+    if unit is None or unit_ids is None:
+        return np.arange(len(record_ids))
+    order = release_order(record_ids, keys.for_unit_rows(), Silent())
+    rank = pd.Series(unit_ids[order]).groupby(unit_ids[order]).cumcount().to_numpy()
+    kept: Positions = np.sort(order[rank < unit.most_rows])
+    return kept
+
+
+def promise_by_unit(
+    document: Document, plan: EntryPlan, attributes: Sequence[Attribute]
+) -> Promise:
+    """Return what a release promises about a policy entry: of a row, and of a whole unit."""
+    mechanism = mechanism_called(plan.mechanism)
+    promise = mechanism.promise(plan.level, attributes, plan.settings)
+    unit = document.unit
+    if unit is None:
+        return promise
+    rows = Fact("K", "Rows of a unit", float(unit.most_rows), "At most this many leave together.")
+    if plan.by_unit:
+        said = Sentence(
+            "All rows with the same {unit} show the same released value, so this holds for all of"
+            " them together.",
+            unit=unit.name,
+        )
+        return replace(promise, sentence=joined(promise.sentence, said))
+    odds = mechanism.odds_factor(plan.level, attributes, plan.settings)
+    if odds is None:
+        said = Sentence(
+            "This is said of one row. At most {rows} rows with the same {unit} leave, and together"
+            " they tell no more about it than one row at the level stated.",
+            rows=unit.most_rows,
+            unit=unit.name,
+        )
+        facts = (*promise.facts, rows)
+    else:
+        whole = odds**unit.most_rows
+        said = Sentence(
+            "This is said of one row. At most {rows} rows with the same {unit} leave, and together"
+            " they multiply the odds on anything about it by at most {gamma:.4g}.",
+            rows=unit.most_rows,
+            unit=unit.name,
+            gamma=whole,
+        )
+        loss = Fact(
+            "ε of a unit",
+            "Privacy loss of all rows of a unit",
+            float(np.log(whole)),
+            "The sum over the rows that leave.",
+        )
+        facts = (*promise.facts, rows, loss)
+    more = Sentence(
+        "Which rows of a unit leave is decided for each edition of the table: over several"
+        " editions more than {rows} of them may leave.",
+        rows=unit.most_rows,
+    )
+    return Promise(joined(promise.sentence, said), facts, (*promise.limits, more))
+
+
+def propose_unit(
+    document: Document, table: Table, columns: Sequence[str], most_rows: int | None = None
+) -> Unit:
+    """Return a unit named by some columns, with what is the same in all its rows.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    columns
+        The columns that name the unit; none of them is sensitive.
+    most_rows
+        K; None for as many as the largest unit has, so that every row leaves.
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or it is missing in a row.
+    PolicyError
+        If a column is sensitive, or no two rows belong together.
+    """
+    for name in columns:
+        table.column(name)
+        if document.column(name).role is Role.SENSITIVE:
+            raise PolicyError(
+                "{column} is sensitive, so it can't say which rows belong together.",
+                "Choose a column that names a person, a household or a company.",
+                column=name,
+            )
+    if most_rows is not None and most_rows < 1:
+        raise PolicyError(
+            "At most {rows} rows of a unit are to be released.",
+            "Give a whole number from 1 on.",
+            rows=most_rows,
+        )
+    codes = units_of(table, columns)
+    largest = int(np.bincount(codes).max())
+    if largest < 2:
+        raise PolicyError(
+            "No two rows share {column}, so no rows belong together.",
+            "Choose a column that several rows of one person or household share, or use it as the"
+            " record key.",
+            column=" + ".join(columns),
+        )
+    constant = tuple(
+        spec.name
+        for spec in document.sensitive
+        if not varying_units(codes, factorize(table.column(spec.name))[0]).any()
+    )
+    return Unit(tuple(columns), largest if most_rows is None else most_rows, constant)
+
+
+def idle_bound(unit: Unit, codes: Codes) -> str:
+    """Say that K is larger than any unit; empty where it is not."""
+    largest = int(np.bincount(codes).max())
+    if unit.most_rows <= largest:
+        return ""
+    return Sentence(
+        "No {unit} has more than {largest:,} rows, and K is {rows:,}: attributes that are drawn row"
+        " by row get more noise than they need. Set K to {largest:,} or less.",
+        unit=unit.name,
+        largest=largest,
+        rows=unit.most_rows,
+    )
+
+
+def unit_sentence(document: Document) -> str:
+    """Say how rows that belong together are protected; empty where each row stands alone."""
+    unit = document.unit
+    if unit is None:
+        return ""
+    once = [spec.name for spec in document.sensitive if spec.name in unit.constant]
+    apart = [spec.name for spec in document.sensitive if spec.name not in unit.constant]
+    return joined(
+        Sentence(
+            "Rows with the same {unit} are protected together; at most {rows:,} of them leave.",
+            unit=unit.name,
+            rows=unit.most_rows,
+        ),
+        Sentence("Drawn once for all of them: {names}.", names=listed(once)) if once else "",
+        Sentence(
+            "Drawn row by row, at a level that is stated for all of them: {names}.",
+            names=listed(apart),
+        )
+        if apart
+        else "",
+    )
+
+
+def told_of_unit(document: Document, plans: Sequence[EntryPlan]) -> UnitTold | None:
+    """Return what recipients are told of units; None where rows stand alone."""
+    if document.unit is None:
+        return None
+    once = [name for plan in plans if plan.by_unit for name in plan.attributes]
+    apart = [name for plan in plans if not plan.by_unit for name in plan.attributes]
+    return UnitTold(document.unit.name, document.unit.most_rows, tuple(once), tuple(apart))

@@ -1,0 +1,96 @@
+"""Saying which rows belong together, in the window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.table.table import Table
+from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from tests.project.test_pooled_rows import a_document
+from tests.samples.make_households import households
+
+
+@pytest.fixture
+def panel(session, qtbot):
+    session.open_table("Open", Table(households(120)), a_document())
+    made = AttributesPanel(session)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitUntil(made.unit.protect.isVisible)
+    return made
+
+
+def protected(panel, qtbot):
+    panel.unit.protect.click()
+    qtbot.waitUntil(lambda: panel.session.document.unit is not None)
+    return panel.session.document
+
+
+def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
+    assert "Rows with the same household" in panel.unit.note.text()
+    assert panel.unit.protect.text() == "Protect by household"
+    document = protected(panel, qtbot)
+    largest = int(households(120)["household"].value_counts().max())
+    assert document.unit.columns == ("household",)
+    assert document.unit.constant == ("water",)
+    assert document.unit.most_rows == largest
+    assert document.column("household").role is Role.IDENTIFYING
+    assert panel.unit.field.value == "household"
+    assert not panel.unit.protect.isVisible()
+    assert "Drawn once for all of them: water" in panel.unit.note.text()
+    panel.session.undo()
+    assert panel.session.document == a_document()
+    assert panel.unit.protect.isVisible()
+
+
+def test_the_bound_is_chosen_beside_the_unit(panel, qtbot):
+    protected(panel, qtbot)
+    panel.unit.most_rows.spin.setValue(2)
+    qtbot.waitUntil(lambda: panel.session.document.unit.most_rows == 2)
+    panel.unit.most_rows.spin.setValue(500)
+    qtbot.waitUntil(lambda: "No household has more than" in panel.unit.note.text())
+
+
+def test_a_column_that_brings_no_rows_together_is_refused_in_words(panel, qtbot):
+    panel.unit.field.setCurrentIndex(panel.unit.field.findText("person"))
+    panel.unit.field.activated.emit(panel.unit.field.currentIndex())
+    qtbot.waitUntil(lambda: bool(panel.messages.messages))
+    assert "No two rows share person" in panel.messages.messages[0].text
+    assert panel.session.document.unit is None
+    assert panel.unit.field.value == ""
+
+
+def test_rows_stand_alone_again_when_nobody_else_is_chosen(panel, qtbot):
+    protected(panel, qtbot)
+    panel.unit.field.setCurrentIndex(0)
+    panel.unit.field.activated.emit(0)
+    assert panel.session.document.unit is None
+
+
+def test_the_guarantee_speaks_of_the_household(panel, qtbot):
+    card = GuaranteeCard(panel.session)
+    qtbot.addWidget(card)
+    card.show()
+    protected(panel, qtbot)
+    qtbot.waitUntil(lambda: "All rows with the same household" in card.text())
+    assert "This is said of one row." in card.text()
+
+
+def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbot):
+    frame = households(60)
+    row = frame.index[frame["household"].duplicated()][0]
+    frame.loc[row, "water"] = "truck" if frame.loc[row, "water"] != "truck" else "well"
+    document = a_document()
+    session.open_table("Open", Table(households(60)), document)
+    panel = AttributesPanel(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    qtbot.waitUntil(panel.unit.protect.isVisible)
+    stated = protected(panel, qtbot)
+    session.open_table("Open", Table(frame), replace(stated))
+    error = session.attribute_error("water")
+    assert "water is stated to be the same" in str(error)
