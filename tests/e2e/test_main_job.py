@@ -64,6 +64,7 @@ class NewUser:
         press(panel, panel.page.recipients.add_typical.text().replace("&", ""))
         for row, retention in enumerate(LEVELS.values()):
             panel.page.recipients.table.selectRow(row)
+            self.waits()
             click(panel.page.editor.terms.cards["retention"])
             field = panel.page.editor.fields["retention_probability"]
             field.field.spin.setValue(retention)
