@@ -113,7 +113,7 @@ def test_the_smaller_figure_is_told_with_its_reason_and_remedy(books):
     assert "result = revenue − costs in every row" in books.output
     assert re.search(r"people's result can be placed within ±\s0 without any release", books.output)
     assert "Protect revenue and costs as well, together with result" in books.output
-    assert "From sector, released unchanged, the best guess of insolvency" in books.output
+    assert "From sector, released unperturbed, the best guess of insolvency" in books.output
     for name in ("Bank:", "Public:"):
         assert name in books.output
 
@@ -148,7 +148,7 @@ def test_coalitions_are_told_the_same_figures(books):
                 assert figure == alone[figure["attribute"], "Bank"]
                 assert figure["attribute"] in names
         assert books.run("audit", audited, books.project, "--with", "Bank") == 0
-        assert "released unchanged" in books.output
+        assert "released unperturbed" in books.output
 
 
 def bundle(line, recipient):

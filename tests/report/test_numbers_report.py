@@ -78,7 +78,7 @@ def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
         "Any group of recipients learns no more than Clinic A alone",
         "gaussian noise",
         "nobody can tell from this release which is a person&#x27;s",
-        "The columns released unchanged tell little of income",
+        "The columns released unperturbed tell little of income",
         "somebody may know a better one",
     ):
         assert said in page.replace("numbers&#x27; variance", "numbers' variance")

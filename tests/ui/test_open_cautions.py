@@ -68,7 +68,7 @@ def roles(session):
 
 def test_the_card_says_the_smaller_figure_and_why(card):
     said = card.text()
-    assert "From revenue and costs, released unchanged" in said
+    assert "From revenue and costs, released unperturbed" in said
     assert "within ±\u202f0 without any release" in said
     assert "result = revenue − costs in every row" in said
     assert "can at best place" not in said

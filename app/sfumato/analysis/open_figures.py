@@ -111,7 +111,7 @@ class OpenFigure:
         if not self.matters:
             return ""
         return Sentence(
-            "{columns}, released unchanged, tell {name}: {remedy}",
+            "{columns}, released unperturbed, tell {name}: {remedy}",
             columns=listed(self.telling[:NAMED]),
             name=self.attribute,
             remedy=self.remedy,
@@ -142,39 +142,39 @@ class OpenFigure:
 
 _WIDTHS: Final = {
     (True, True): (
-        "From {columns}, released unchanged, 90 in 100 people's {name} can be placed within"
+        "From {columns}, released unperturbed, 90 in 100 people's {name} can be placed within"
         " {open} without any release (knowing no other column, {alone}); with this release within"
         " {both}, not {released}."
     ),
     (True, False): (
-        "From {columns}, released unchanged, 90 in 100 people's {name} can be placed within"
+        "From {columns}, released unperturbed, 90 in 100 people's {name} can be placed within"
         " {open} without any release (knowing no other column, {alone})."
     ),
     (False, True): (
-        "The columns released unchanged tell little of {name}: with them 90 in 100 people's can be"
-        " placed within {open} without any release, and within {both} with this one."
+        "The columns released unperturbed tell little of {name}: with them 90 in 100 people's can"
+        " be placed within {open} without any release, and within {both} with this one."
     ),
     (False, False): (
-        "The columns released unchanged tell little of {name}: with them 90 in 100 people's can be"
-        " placed within {open} without any release, without them within {alone}."
+        "The columns released unperturbed tell little of {name}: with them 90 in 100 people's can"
+        " be placed within {open} without any release, without them within {alone}."
     ),
 }
 _GUESSES: Final = {
     (True, True): (
-        "From {columns}, released unchanged, the best guess of {name} is right for {open} in 100"
+        "From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100"
         " people without any release (always naming the most common value, {alone}); with this"
         " release for {both}, not {released}."
     ),
     (True, False): (
-        "From {columns}, released unchanged, the best guess of {name} is right for {open} in 100"
+        "From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100"
         " people without any release (always naming the most common value, {alone})."
     ),
     (False, True): (
-        "The columns released unchanged tell little of {name}: the best guess is right for {open}"
+        "The columns released unperturbed tell little of {name}: the best guess is right for {open}"
         " in 100 people without any release, and for {both} with this one."
     ),
     (False, False): (
-        "The columns released unchanged tell little of {name}: the best guess is right for {open}"
+        "The columns released unperturbed tell little of {name}: the best guess is right for {open}"
         " in 100 people, without them for {alone}."
     ),
 }
