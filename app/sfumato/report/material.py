@@ -27,7 +27,7 @@ from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
-from sfumato.project.release.policies import PoliciesInForce
+from sfumato.project.release.policies import PoliciesInForce, changes_since
 from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.store.files import Clock, stamp
@@ -265,7 +265,7 @@ def _earlier(
     found: dict[str, EarlierPolicy] = {}
     for record in releases:
         for plan in record.plans if record.counts else ():
-            if plan.ladder in today:
+            if plan.ladder in today or not _has_changed(record, plan, document):
                 continue
             if plan.ladder not in found:
                 chosen: tuple[Attribute, ...] = ()
@@ -277,6 +277,13 @@ def _earlier(
             held = (*known_so_far.held, (record, plan))
             found[plan.ladder] = replace(known_so_far, held=held)
     return found
+
+
+def _has_changed(record: ReleaseRecord, plan: EntryPlan, now: Document) -> bool:
+    """Whether columns are released otherwise today; other rows alone make another ladder, too."""
+    if record.policy is None:
+        return True
+    return not set(plan.attributes).isdisjoint(changes_since(record.policy, now))
 
 
 def _small_groups(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:

@@ -17,7 +17,7 @@ from sfumato.engine.core.values import count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table about individuals, as it was read.
 
