@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 COMPUTING = {"cryptography", "numpy", "pandas", "scipy"}
-TESTING = {"hypothesis", "pycanon", "pytest", "pytest-xdist"}
+TESTING = {"hypothesis", "pycanon", "pytest", "pytest-xdist", "scikit-learn"}
 
 
 def name_of(requirement: str) -> str:
