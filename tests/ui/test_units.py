@@ -51,8 +51,10 @@ def test_the_bound_is_chosen_beside_the_unit(panel, qtbot):
     protected(panel, qtbot)
     panel.unit.most_rows.spin.setValue(2)
     qtbot.waitUntil(lambda: panel.session.document.unit.most_rows == 2)
+    assert "No household has more than" not in panel.unit.note.text()
     panel.unit.most_rows.spin.setValue(500)
     qtbot.waitUntil(lambda: "No household has more than" in panel.unit.note.text())
+    assert panel.session.document.unit.most_rows == 500
 
 
 def test_a_column_that_brings_no_rows_together_is_refused_in_words(panel, qtbot):
