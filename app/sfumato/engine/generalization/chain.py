@@ -34,6 +34,8 @@ from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_mo
 
 RowSet = npt.NDArray[np.bool_]
 """Which rows of a table belong to a set, shape (n,)."""
+Losses = npt.NDArray[np.float64]
+"""What each node loses, one axis for each quasi-identifier."""
 
 _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
@@ -375,10 +377,7 @@ class _Search:
         """
         best = [self._losses[0]]
         for losses in self._losses[1:]:
-            finer = best[-1]
-            for axis in range(finer.ndim):
-                finer = np.minimum.accumulate(finer, axis=axis)
-            best.append(losses + finer)
+            best.append(losses + _least_of_finer(best[-1]))
         nodes: list[Node] = []
         within: tuple[slice, ...] = (slice(None),) * len(self._top)
         for total in reversed(best):
@@ -447,3 +446,14 @@ class _Search:
             self._joined_nodes = np.vstack([self._joined_nodes, node])
             self._joined_counts = np.append(self._joined_counts, tuples.count)
         return tuples
+
+
+def _least_of_finer(losses: Losses) -> Losses:
+    """Return the least of each node and all finer ones, passed on along one axis after another."""
+    least = losses.copy()
+    for axis, levels in enumerate(losses.shape):
+        along = least.reshape(math.prod(losses.shape[:axis]), levels, -1)
+        # Level by level: numpy's accumulate goes cell by cell.
+        for level in range(1, levels):
+            np.minimum(along[:, level], along[:, level - 1], out=along[:, level])
+    return least
