@@ -15,13 +15,9 @@ pseudo-random function, equal inputs must give equal outputs, and nobody is show
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
 from typing import Final
-from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +28,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.randomness.canonical_texts import canonical_text
 
 SECRET_BYTES: Final = 32
 """The length of a project's secret."""
@@ -98,10 +95,6 @@ class AttributeKey:
     def hasher(self) -> hashlib.blake2b:
         """Return a keyed BLAKE2b of 64 bits that has read nothing yet."""
         return hashlib.blake2b(key=self._key, digest_size=8)
-
-    def authenticate(self, text: str) -> bytes:
-        """Return HMAC-SHA-256 of a text's UTF-8 under the key."""
-        return hmac.digest(self._key, text.encode(errors="surrogatepass"), "sha256")
 
 
 class KeyRing:
@@ -246,27 +239,6 @@ def unit_ids(columns: Sequence[pd.Series], keys: KeyRing) -> npt.NDArray[np.uint
     named = zip(*(map(canonical_text, column.tolist()) for column in columns), strict=True)
     texts = map(json.dumps, named)
     return np.frombuffer(b"".join(_digests(texts, keys.for_units().hasher())), dtype="<u8")
-
-
-def canonical_text(key: object) -> str:
-    """Return the text by which a record key is known, however a file's reader typed it.
-
-    The number 12, the number 12.0 and the text "12" are one key; "012" is another. Dates are
-    their ISO texts, midnight left out. Texts are in Unicode's normal form C.
-    """
-    if isinstance(key, str):
-        return key if key.isascii() else normalize("NFC", key)
-    if isinstance(key, np.generic):
-        key = key.item()
-    if isinstance(key, float):
-        return str(int(key)) if key.is_integer() else repr(key)
-    if isinstance(key, Decimal):
-        return str(int(key)) if key == key.to_integral_value() else str(key.normalize())
-    if isinstance(key, datetime):
-        return key.date().isoformat() if key.time() == time(0) else key.isoformat()
-    if isinstance(key, date):
-        return key.isoformat()
-    return normalize("NFC", str(key))
 
 
 def _canonical_texts(column: pd.Series) -> Iterable[str]:
