@@ -38,6 +38,7 @@ from sfumato.engine.table.relations import (
     determined,
     linear_relations,
 )
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document
@@ -62,10 +63,13 @@ class Asked:
         The columns that every recipient sees as they are, or binned.
     sensitive
         The sensitive ones.
+    unit
+        The columns that name the unit of protection.
     """
 
     shown: tuple[ColumnSpec, ...]
     sensitive: tuple[ColumnSpec, ...]
+    unit: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: Document) -> Asked:
@@ -76,6 +80,7 @@ class Asked:
         return cls(
             tuple(spec for spec in plain if spec.role not in hidden),
             tuple(spec for spec in plain if spec.role is Role.SENSITIVE),
+            () if document.unit is None else document.unit.columns,
         )
 
 
@@ -150,6 +155,7 @@ def weigh_open_columns(document: Document, table: Table, context: Context) -> Op
     count = len(asked.sensitive)
     most = max(MOST_ROWS * _MANY // max(count, _MANY), _LEAST_ROWS)
     rows = sample_rows(table.rows, most)
+    units = units_of(table, asked.unit) if asked.unit else None
     estimates: dict[str, NumberEstimate | ValueEstimate] = {}
     hidden: list[OpenColumn] = []
     for place, spec in enumerate(asked.sensitive):
@@ -164,11 +170,11 @@ def weigh_open_columns(document: Document, table: Table, context: Context) -> Op
         if domain is None:
             numbers = np.asarray(attribute.values, dtype=np.float64)
             hidden.append(OpenColumn(spec.name, numbers, _repeating(table.column(spec.name))))
-            found = estimate_numbers(spec.name, numbers, shown, rows, part)
+            found = estimate_numbers(spec.name, numbers, shown, rows, part, units)
         else:
             codes = np.asarray(attribute.values, dtype=np.int64)
             hidden.append(OpenColumn(spec.name, None, codes))
-            found = estimate_values(spec.name, codes, domain.size, shown, rows, part)
+            found = estimate_values(spec.name, codes, domain.size, shown, rows, part, units)
         if found is not None:
             estimates[spec.name] = found
     relations = _relations(table, shown, hidden, Part(context, 0.8, 1.0))

@@ -76,6 +76,25 @@ def test_a_sum_of_open_columns_is_told_exactly(shown):
     assert {name for name, _ in found.telling} == {"y", "z"}
 
 
+def test_a_household_number_tells_nothing_of_households_that_were_never_seen(shown, rng):
+    home = shown["home"]
+    everything = np.arange(ROWS)
+    of_home = rng.integers(0, 4, ROWS)[home]
+    rent_of_home = rng.normal(size=ROWS)[home]
+    told_by_rows = values(of_home, 4, *columns(shown, "home"))
+    told_by_units = estimate_values(
+        "told", of_home, 4, columns(shown, "home"), everything, Silent(), home
+    )
+    assert told_by_rows.guessed > 0.9
+    assert told_by_units.guessed < told_by_units.without + 0.03
+    numbers_by_rows = numbers(rent_of_home, *columns(shown, "home"))
+    numbers_by_units = estimate_numbers(
+        "told", rent_of_home, columns(shown, "home"), everything, Silent(), home
+    )
+    assert numbers_by_rows.best < 0.5 * numbers_by_rows.without
+    assert numbers_by_units.best > 0.9 * numbers_by_units.without
+
+
 def test_a_product_of_open_columns_is_told_exactly_though_no_line_tells_it(shown):
     found = numbers(shown["y"] * shown["z"], *columns(shown))
     assert found.other < 1e-9 * found.without < found.linear

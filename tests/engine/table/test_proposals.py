@@ -218,6 +218,14 @@ def test_a_weight_beyond_any_body_s_is_a_sampling_weight():
     weights = np.random.default_rng(8).uniform(12_000, 900_000, ROWS)
     assert "sampling weight" in proposal("weight", weights).reason
     assert "sampling weight" in proposal("fnlwgt", weights.astype(np.int64)).reason
+    assert proposal("hweight", weights / 1e4).spec.role is Role.WEIGHT
+
+
+def test_what_people_keep_private_is_not_proposed_as_insensitive():
+    incomes = np.random.default_rng(8).lognormal(10.0, 0.7, ROWS).round(2)
+    found = proposal("income", incomes)
+    assert found.may_be_sensitive
+    assert found.spec.role is Role.QUASI_IDENTIFIER
 
 
 def test_columns_proposed_for_the_same_reason_are_found_together():

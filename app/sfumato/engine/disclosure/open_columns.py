@@ -169,7 +169,12 @@ def sample_rows(count: int, most: int) -> Places:
 
 
 def estimate_numbers(
-    name: str, numbers: Floats, columns: Sequence[OpenColumn], rows: Places, context: Context
+    name: str,
+    numbers: Floats,
+    columns: Sequence[OpenColumn],
+    rows: Places,
+    context: Context,
+    units: Integers | None = None,
 ) -> NumberEstimate | None:
     """Estimate a sensitive number from the open columns.
 
@@ -185,6 +190,8 @@ def estimate_numbers(
         The rows that are estimated; the groups of columns with many values know all rows.
     context
         Progress and cancelling.
+    units
+        Each row's unit of protection, shape (n,); None where every row stands alone.
 
     Returns
     -------
@@ -195,16 +202,11 @@ def estimate_numbers(
     if len(sample) < LEAST_ROWS or not columns:
         return None
     true = numbers[sample]
-    fits = _number_fits(numbers, columns, sample, context)
+    fits = _number_fits(numbers, columns, sample, context, parts_of(len(numbers), units))
     found = {how: _joined(fits, sample, how) for how in ("linear", "logarithms", "trees")}
     widths = {how: half_width(true - guess) for how, guess in found.items()}
     best = min(widths, key=lambda how: widths[how])
     others = min(("logarithms", "trees"), key=lambda how: widths[how])
-    spread = float(np.square(true - true.mean()).sum()) or 1.0
-    explained = [
-        max(0.0, 1.0 - float(np.square(true - found[how]).sum()) / spread)
-        for how in ("linear", others)
-    ]
     without = half_width(true)
     guesses = found[best] if widths[best] < without else np.full(len(true), np.median(true))
     gained = max(without - widths[best], 0.0)
@@ -218,7 +220,7 @@ def estimate_numbers(
         without,
         widths["linear"],
         widths[others],
-        (explained[0], explained[1]),
+        (_explained(true, found["linear"]), _explained(true, found[others])),
         tuple(sorted(telling, key=lambda each: -each[1])),
         sample,
         guesses,
@@ -226,16 +228,25 @@ def estimate_numbers(
     )
 
 
+def _explained(true: Floats, guess: Floats) -> float:
+    """Return the share of the variance that guesses explain, from 0 to 1."""
+    spread = float(np.square(true - true.mean()).sum()) or 1.0
+    return max(0.0, 1.0 - float(np.square(true - guess).sum()) / spread)
+
+
 _TELLING: Final = 0.05
 """A column is named if without it this share of what is gained would be lost."""
 
 
 def _number_fits(
-    numbers: Floats, columns: Sequence[OpenColumn], sample: Places, context: Context
+    numbers: Floats,
+    columns: Sequence[OpenColumn],
+    sample: Places,
+    context: Context,
+    parts: Integers,
 ) -> list[_NumberFit]:
     """Learn each part's numbers from the others."""
     known = np.isfinite(numbers)
-    parts = parts_of(len(numbers))
     wanted = np.where(known, numbers, 0.0)[:, np.newaxis]
     fits = []
     for part in range(PARTS):
@@ -252,6 +263,7 @@ def estimate_values(
     columns: Sequence[OpenColumn],
     rows: Places,
     context: Context,
+    units: Integers | None = None,
 ) -> ValueEstimate | None:
     """Estimate the chances of a sensitive attribute's values from the open columns.
 
@@ -263,13 +275,8 @@ def estimate_values(
         Its values' codes, shape (n,).
     size
         The number of values in its domain, m.
-    columns, rows, context
-        As for `estimate_numbers`.
-
-    Returns
-    -------
-    ValueEstimate or None
-        None where there are fewer than `LEAST_ROWS` records or no columns.
+    columns, rows, context, units
+        As for `estimate_numbers`, and so is what is returned.
     """
     counts = np.bincount(codes, minlength=size)
     order = np.argsort(-counts, kind="stable")
@@ -281,7 +288,8 @@ def estimate_values(
     place_of = np.full(size + 1, width - 1)
     place_of[kept] = np.arange(width - 1)
     frequent = order[: min(_SHARES, len(kept))]
-    fits = _value_fits(codes, place_of, frequent, columns, sample, context)
+    parts = parts_of(len(codes), units)
+    fits = _value_fits(codes, place_of, frequent, columns, sample, context, parts)
     true = place_of[codes[sample]]
     chances = np.empty((len(sample), width))
     for fit in fits:
@@ -290,10 +298,11 @@ def estimate_values(
     guessed = float((chances[:, :-1].argmax(axis=1) == true).mean())
     without = float(counts.max() / counts.sum())
     gained = max(guessed - without, 0.0)
+    shuffled = [_right_shuffled(fits, at, true) for at in range(len(columns) if gained else 0)]
     telling = [
         (column.name, left)
-        for place, column in enumerate(columns if gained > 0.0 else ())
-        if guessed - (left := _right_shuffled(fits, place, true)) > _TELLING * gained
+        for column, left in zip(columns, shuffled, strict=False)
+        if guessed - left > _TELLING * gained
     ]
     return ValueEstimate(
         name,
@@ -314,10 +323,10 @@ def _value_fits(
     columns: Sequence[OpenColumn],
     sample: Places,
     context: Context,
+    parts: Integers,
 ) -> list[_ValueFit]:
     """Learn each part's chances from the others; `place_of` says where a value's chance stands."""
     places, width = place_of[codes], int(place_of.max()) + 1
-    parts = parts_of(len(codes))
     wanted = np.stack([codes == value for value in frequent.tolist()], axis=1).astype(np.float64)
     known = np.ones(len(codes), dtype=np.bool_)
     lookups = [

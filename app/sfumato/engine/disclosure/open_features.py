@@ -60,8 +60,15 @@ class Features:
     levels: Flags
 
 
-def parts_of(count: int) -> Integers:
-    """Return each row's part, at random but always the same, shape (n,)."""
+def parts_of(count: int, units: Integers | None = None) -> Integers:
+    """Return each row's part, at random but always the same, shape (n,).
+
+    All rows of a unit are in one part: who has never seen a household learns nothing of it from
+    its other members.
+    """
+    if units is not None:
+        drawn: Integers = parts_of(int(units.max(initial=-1)) + 1)[units]
+        return drawn
     return (uniforms(count, _STREAM) * PARTS).astype(np.int64)
 
 

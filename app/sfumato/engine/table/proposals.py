@@ -46,7 +46,8 @@ _NUMBERS_RECORDS: Final = _words(
 )
 _WEIGHTS: Final = _words(
     "weights weighting wgt wgts wght fnlwgt pweight pwgt hhweight hhwgt hhwt perwt sampweight"
-    " sampwgt finalwgt svyweight gewichtungsfaktor hochrechnungsfaktor hochrechnung"
+    " sampwgt finalwgt svyweight hweight hwgt hwt hhw iweight iwgt"
+    " gewichtungsfaktor hochrechnungsfaktor hochrechnung"
     " stichprobengewicht designgewicht haushaltsgewicht personengewicht pondération ponderation"
 )
 _OF_A_SAMPLE: Final = _words(
@@ -172,6 +173,8 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
     role, reason = _role(profile, words)
     private = profile.distinct > 1 and _speaks_of(words, _PRIVATE)
     if private:
+        # Until the custodian has decided, it counts where people could be found by it.
+        role = Role.QUASI_IDENTIFIER if role is Role.INSENSITIVE else role
         reason = (
             "Its name suggests something that people keep private: mark it as sensitive if nobody"
             " may learn it about a person."

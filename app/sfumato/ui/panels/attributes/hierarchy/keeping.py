@@ -96,8 +96,8 @@ class HierarchySection(QWidget):
         self.edit.setText(self.tr("Make one…") if recipe is None else self.tr("Edit…"))
         none = self.tr(
             "None yet. A hierarchy says how values become coarser, level by level: 37,"
-            " then [35, 40), then [30, 40), then *. It is needed to publish a generalized"
-            " table; releases that perturb do without."
+            " then [35, 40), then [30, 40), then *. With one, each recipient can be shown"
+            " this column as coarsely as that recipient's k asks."
         )
         self.text.setText(none if recipe is None else kind_name(recipe.kind))
         self.levels.show_outcome(outcome)
