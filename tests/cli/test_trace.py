@@ -85,3 +85,26 @@ def test_a_zipped_lone_file_is_verified_and_traced(released):
     assert released.run("verify", path, "--project", released.project) == ExitCode.OK
     released.run("trace", path, "--project", released.project)
     assert "12 rows" in released.output
+
+
+def test_pseudonyms_are_told_with_their_share(line):
+    rules = line.folder / "rules.toml"
+    marked = 'role = "identifying"\npseudonym = "each"'
+    rules.write_text(rules.read_text().replace('role = "identifying"', marked))
+    assert line.init() == ExitCode.OK, line.remarks
+    assert line.release("Clinic A") == ExitCode.OK, line.remarks
+    (bundle,) = line.bundles()
+    found = line.folder / "found.csv"
+    few = pd.read_csv(bundle / "data.csv")[["person"]][:4]
+    pd.concat([few, pd.DataFrame({"person": ["unknown"]})]).to_csv(found, index=False)
+    assert line.run("trace", found, "--project", line.project) == ExitCode.OK, line.remarks
+    assert "4 of the 5 rows (80%) have pseudonyms of person that Clinic A alone" in line.output
+    line.run("trace", found, "--project", line.project, "--json")
+    (match,) = json.loads(line.output)["pseudonyms"]
+    assert match == {
+        "column": "person",
+        "of": "person",
+        "recipients": ["Clinic A"],
+        "rows": 4,
+        "share": 0.8,
+    }

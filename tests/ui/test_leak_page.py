@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.ui.panels.audit.pages.leak.page import LeakPage
@@ -62,6 +63,23 @@ def test_a_chosen_file_names_its_recipient(qtbot, released, answers, tmp_path):
     }
     assert recipient in names
     assert "rows" in released.finding.verdict.text()
+
+
+def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_path):
+    session = page.session
+    document = protected()
+    name = replace(document.column("name"), pseudonym=Pseudonym())
+    open_clinic(session, document.with_column(name))
+    save_clinic(session, tmp_path)
+    made = make_release(session.project, session.table, "Public", tmp_path / "out", "csv", Silent())
+    session.ledger_changed.emit()
+    found = tmp_path / "found.csv"
+    pd.read_csv(made.path / "data.csv")[["name"]].to_csv(found, index=False)
+    answers.file = found
+    qtbot.mouseClick(page.finding.choose, LEFT)
+    wait_for_jobs(qtbot, session)
+    assert "pseudonyms of name that Public alone is given" in page.finding.verdict.text()
+    assert page.finding.table.isHidden()
 
 
 def test_a_file_that_tells_nothing_is_refused_in_words(qtbot, released, answers, tmp_path):

@@ -29,7 +29,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
         report = trace_file(project, table, leak, Part(context, 0.3, 1.0))
     terminal.tell(arguments.json, _plain(report), _lines(report))
-    return ExitCode.OK if report.traced.sources else ExitCode.CHECK_FAILED
+    return ExitCode.OK if report.is_traced else ExitCode.CHECK_FAILED
 
 
 def _plain(report: LeakReport) -> dict[str, object]:
@@ -41,6 +41,16 @@ def _plain(report: LeakReport) -> dict[str, object]:
         "table_share": report.traced.of_table,
         "compared_columns": list(report.compared),
         "ignored_columns": list(report.ignored),
+        "pseudonyms": [
+            {
+                "column": match.column,
+                "of": match.of,
+                "recipients": list(match.recipients),
+                "rows": match.rows,
+                "share": match.rows / match.all_rows,
+            }
+            for match in report.pseudonyms
+        ],
         "releases": [
             {
                 "recipients": report.name_of(suspect),

@@ -50,6 +50,7 @@ from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.view_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
+from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudonym_matches
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99
@@ -105,12 +106,20 @@ class LeakReport:
         The columns that were compared.
     ignored
         The file's columns that no release has.
+    pseudonyms
+        This project's pseudonyms that stand in the file.
     """
 
     candidates: tuple[Candidate, ...]
     traced: TracedLeak
     compared: tuple[str, ...]
     ignored: tuple[str, ...]
+    pseudonyms: tuple[PseudonymMatch, ...] = ()
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the file names anyone."""
+        return bool(self.traced.sources or self.pseudonyms)
 
     def name_of(self, suspect: Suspect) -> str:
         """Return the recipients of a suspect."""
@@ -119,14 +128,21 @@ class LeakReport:
 
     @property
     def verdict(self) -> str:
-        """Where the file comes from, in a sentence."""
+        """Where the file comes from: what its pseudonyms say, and what its values do."""
+        pseudonyms = [match.sentence for match in self.pseudonyms]
+        return " ".join((*pseudonyms, self._verdict_on_values))
+
+    @property
+    def _verdict_on_values(self) -> str:
         sources, rows = self.traced.sources, self.traced.rows
         if not sources and self.traced.of_table > 0.0:
             return self._verdict_on_the_table
+        if not sources and not self.traced.suspects:
+            return "The file has no perturbed column, so nothing else in it was compared."
         if not sources:
             return (
-                f"These {rows:,} rows don't tell which release they come from: what speaks for"
-                " any of them could be chance."
+                f"The values of these {rows:,} rows don't tell which release they come from: what"
+                " speaks for any of them could be chance."
             )
         if len(sources) == 1:
             doubt = 1.0 - sources[0].posterior
@@ -202,20 +218,31 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
             "There is no release of this table that the file could come from.",
             "Make a release first, or open the project that the file may have been made with.",
         )
+    first = Part(context, 0.0, 0.2)
+    pseudonyms = pseudonym_matches(leak, table, project.releases, policies, project.keys, first)
     perturbed = {name for candidate in candidates for p in candidate.plans for name in p.attributes}
     telling = [name for name in leak.columns if name in perturbed]
-    if not telling:
+    if not telling and not pseudonyms:
         raise NotTraceable(
             "The file has none of the perturbed columns ({columns}), so every release of this"
             " project looks the same in it.",
             "Give the columns the names that they were released under.",
             columns=", ".join(sorted(perturbed)),
         )
-    part = Part(context, 0.0, 0.7)
-    counts, compared = _Comparison(leak, table, telling, candidates).counts(part)
-    traced = trace_leak(counts, Part(context, 0.7, 1.0))
-    ignored = tuple(name for name in leak.columns if name not in compared)
-    return LeakReport(candidates, traced, compared, ignored)
+    traced = TracedLeak((), mixed=False, altered=0.0, rows=leak.rows)
+    compared: tuple[str, ...] = ()
+    if telling:
+        part = Part(context, 0.2, 0.8)
+        counts, compared = _Comparison(leak, table, telling, candidates).counts(part)
+        traced = trace_leak(counts, Part(context, 0.8, 1.0))
+    told = {*compared, *(match.column for match in pseudonyms)}
+    return LeakReport(
+        candidates,
+        traced,
+        tuple(name for name in leak.columns if name in told),
+        tuple(name for name in leak.columns if name not in told),
+        pseudonyms,
+    )
 
 
 def candidates_of(

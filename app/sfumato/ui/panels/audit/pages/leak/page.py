@@ -88,8 +88,7 @@ class FindingCard(Card):
 
     def show_report(self, name: str, report: LeakReport) -> None:
         """Show where a file comes from."""
-        found = bool(report.traced.sources)
-        token = "good" if found else "caution"
+        token = "good" if report.is_traced else "caution"
         self._icon.show_icon(token, token)
         self.verdict.setText(report.verdict)
         self.about.setText(self._about(name, report))
@@ -137,7 +136,7 @@ class FindingCard(Card):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         rows = min(len(frame), ROWS_IN_SIGHT)
         self.table.setFixedHeight((rows + 1) * Space.FIELD + 16)
-        self.table.show()
+        self.table.setVisible(bool(suspects))
 
 
 PERCENT = 100.0

@@ -1,0 +1,125 @@
+"""Pseudonyms in a file that was found: to whom they were given, whatever else the file shows.
+
+A pseudonym of 128 bits can't be guessed, so each one that a file shows was given to whoever has
+the pseudonyms of its scope, and pseudonyms made by others are nobody's here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.wording import listed
+from sfumato.engine.randomness.pseudonyms import LETTERS
+from sfumato.engine.table.table import Table
+from sfumato.formats.comparison import is_number
+from sfumato.project.document.model import Document
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.policies import PoliciesInForce
+from sfumato.project.release.pseudonyms import pseudonym_column, scopes_for
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+_LIKE_ONE: Final = f"[A-Z2-7]{{{LETTERS}}}"
+
+
+@dataclass(frozen=True)
+class PseudonymMatch:
+    """Pseudonyms of one scope that stand in a column of a leaked file.
+
+    Parameters
+    ----------
+    column
+        The file's column.
+    of
+        The identifying column of the table whose pseudonyms they are.
+    recipients
+        Everybody who was given these pseudonyms, or would be by the present policy.
+    rows, all_rows
+        How many of the file's rows show one.
+    """
+
+    column: str
+    of: str
+    recipients: tuple[str, ...]
+    rows: int
+    all_rows: int
+
+    @property
+    def sentence(self) -> str:
+        """Whose they are."""
+        rows = f"{self.rows:,} of the {self.all_rows:,} rows ({self.rows / self.all_rows:.0%})"
+        if self.rows == self.all_rows:
+            rows = f"All {self.rows:,} rows"
+        if len(self.recipients) == 1:
+            return f"{rows} have pseudonyms of {self.of} that {self.recipients[0]} alone is given."
+        return (
+            f"{rows} have the pseudonyms of {self.of} that {listed(self.recipients)} share: which"
+            " of them had the file, pseudonyms don't tell."
+        )
+
+
+def pseudonym_matches(
+    leak: Table,
+    table: Table,
+    releases: Sequence[ReleaseRecord],
+    policies: PoliciesInForce,
+    keys: KeyRing,
+    context: Context,
+) -> tuple[PseudonymMatch, ...]:
+    """Find this project's pseudonyms in a leaked table, under whatever name its columns have.
+
+    Parameters
+    ----------
+    leak, table
+        The table that was found, and the source table.
+    releases
+        The ledger's releases.
+    policies, keys
+        The policies in force, and the project's keys.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    tuple of PseudonymMatch
+        The most rows first.
+    """
+    looked_at = {}
+    for name in leak.columns:
+        if not is_number(leak.column(name)):
+            texts = leak.column(name).astype("str").str.strip()
+            if texts.str.fullmatch(_LIKE_ONE).any():
+                looked_at[name] = texts
+    if not looked_at:
+        return ()
+    holders: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for document, recipient in _given(releases, policies):
+        for name, scope in scopes_for(document, recipient).items():
+            holders[name, scope][recipient] = None
+    found = []
+    for place, ((of, scope), recipients) in enumerate(holders.items()):
+        context.report(place / len(holders), "Making pseudonyms again")
+        if of not in table.columns:
+            continue
+        made = pseudonym_column(table, of, scope, keys, Silent())
+        for name, texts in looked_at.items():
+            rows = int((texts.notna() & texts.isin(made)).sum())
+            if rows:
+                found.append(PseudonymMatch(name, of, tuple(recipients), rows, leak.rows))
+    return tuple(sorted(found, key=lambda match: -match.rows))
+
+
+def _given(
+    releases: Sequence[ReleaseRecord], policies: PoliciesInForce
+) -> Iterator[tuple[Document, str]]:
+    """Yield whom pseudonyms were given, or would be today, with the policy that says which."""
+    today = policies.today.document
+    yield from ((today, recipient.name) for recipient in today.recipients)
+    for record in releases:
+        if record.counts and record.plans:
+            yield policies.at(record).document, record.recipient
