@@ -10,17 +10,20 @@ import numpy as np
 import pandas as pd
 
 from sfumato.analysis.readiness import examine
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.release_columns import attributes_of
 from tests.benchmarks.harness import Case
 
 BASELINE = "frame.duplicated(keep=False) on the columns that leave"
 NUMBERS = (90, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 LABELS = 8
+MOST_ROWS = 4
+"""Of some households not all rows leave, so that the key has to choose them."""
 
 
 def cases(quick: bool) -> Iterator[Case]:
@@ -30,27 +33,33 @@ def cases(quick: bool) -> Iterator[Case]:
     numbers = {f"number {i}": rng.integers(0, top, rows) for i, top in enumerate(NUMBERS)}
     texts = np.array(list("abcdefghijklmnop"))
     labels = {f"label {i}": pd.Categorical(rng.choice(texts, rows)) for i in range(LABELS)}
-    table = Table(pd.DataFrame({**numbers, **labels, "illness": rng.choice(texts[:3], rows)}))
+    illness = rng.choice(texts[:3], rows)
+    household = rng.integers(0, rows // 3, rows)
+    columns = {**numbers, **labels, "illness": illness, "household": household}
+    table = Table(pd.DataFrame(columns))
     document = _document([*numbers], [*labels])
     attributes = attributes_of(document, table)
     shown = table.frame[[*numbers, *labels]]
+    keys = KeyRing(bytes(32))
 
-    def check(columns: ShownColumns, decided: Document) -> object:
-        return examine(decided, columns, attributes, (), Silent())
+    def check(columns: LeavingColumns, decided: Document) -> object:
+        return examine(decided, columns.of(decided), attributes, (), Silent())
 
-    yield Case(
-        f"n={rows:,} 15 columns, first",
-        lambda: check(ShownColumns(table), document),
-        partial(shown.duplicated, keep=False),
-    )
-    known = ShownColumns(table)
-    check(known, document)
-    edits = _edits(document, [*numbers, *labels])
-    yield Case(
-        f"n={rows:,} 15 columns, after an edit",
-        lambda: check(known, next(edits)),
-        partial(shown.duplicated, keep=False),
-    )
+    of_units = document.with_unit(Unit(("household",), MOST_ROWS))
+    for what, decided in (("", document), (f" by units, K = {MOST_ROWS}", of_units)):
+        yield Case(
+            f"n={rows:,} 15 columns{what}, first",
+            partial(lambda decided: check(LeavingColumns(table, keys), decided), decided),
+            partial(shown.duplicated, keep=False),
+        )
+        known = LeavingColumns(table, keys)
+        check(known, decided)
+        edits = _edits(decided, [*numbers, *labels])
+        yield Case(
+            f"n={rows:,} 15 columns{what}, after an edit",
+            partial(lambda known, edits: check(known, next(edits)), known, edits),
+            partial(shown.duplicated, keep=False),
+        )
 
 
 def _document(numbers: list[str], labels: list[str]) -> Document:
@@ -59,6 +68,7 @@ def _document(numbers: list[str], labels: list[str]) -> Document:
         columns=(
             *(ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.NUMERIC) for name in numbers),
             *(ColumnSpec(name, Role.QUASI_IDENTIFIER) for name in labels),
+            ColumnSpec("household", Role.IDENTIFYING, Kind.NUMERIC),
             ColumnSpec("illness", Role.SENSITIVE, domain=Domain(("a", "b", "c"))),
         ),
         policy=(PolicyEntry(("illness",), "uniform"),),

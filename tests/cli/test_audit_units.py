@@ -123,3 +123,47 @@ def test_a_bound_that_no_household_reaches_and_a_unit_that_is_none_are_told(tmp_
     assert line.init("--unit", "household", "--unit-rows", "0") == ExitCode.EXPECTED_ERROR
     assert line.init("--unit", "water") == ExitCode.EXPECTED_ERROR
     assert "water is sensitive" in line.remarks
+
+
+def test_views_and_the_check_count_households_and_a_k_above_them_is_refused(tmp_path):
+    frame = households(50)
+    frame.to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    assert line.init("--unit", "household") == ExitCode.OK, line.remarks
+    asked = ("views", line.project, "--recipient", "Public")
+    assert line.run(*asked, "--k", "51", "--propose", "--find") == ExitCode.EXPECTED_ERROR
+    assert f"Public's k is 51, and the {len(frame)} records that leave belong to 50 units" in (
+        line.remarks
+    )
+    assert "Choose a k from 1 to 50" in line.remarks
+    assert line.run(*asked, "--k", "6", "--propose", "--find", "--json") == ExitCode.OK
+    (told,) = json.loads(line.output)
+    assert told["units"] == 50
+    assert told["smallest"] >= 6
+    assert line.run("views", line.project) == ExitCode.OK
+    assert f"smallest class {told['smallest']} of 50 units" in line.output
+    line.run("check", line.project)
+    unique = frame.groupby(["region", "sex", "illness"])["household"].transform("nunique") == 1
+    alone = frame.loc[unique, "household"].nunique()
+    assert f"{alone} of 50 units (records with the same household) are unique" in line.output
+
+
+def test_a_row_without_a_household_is_named_and_nothing_is_made(tmp_path):
+    frame = households(40)
+    frame.loc[6, "household"] = None
+    frame.to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
+    (tmp_path / "rules.toml").write_text(RULES)
+    line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    assert line.init("--unit", "household") == ExitCode.EXPECTED_ERROR
+    assert "The column household says which rows belong together" in line.remarks
+    assert "missing in 1 rows, first in row 7" in line.remarks
+    assert "a row that belongs to nobody else gets a value of its own" in line.remarks
+    assert not line.project.exists()
+    rules = tmp_path / "rules.toml"
+    dropped = RULES.replace(
+        "[columns.rent]", '[columns.household]\nrole = "identifying"\n\n[columns.rent]'
+    )
+    rules.write_text(dropped + '\n[unit]\ncolumns = ["household"]\nmost_rows = 3\n')
+    assert line.init() == ExitCode.EXPECTED_ERROR
+    assert "missing in 1 rows, first in row 7" in line.remarks

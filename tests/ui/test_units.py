@@ -9,6 +9,7 @@ import pytest
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
@@ -96,3 +97,29 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
     session.open_table("Open", Table(frame), replace(stated))
     error = session.attribute_error("water")
     assert "water is stated to be the same" in str(error)
+
+
+def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, qtbot):
+    frame = households(60)
+    frame.loc[4, "household"] = None
+    session.open_table("Open", Table(frame), a_document())
+    panel = AttributesPanel(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.unit.field.setCurrentIndex(panel.unit.field.findText("household"))
+    panel.unit.field.activated.emit(panel.unit.field.currentIndex())
+    qtbot.waitUntil(lambda: bool(panel.messages.messages))
+    assert "missing in 1 rows, first in row 5" in panel.messages.messages[0].text
+    assert session.document == a_document()
+
+
+def test_the_check_before_a_release_counts_households(panel, qtbot):
+    protected(panel, qtbot)
+    card = ReadinessCard(panel.session)
+    qtbot.addWidget(card)
+    card.show()
+    qtbot.waitUntil(lambda: bool(card.found))
+    frame = households(120)
+    sizes = frame.groupby(["region", "sex"])["household"].nunique()
+    told = [one.sentence for each in card.found for one in each.findings]
+    assert any(f"the smallest class has records of {sizes.min()} units" in text for text in told)

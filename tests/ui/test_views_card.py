@@ -9,7 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from sfumato.project.document.model import ViewRule
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Unit, ViewRule
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.views_card import LEVELS, NAME, SHARE, SMALLEST, UNIQUE, K
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
@@ -125,3 +127,27 @@ def test_without_quasi_identifiers_or_recipients_there_is_no_card(card):
     session = card.session
     session.edit("Clear", replace(session.document, recipients=()))
     assert not card.isVisible()
+
+
+def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
+    table = card.session.table
+    frame = table.frame.copy()
+    frame["household"] = [f"h{row // 2}" for row in range(len(frame))]
+    document = card.session.document
+    spec = ColumnSpec("household", Role.IDENTIFYING)
+    document = replace(document, columns=(*document.columns, spec))
+    document = document.with_unit(Unit(("household",), 2))
+    card.session.open_table("Open", Table(frame), document)
+    wait_for_jobs(qtbot, card.session)
+    last = len(shown(card)) - 1
+    type_in(qtbot, card, last, K, "2")
+    qtbot.mouseClick(card.propose, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    qtbot.mouseClick(card.find_levels, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    units = frame["household"].nunique()
+    tip = card.model.index(last, SMALLEST).data(Qt.ItemDataRole.ToolTipRole)
+    assert f"Of {units:,} units" in tip
+    assert int(shown(card)[last][SMALLEST]) >= 2
+    type_in(qtbot, card, last, K, str(units + 1))
+    assert f"belong to {units} units" in card.problem

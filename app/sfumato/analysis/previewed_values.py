@@ -28,7 +28,8 @@ from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.plan import Rows, record_ids_of, release_entry
-from sfumato.project.release.units import rows_that_leave, unit_ids_of
+from sfumato.project.release.release_columns import leaving_rows
+from sfumato.project.release.units import unit_ids_of
 
 SAMPLE_ROWS = 200
 
@@ -339,9 +340,7 @@ def _drawn(question: Question) -> Positions | None:
         return None
     if document.unit.draws_once(question.entry.attributes):
         return np.unique(units_of(table, document.unit.columns), return_index=True)[1]
-    units = unit_ids_of(document.unit, table, keys)
-    ids = record_ids_of(document.record_key, table, keys, Silent())
-    return rows_that_leave(document.unit, units, ids, keys)
+    return leaving_rows(document, table, keys)
 
 
 def _released(

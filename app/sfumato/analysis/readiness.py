@@ -12,7 +12,7 @@ from typing import Any
 
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.readiness_checks import CHECKS
-from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
+from sfumato.analysis.shown_columns import LeavingColumns, Look, ShownColumns, look_of
 from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
@@ -186,7 +186,7 @@ def settle(
     """
     document = project.document
     attributes = attributes_of(document, table)
-    columns = ShownColumns(table)
+    columns = LeavingColumns(table, project.keys).of(document)
     found = examine(document, columns, attributes, project.releases, context)
     if not reason.strip():
         require_ready(found, recipients)

@@ -50,20 +50,14 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
         return
     classes = known.classes(shown)
     names = tuple(look.name for look in shown)
-    rows = known.table.rows
-    facts = (list(names), [_coarsened_by(look) for look in shown])
+    rows, unit = known.table.rows, examined.document.unit
+    facts = (list(names), [_coarsened_by(look) for look in shown], *([unit.name] if unit else []))
     if classes.unique:
         remedies = _fewer_unique(examined, classes)
         yield Finding(
             "Unique records",
             Severity.GRAVE,
-            Sentence(
-                "{unique:,} of {rows:,} records are unique on the {count} columns released"
-                " unperturbed: anyone who knows these values of a person finds the row.",
-                unique=classes.unique,
-                rows=rows,
-                count=len(shown),
-            ),
+            _unique(examined, classes),
             (*facts, classes.unique),
             tuple(dict.fromkeys([*(r.column for r in remedies), *names])),
             remedies,
@@ -74,7 +68,11 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             Severity.CAUTION,
             Sentence(
                 "No record is unique on the columns released unperturbed, but {small:,} of {rows:,}"
-                " share their values with fewer than {most} others.",
+                " share their values with fewer than {most} others."
+                if unit is None
+                else "No unit is unique on the columns released unperturbed, but {small:,} of"
+                " {rows:,} records share their values with records of fewer than {most} other"
+                " units.",
                 small=classes.small,
                 rows=rows,
                 most=SMALL - 1,
@@ -89,10 +87,38 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             Severity.GOOD,
             Sentence(
                 "No record is unique on the columns released unperturbed; the smallest class has"
-                " {smallest:,} records.",
+                " {smallest:,} records."
+                if unit is None
+                else "No unit is unique on the columns released unperturbed; the smallest class has"
+                " records of {smallest:,} units.",
                 smallest=classes.smallest,
             ),
         )
+
+
+def _unique(examined: Examined, classes: Classes) -> Sentence:
+    """Say how many records are unique, or units where they are stated."""
+    known, unit = examined.columns, examined.document.unit
+    figures = {
+        "unique": classes.unique,
+        "rows": known.table.rows,
+        "count": len(examined.shown),
+    }
+    if unit is None or known.units is None:
+        return Sentence(
+            "{unique:,} of {rows:,} records are unique on the {count} columns released"
+            " unperturbed: anyone who knows these values of a person finds the row.",
+            **figures,
+        )
+    return Sentence(
+        "{unique:,} of {units:,} units (records with the same {unit}) are unique on the {count}"
+        " columns released unperturbed, by {alone:,} of {rows:,} records: anyone who knows these"
+        " values of such a unit finds its rows.",
+        unit=unit.name,
+        units=int(known.units.max()) + 1,
+        alone=classes.rows,
+        **figures,
+    )
 
 
 def _coarsened_by(look: Look) -> list[float | str | None]:
@@ -213,7 +239,9 @@ def rare_labels(examined: Examined) -> Iterator[Finding]:
             "Rare labels",
             Severity.CAUTION,
             Sentence(
-                "{count} labels of {columns} have fewer than {least} records each.",
+                "{count} labels of {columns} have fewer than {least} records each."
+                if examined.document.unit is None
+                else "{count} labels of {columns} have records of fewer than {least} units each.",
                 count=sum(found.values()),
                 columns=listed(tuple(found)),
                 least=_RARE,

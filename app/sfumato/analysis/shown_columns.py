@@ -21,9 +21,13 @@ from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import factorize
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.profile import suggest_binning, suggest_ends
+from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.summary import ColumnProfile, summarize
 from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.release.release_columns import leaving_table
 
 Marks = npt.NDArray[np.uint64]
 """One number a record; the same where records agree."""
@@ -33,6 +37,7 @@ _EXACT: Final = 1 << 16
 _BANDS: Final = 8
 _MOST_MARKS: Final = 1 << 25
 """So many marks are kept, 8 bytes each; those of further columns are made each time."""
+_LOW_BITS: Final = (1 << 22) - 1
 _FEW: Final = 12
 """Numbers with no more distinct values are hardly worth bands."""
 
@@ -77,14 +82,19 @@ def look_of(spec: ColumnSpec) -> Look:
 class Classes:
     """The records that agree on some columns.
 
+    Where records belong to units, units are counted: one is unique where all records of a class
+    are its own.
+
     Parameters
     ----------
     unique
-        Records that agree with no other.
+        Records, or units, that agree with no other.
     smallest
-        The records of the smallest class.
+        The records, or units, of the smallest class.
     small
         Records in classes of fewer than `SMALL`.
+    rows
+        The records by which those that are unique are.
     error
         Where only a part of the classes was counted, twice the standard error of `unique`;
         0 where all were.
@@ -93,6 +103,7 @@ class Classes:
     unique: int
     smallest: int
     small: int
+    rows: int
     error: int = 0
 
 
@@ -105,11 +116,13 @@ class ShownColumns:
     Parameters
     ----------
     table
-        The source table; another one needs another object.
+        The rows that leave; others need another object.
+    units
+        Each row's unit, shape (n,); None where rows stand alone.
     """
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, units: Codes | None = None) -> None:
+        self.table, self.units = table, units
         self._kept: dict[Hashable, Any] = {}
         self._marked: dict[Look, Marks] = {}
 
@@ -125,20 +138,23 @@ class ShownColumns:
         return self.keep(("profile", name), lambda: summarize(self.table.column(name)))
 
     def counts(self, look: Look) -> npt.NDArray[np.int64]:
-        """Return how often each value that leaves occurs, missing not counted."""
+        """Return how many records, or units, have each value that leaves; missing not counted."""
         return self.keep(("counts", look), lambda: self._count(look))
 
     def _count(self, look: Look) -> npt.NDArray[np.int64]:
-        codes = self._codes(look)
-        return np.bincount(codes[codes >= 0])
+        codes = self._codes(look).astype(np.int64)
+        present = codes >= 0
+        units = None if self.units is None else self.units[present]
+        return count_units(codes[present], units, int(codes.max(initial=-1)) + 1)
 
     def ends_alone(self, look: Look) -> bool:
-        """Return whether the largest or the smallest number that leaves is a single record's."""
+        """Return whether the largest or smallest number that leaves is one record's, or unit's."""
         return self.keep(("ends", look), lambda: self._ends_alone(look))
 
     def _ends_alone(self, look: Look) -> bool:
         numbers = look.shown(self.table)
-        return any(int((numbers == end).sum()) == 1 for end in (numbers.min(), numbers.max()))
+        ends = ((numbers == end) for end in (numbers.min(), numbers.max()))
+        return any(units_among(self.units, end.fillna(False).to_numpy(bool)) == 1 for end in ends)
 
     def classes(self, specs: Sequence[Look]) -> Classes:
         """Count the records that agree on columns as they are released; at least one column.
@@ -149,7 +165,7 @@ class ShownColumns:
             If a row does not fit a column's bins.
         """
         looks = frozenset(specs)
-        return self.keep(("classes", looks), lambda: _counted(self._together(looks)))
+        return self.keep(("classes", looks), lambda: _counted(self._together(looks), self.units))
 
     def without(self, specs: Sequence[Look], name: str) -> Classes:
         """Count as `classes` does, with one column left out; at least one other stays."""
@@ -170,7 +186,7 @@ class ShownColumns:
             marks = self._together(looks) - self._marks(before)
             if changed is not None:
                 marks += self._marks(changed)
-            return _counted(marks, every)
+            return _counted(marks, self.units, every)
 
         return self.keep(("estimate", after), find)
 
@@ -245,7 +261,36 @@ class ShownColumns:
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
 
 
-def _counted(marks: Marks, every: int = 1) -> Classes:
+class LeavingColumns:
+    """The columns of the rows that leave, kept as long as these rows stay the same.
+
+    Parameters
+    ----------
+    table, keys
+        The source table and the project's keys; others need another object.
+    """
+
+    def __init__(self, table: Table, keys: KeyRing) -> None:
+        self.table, self.keys = table, keys
+        self._known: tuple[object, ShownColumns] | None = None
+
+    def of(self, document: Document) -> ShownColumns:
+        """Return what is known of the rows that leave by a document.
+
+        Raises the errors of `leaving_table` and `units_of`.
+        """
+        unit = document.unit
+        asked = unit and (unit.columns, unit.most_rows, document.record_key)
+        if self._known is None or self._known[0] != asked:
+            left = leaving_table(document, self.table, self.keys)
+            units = None if unit is None else units_of(left, unit.columns)
+            self._known = asked, ShownColumns(left, units)
+        return self._known[1]
+
+
+def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:
+    if units is not None:
+        return _counted_by_unit(marks, units, every)
     if every > 1:
         # The numbers are as good as random, so a part of them is a part of the classes by chance.
         marks = marks[marks < np.uint64(2**64 // every)]
@@ -253,10 +298,35 @@ def _counted(marks: Marks, every: int = 1) -> Classes:
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
     sizes = np.diff(ends, prepend=-1)
     unique = int(np.count_nonzero(sizes == 1))
-    error = 0 if every == 1 else round(2.0 * every * float(np.sqrt(max(unique, 1))))
     small = int(sizes[sizes < SMALL].sum())
     smallest = int(sizes.min()) if len(sizes) else 1
-    return Classes(unique * every, smallest, small * every, error)
+    return Classes(unique * every, smallest, small * every, unique * every, _error(unique, every))
+
+
+def _counted_by_unit(marks: Marks, units: Codes, every: int) -> Classes:
+    """Count classes by the units in them, or those of a part of the units by chance."""
+    chosen = np.ones(len(units), dtype=np.bool_)
+    if every > 1:
+        chosen = _mixed(units.astype(np.uint64)) < np.uint64(2**64 // every)
+        # All rows of the classes that the chosen units have rows in, and some others.
+        low = (marks & np.uint64(_LOW_BITS)).astype(np.intp)
+        met = np.zeros(_LOW_BITS + 1, dtype=np.bool_)
+        met[low[chosen]] = True
+        near = np.flatnonzero(met[low])
+        marks, units, chosen = marks[near], units[near], chosen[near]
+    classes, found = pd.factorize(marks)
+    sizes = count_units(classes, units, len(found))
+    of_row = sizes[classes]
+    alone = (of_row == 1) & chosen
+    rows, small = int(np.count_nonzero(alone)), int(np.count_nonzero((of_row < SMALL) & chosen))
+    unique = units_among(units, alone)
+    smallest = int(sizes.min()) if len(sizes) else 1
+    return Classes(unique * every, smallest, small * every, rows * every, _error(unique, every))
+
+
+def _error(unique: int, every: int) -> int:
+    """Return twice the standard error of the unique ones that a part of the classes tells of."""
+    return 0 if every == 1 else round(2.0 * every * float(np.sqrt(max(unique, 1))))
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

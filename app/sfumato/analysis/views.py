@@ -13,10 +13,12 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import Demand, View, find_chain, views_of
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, ViewRule
 from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
 from sfumato.project.release.views import (
+    check_k,
     check_view,
     coarsened,
     coarsening_of,
@@ -39,24 +41,41 @@ class SeenBy:
         For each quasi-identifier, its level and the highest level of its hierarchy.
     records
         The records of the table, n.
+    units
+        How many units they belong to, which k counts; n where rows stand alone.
     view
         What it comes to in the table; None where that can't be said.
     problem
         Why a release with this view would be refused; empty where it would not.
+    by_unit
+        Whether units are counted in place of records.
     """
 
     recipient: str
     rule: ViewRule
     levels: Mapping[str, tuple[int, int]]
     records: int
+    units: int
     view: View | None = None
     problem: str = ""
+    by_unit: bool = False
 
     @property
     def sentence(self) -> str:
         """What it comes to, in a sentence; empty where that can't be said."""
         if self.view is None:
             return ""
+        if self.by_unit:
+            return Sentence(
+                "{recipient}: the smallest class has {smallest:,} units, {unique:,} units ({rows:,}"
+                " records) are unique, {suppressed:,} of {records:,} records are suppressed.",
+                recipient=self.recipient,
+                smallest=self.view.smallest,
+                unique=self.view.unique,
+                rows=self.view.unique_rows,
+                suppressed=self.view.suppressed_rows,
+                records=self.records,
+            )
         return Sentence(
             "{recipient}: the smallest class has {smallest:,} records, {unique:,} are unique,"
             " {suppressed:,} of {records:,} are suppressed.",
@@ -74,14 +93,18 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
     Parameters
     ----------
     document, table
-        What is decided, and the rows.
+        What is decided, and the rows that leave (`leaving_table`).
     context
         Progress and cancelling.
     """
     chain = in_chain(document)
     if not chain:
         return ()
+    units, counted = None, table.rows
     try:
+        if document.unit is not None:
+            units = units_of(table, document.unit.columns)
+            counted = int(units.max()) + 1
         coarsenings = [coarsening_of(document, each) for each in chain]
         hierarchies = {n: document.hierarchies[n] for n in quasi_identifiers(document)}
         context.report(0.1, "Encoding the quasi-identifiers")
@@ -89,10 +112,11 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
         nodes = [tuple(_rule(each).levels.get(q.name, 0) for q in quasi) for each in chain]
         _check_heights(chain, {q.name: q.height for q in quasi})
         context.report(0.5, "Counting the classes")
-        views = views_of(quasi, nodes, [_rule(each).k for each in chain]) if quasi else ()
+        views = views_of(quasi, nodes, [_rule(each).k for each in chain], units) if quasi else ()
     except SfumatoError as error:
         return tuple(
-            SeenBy(each.name, _rule(each), {}, table.rows, None, str(error)) for each in chain
+            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, str(error))
+            for each in chain
         )
     found = []
     for each, coarsening, view in zip(chain, coarsenings, views, strict=False):
@@ -100,10 +124,11 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
         problem = ""
         if coarsening is not None:
             try:
-                check_view(shown_by(coarsening, document.columns, table, quasi, view))
+                check_view(shown_by(coarsening, document.columns, table, quasi, view, counted))
             except DiversityError as error:
                 problem = str(error)
-        found.append(SeenBy(each.name, _rule(each), levels, table.rows, view, problem))
+        own = (each.name, _rule(each), levels, table.rows, counted)
+        found.append(SeenBy(*own, view, problem, units is not None))
     context.report(1.0, "The classes are counted")
     return tuple(found)
 
@@ -135,12 +160,15 @@ def unique_by_recipient(
 def find_views(document: Document, table: Table, context: Context) -> Document:
     """Return the document with the levels that lose least, for what is stated for each recipient.
 
+    What each view keeps is counted in the rows that leave (`leaving_table`), by units where the
+    document states them.
+
     Raises
     ------
     PolicyError
         If nothing is stated for anybody, or a quasi-identifier has no hierarchy.
     DiversityError
-        If a k is above the number of records, or there are too many combinations of levels.
+        If a k is above the number of records or units, or there are too many nodes.
     SfumatoError
         If a hierarchy does not fit the table.
     """
@@ -161,14 +189,17 @@ def find_views(document: Document, table: Table, context: Context) -> Document:
             "Give them one, or let hierarchies be proposed.",
             columns=listed(missing),
         )
+    units = None if document.unit is None else units_of(table, document.unit.columns)
+    unit = () if document.unit is None else document.unit.columns
     for each in stated:
-        _check_k(each, table)
+        counted = table.rows if units is None else int(units.max()) + 1
+        check_k(each.name, _rule(each).k, table.rows, counted, unit)
     chain = sorted(stated, key=lambda each: (_rule(each).k, _rule(each).suppression))
     context.report(0.0, "Encoding the quasi-identifiers")
     hierarchies = {name: document.hierarchies[name] for name in names}
     quasi = coded(document.columns, hierarchies, table)
     demands = [Demand(_rule(each).k, _rule(each).suppression) for each in chain]
-    views = find_chain(quasi, demands, Part(context, 0.2, 1.0))
+    views = find_chain(quasi, demands, Part(context, 0.2, 1.0), units)
     for each, view in zip(chain, views, strict=True):
         levels = dict(zip(names, view.node, strict=True))
         document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
@@ -282,18 +313,6 @@ def _with_rule(document: Document, name: str, rule: ViewRule | None) -> Document
         replace(each, view=rule) if each.name == name else each for each in document.recipients
     )
     return replace(document, recipients=recipients)
-
-
-def _check_k(recipient: Recipient, table: Table) -> None:
-    k = _rule(recipient).k
-    if k > table.rows:
-        raise DiversityError(
-            "{recipient}'s k is {k}, and the table has {rows} records.",
-            "Choose a k from 1 to the number of records.",
-            recipient=recipient.name,
-            k=k,
-            rows=table.rows,
-        )
 
 
 def _check_heights(chain: tuple[Recipient, ...], highest: Mapping[str, int]) -> None:

@@ -19,7 +19,7 @@ _WORDS: Final = ("DANGER", "CAUTION", "ok")
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.readiness import examine, plain
-    from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.analysis.shown_columns import LeavingColumns
     from sfumato.project.errors import ReleaseError
     from sfumato.project.release.release_columns import attributes_of
 
@@ -36,7 +36,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 )
         attributes = attributes_of(document, table)
         part = Part(context, 0.3, 1.0)
-        found = examine(document, ShownColumns(table), attributes, project.releases, part)
+        columns = LeavingColumns(table, project.keys).of(document)
+        found = examine(document, columns, attributes, project.releases, part)
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
     terminal.tell(arguments.json, plain(chosen), _lines(chosen))

@@ -37,6 +37,7 @@ def _usage(arguments: Namespace) -> str:
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.views import find_views, views_in, with_proposed_hierarchies
+    from sfumato.project.release.release_columns import leaving_table
 
     if wrong := _usage(arguments):
         terminal.note(f"sfumato: {wrong}")
@@ -51,8 +52,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         if arguments.recipient is not None:
             document = _stated(document, arguments, terminal)
         if arguments.find:
-            document = find_views(document, table, Part(context, 0.0, 0.6))
-        found = views_in(document, table, Part(context, 0.6, 1.0))
+            left = leaving_table(document, table, project.keys)
+            document = find_views(document, left, Part(context, 0.0, 0.6))
+        left = leaving_table(document, table, project.keys)
+        found = views_in(document, left, Part(context, 0.6, 1.0))
         if changes:
             project.save_document(document)
     terminal.tell(arguments.json, [_plain(each) for each in found], _lines(document, found))
@@ -98,8 +101,12 @@ def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
             shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
             yield f"  levels: {', '.join(shown)}"
         if each.view is not None:
+            smallest, unique = f"{each.view.smallest:,}", f"{each.view.unique:,} unique"
+            if each.by_unit:
+                smallest = f"{smallest} of {each.units:,} units"
+                unique = f"{unique} ({each.view.unique_rows:,} records)"
             yield (
-                f"  smallest class {each.view.smallest:,}, {each.view.unique:,} unique,"
+                f"  smallest class {smallest}, {unique},"
                 f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
                 f" loss {each.view.loss:.1%}"
             )
@@ -120,7 +127,9 @@ def _plain(seen: SeenBy) -> dict[str, object]:
         "highest": {name: highest for name, (_, highest) in seen.levels.items()},
         "records": seen.records,
         "smallest": None if view is None else view.smallest,
+        "units": seen.units if seen.by_unit else None,
         "unique": None if view is None else view.unique,
+        "unique records": None if view is None else view.unique_rows,
         "suppressed": None if view is None else view.suppressed_rows,
         "classes": None if view is None else view.classes,
         "loss": None if view is None else view.loss,
@@ -132,7 +141,7 @@ COMMAND = Command(
     (
         *PROJECT,
         argument("--recipient", metavar="NAME", help="for whom something is stated"),
-        argument("--k", type=int, metavar="K", help="the records of the smallest class"),
+        argument("--k", type=int, metavar="K", help="the records, or units, of the smallest class"),
         argument(
             "--suppress",
             type=float,

@@ -28,7 +28,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce, changes_since
-from sfumato.project.release.release_columns import material_of
+from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.store.files import Clock, stamp
 
@@ -190,7 +190,8 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     unique: tuple[AloneInRelease, ...] = ()
     opened = None
     if not instead:
-        unique = unique_by_recipient(document, table, Part(context, 0.1, 0.15))
+        left = leaving_table(document, table, project.keys)
+        unique = unique_by_recipient(document, left, Part(context, 0.1, 0.15))
         opened = answer_open_columns(document, table, attributes, Part(context, 0.15, 0.3))
     findings = {}
     for place, entry in enumerate(document.policy):

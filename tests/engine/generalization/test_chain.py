@@ -100,6 +100,82 @@ def test_with_suppression_a_view_loses_no_more_than_without(table, k, share):
         assert found.loss <= without.loss + 1e-12
 
 
+def smallest_in_units(attributes, view, units):
+    """Return the fewest different units that share what is shown; pandas counts them."""
+    frame = shown(attributes, view)
+    return int(pd.Series(units).groupby([frame[name] for name in frame]).nunique().min())
+
+
+@given(
+    table=coded_tables(),
+    ks=st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    several=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=80, deadline=None)
+def test_no_chain_that_counts_units_loses_less(table, ks, several, seed):
+    """Every node of the lattice is tried, and its units are counted by pandas."""
+    units = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
+    ks = [min(k, len(np.unique(units))) for k in ks]
+    attributes = topped(table)
+    found = find_chain(attributes, [Demand(k) for k in ks], Silent(), units)
+    assert all(
+        smallest_in_units(attributes, view, units) == view.smallest >= k
+        for view, k in zip(found, ks, strict=True)
+    )
+    nodes = list(itertools.product(*(range(len(each.levels)) for each in attributes)))
+    views = {node: views_of(attributes, [node], [1], units)[0] for node in nodes}
+    kept = {node: smallest_in_units(attributes, view, units) for node, view in views.items()}
+    best = dict.fromkeys(nodes, 0.0)
+    for k in ks:
+        best = {
+            node: views[node].loss + min(best[n] for n in nodes if all(map(int.__le__, n, node)))
+            if kept[node] >= k
+            else float("inf")
+            for node in nodes
+        }
+    assert sum(view.loss for view in found) == pytest.approx(min(best.values()))
+
+
+@given(
+    table=coded_tables(),
+    asked=st.lists(
+        st.tuples(st.integers(1, 4), st.sampled_from([0.0, 0.2, 0.5])), min_size=1, max_size=3
+    ),
+    several=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=80, deadline=None)
+def test_views_keep_k_units_when_rows_are_suppressed(table, asked, several, seed):
+    units = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
+    demands = [Demand(min(k, len(np.unique(units))), share) for k, share in asked]
+    attributes = topped(table)
+    found = find_chain(attributes, demands, Silent(), units)
+    for view, demand in zip(found, demands, strict=True):
+        assert smallest_in_units(attributes, view, units) >= max(demand.k, view.smallest)
+        assert view.suppressed_rows <= demand.suppression * table.rows + 1e-9
+        frame = shown(attributes, view)
+        together = pd.Series(units).groupby([frame[name] for name in frame])
+        alone = together.transform("nunique") == 1
+        if not view.suppressed.any():  # "*" may also be a level's label
+            assert (view.unique, view.unique_rows) == (len(set(units[alone])), alone.sum())
+    for finer, coarser in itertools.pairwise(found):
+        assert not (finer.suppressed & ~coarser.suppressed).any()
+
+
+def test_a_household_of_rows_that_are_alike_is_one_unit():
+    # Nine rows are alike: five of one household, and four people.
+    codes = np.repeat([0, 1], [9, 5])
+    units = np.array([0] * 5 + [1, 2, 3, 4] + [5] * 5)
+    area = quasi("area", codes, np.zeros(2, int))
+    (view,) = views_of([area], [(0,)], [1], units)
+    assert (view.smallest, view.unique, view.unique_rows) == (1, 1, 5)
+    (view,) = find_chain([area], [Demand(5)], Silent(), units)
+    assert (view.node, view.smallest) == ((1,), 6)
+    with pytest.raises(DiversityError, match="k is 7, and the table has 6"):
+        find_chain([area], [Demand(7)], Silent(), units)
+
+
 def test_a_chain_that_is_known():
     # Ages 0 to 7 in pairs, fours and all; one person is of age 7.
     codes = np.repeat(np.arange(8), [4, 4, 4, 4, 4, 4, 4, 1])

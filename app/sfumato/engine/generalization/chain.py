@@ -6,6 +6,10 @@ next, and the rows that are suppressed in one are suppressed in all that follow.
 function of the one before it: recipients who pool theirs hold the finest one, and nothing more.
 
 The suppressed rows stay in the table, as one more class; it, too, has at least k rows.
+
+Where several rows belong to one person or household, a class is as large as it has different such
+units: every "k" here counts units then, and a share of rows stays one of rows. Joining classes
+loses no unit, so all that holds of rows holds of units.
 """
 
 from __future__ import annotations
@@ -31,11 +35,15 @@ from sfumato.engine.generalization.coded import (
 )
 from sfumato.engine.generalization.grouping import Grouping, Tuples
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
+from sfumato.engine.generalization.unit_counts import UnitCounts
+from sfumato.engine.table.repeated_units import count_units, units_among
 
 RowSet = npt.NDArray[np.bool_]
 """Which rows of a table belong to a set, shape (n,)."""
 Losses = npt.NDArray[np.float64]
 """What each node loses, one axis for each quasi-identifier."""
+Units = npt.NDArray[np.int64] | None
+"""Each row's unit, shape (n,); None where rows stand alone."""
 
 _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
@@ -48,7 +56,8 @@ class Demand:
     Parameters
     ----------
     k
-        The rows of the smallest class, suppressed rows included; 1 asks for nothing.
+        The units of the smallest class, suppressed rows included; 1 asks for nothing. A row is a
+        unit of its own where nothing else is said.
     suppression
         The largest share of the rows that may be suppressed, 0 to below 1.
     """
@@ -76,7 +85,9 @@ class View:
     suppressed
         The rows that show "*" for every quasi-identifier, shape (n,).
     sizes
-        The rows of every class, that of the suppressed rows included, shape (C,).
+        The units of every class, that of the suppressed rows included, shape (C,).
+    unique, unique_rows
+        How many units are alone in a class: the sample uniques; and how many rows they have there.
     loss
         For a cell, the share of its attribute's other values that it could also be; averaged over
         all cells. 0 where nothing is generalized, 1 where everything is "*".
@@ -86,17 +97,14 @@ class View:
     k: int
     suppressed: RowSet = field(repr=False)
     sizes: npt.NDArray[np.int64] = field(repr=False)
+    unique: int
+    unique_rows: int
     loss: float
 
     @property
     def smallest(self) -> int:
-        """The rows of the smallest class."""
+        """The units of the smallest class."""
         return int(self.sizes.min())
-
-    @property
-    def unique(self) -> int:
-        """How many rows are alone in their class: the sample uniques."""
-        return int(np.count_nonzero(self.sizes == 1))
 
     @property
     def suppressed_rows(self) -> int:
@@ -110,12 +118,15 @@ class View:
 
 
 def views_of(
-    quasi_identifiers: Sequence[QuasiIdentifier], nodes: Sequence[Node], ks: Sequence[int]
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    nodes: Sequence[Node],
+    ks: Sequence[int],
+    units: Units = None,
 ) -> tuple[View, ...]:
     """Return the views of a chain, the most trusted first.
 
-    Rows whose class has fewer than k rows are suppressed, beside those suppressed before. Where
-    all of these are fewer than k, the smallest classes join them. Which rows these are follows
+    Rows whose class has fewer than k units are suppressed, beside those suppressed before. Where
+    all of these are of fewer than k, the smallest class joins them. Which rows these are follows
     from the view before alone.
 
     Parameters
@@ -126,6 +137,8 @@ def views_of(
         The levels of each view; none may fall from one to the next.
     ks
         The k of each view.
+    units
+        Each row's unit, shape (n,); None where rows stand alone.
 
     Raises
     ------
@@ -146,38 +159,41 @@ def views_of(
     suppressed = np.zeros(len(quasi_identifiers[0].codes), dtype=np.bool_)
     views = []
     for node, k in zip(nodes, ks, strict=True):
-        suppressed, sizes = _suppressed(quasi_identifiers, node, k, suppressed)
+        suppressed, of_row = _suppressed(quasi_identifiers, node, k, suppressed, units)
+        classes, number = of_row + 1, int(of_row.max()) + 2
+        classes[suppressed] = 0
+        sizes = count_units(classes, units, number)
+        alone = sizes[classes] == 1
+        unique, rows = units_among(units, alone), int(np.count_nonzero(alone))
         loss = _loss(quasi_identifiers, node, suppressed)
-        views.append(View(node, k, suppressed, sizes, loss))
+        views.append(View(node, k, suppressed, sizes[sizes > 0], unique, rows, loss))
     return tuple(views)
 
 
 def _suppressed(
-    quasi_identifiers: Sequence[QuasiIdentifier], node: Node, k: int, before: RowSet
-) -> tuple[RowSet, npt.NDArray[np.int64]]:
-    """Return the rows that a view suppresses, and the sizes of its classes."""
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    node: Node,
+    k: int,
+    before: RowSet,
+    units: Units,
+) -> tuple[RowSet, IntArray]:
+    """Return the rows that a view suppresses, and each row's class if none were."""
     of_row, number = class_codes(quasi_identifiers, node)
-    sizes = np.bincount(of_row[~before], minlength=number)
+    kept = ~before
+    sizes = count_units(of_row[kept], None if units is None else units[kept], number)
     gone = sizes < k
     suppressed = before | gone[of_row]
-    hidden = int(np.count_nonzero(suppressed))
-    if 0 < hidden < k:
+    if 0 < units_among(units, suppressed) < k and not gone.all():
         first = np.zeros(number, dtype=np.intp)
         first[of_row[::-1]] = np.arange(len(of_row) - 1, -1, -1)
         # Equal sizes are told apart by the values, not by where the rows stand in the table.
         values = [
             q.levels[at][q.codes[first]] for q, at in zip(quasi_identifiers, node, strict=True)
         ]
-        for chosen in np.lexsort((*values[::-1], sizes)):
-            if gone[chosen]:
-                continue
-            gone[chosen] = True
-            hidden += int(sizes[chosen])
-            if hidden >= k:
-                break
-        suppressed = before | gone[of_row]
-    kept = sizes[~gone & (sizes > 0)].astype(np.int64)
-    return suppressed, np.append(kept, hidden) if hidden else kept
+        # The smallest class that stays has k units itself.
+        smallest = np.lexsort((*values[::-1], sizes, gone))[0]
+        suppressed = suppressed | (of_row == smallest)
+    return suppressed, of_row
 
 
 def _loss(quasi_identifiers: Sequence[QuasiIdentifier], node: Node, suppressed: RowSet) -> float:
@@ -190,7 +206,10 @@ def _loss(quasi_identifiers: Sequence[QuasiIdentifier], node: Node, suppressed: 
 
 
 def find_chain(
-    quasi_identifiers: Sequence[QuasiIdentifier], demands: Sequence[Demand], context: Context
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    demands: Sequence[Demand],
+    context: Context,
+    units: Units = None,
 ) -> tuple[View, ...]:
     """Find the views that lose least in all, the most trusted recipient's first.
 
@@ -202,23 +221,25 @@ def find_chain(
     Parameters
     ----------
     quasi_identifiers
-        Those without one group on top are given one, so that every k up to the number of rows can
-        be kept.
+        Those without one group on top are given one, so that every k up to the number of units
+        can be kept.
     demands
         What each view has to keep.
     context
         Progress and cancelling.
+    units
+        Each row's unit, shape (n,); None where rows stand alone.
 
     Raises
     ------
     DiversityError
-        If a k is above the number of rows or below 1, a share is outside 0 to below 1, or there
+        If a k is above the number of units or below 1, a share is outside 0 to below 1, or there
         are more combinations of levels than can be searched.
     """
     quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
     rows = len(quasi[0].codes)
     for demand in demands:
-        check_demand(demand, rows)
+        check_demand(demand, rows if units is None else units_among(units, units >= 0))
     lattice = Lattice(tuple(each.height for each in quasi))
     if lattice.size > LARGEST_LATTICE:
         raise DiversityError(
@@ -228,13 +249,13 @@ def find_chain(
             limit=LARGEST_LATTICE,
         )
     allowed = nested_allowances([demand.allowed(rows) for demand in demands])
-    nodes = _nested_nodes(quasi, demands, allowed, context)
+    nodes = _nested_nodes(quasi, units, demands, allowed, context)
     if nodes is None:
         # Rows suppressed for one recipient are too few to hide from a later one.
-        nodes = _nested_nodes(quasi, demands, [0] * len(demands), context)
+        nodes = _nested_nodes(quasi, units, demands, [0] * len(demands), context)
     assert nodes is not None  # the most general node has one class of all rows
     context.report(1.0, "The levels are found")
-    return views_of(quasi, nodes, [demand.k for demand in demands])
+    return views_of(quasi, nodes, [demand.k for demand in demands], units)
 
 
 def nested_allowances(allowed: Sequence[int]) -> list[int]:
@@ -247,6 +268,7 @@ def nested_allowances(allowed: Sequence[int]) -> list[int]:
 
 def _nested_nodes(
     quasi: tuple[QuasiIdentifier, ...],
+    units: Units,
     demands: Sequence[Demand],
     allowed: Sequence[int],
     context: Context,
@@ -254,12 +276,12 @@ def _nested_nodes(
     """Return the nodes of a chain whose suppressed rows are nested and few enough, or None."""
     hidden: RowSet = np.zeros(len(quasi[0].codes), dtype=np.bool_)
     nodes: list[Node] = []
-    search = _Search(quasi, hidden, demands, allowed, None, context)
+    search = _Search(quasi, units, hidden, demands, allowed, None, context)
     begun = (0, hidden)
     found = search.least()
     while found is not None:
         place, node = len(nodes), found[0]
-        after, _ = _suppressed(quasi, node, demands[place].k, hidden)
+        after, _ = _suppressed(quasi, node, demands[place].k, hidden, units)
         if int(np.count_nonzero(after)) <= allowed[place]:
             nodes.append(node)
             hidden = after
@@ -270,26 +292,27 @@ def _nested_nodes(
         if begun[0] == place and begun[1] is hidden:
             search.refuse(node)
         else:
-            search = _Search(quasi, hidden, demands[place:], allowed[place:], nodes[-1], context)
+            left = demands[place:], allowed[place:]
+            search = _Search(quasi, units, hidden, *left, nodes[-1], context)
             begun = (place, hidden)
         found = search.least()
     return None
 
 
-def check_demand(demand: Demand, rows: int) -> None:
-    """Refuse a k or a share that no view of so many rows can keep.
+def check_demand(demand: Demand, units: int) -> None:
+    """Refuse a k or a share that no view of so many units can keep.
 
     Raises
     ------
     DiversityError
         Naming it.
     """
-    if not 1 <= demand.k <= rows:
+    if not 1 <= demand.k <= units:
         raise DiversityError(
-            "k is {k}, and the table has {rows} records.",
-            "Choose a k from 1 to the number of records.",
+            "k is {k}, and the table has {units} records or units that records belong to.",
+            "Choose a k from 1 to that number.",
             k=demand.k,
-            rows=rows,
+            units=units,
         )
     if not 0 <= demand.suppression < 1:
         raise DiversityError(
@@ -307,8 +330,8 @@ class _Search:
 
     Parameters
     ----------
-    quasi, hidden
-        The table, and the rows that are suppressed already.
+    quasi, units, hidden
+        The table, each row's unit, and the rows that are suppressed already.
     demands, allowed
         For each recipient, what the view has to keep, and how many rows it may suppress.
     floor
@@ -320,6 +343,7 @@ class _Search:
     def __init__(
         self,
         quasi: tuple[QuasiIdentifier, ...],
+        units: Units,
         hidden: RowSet,
         demands: Sequence[Demand],
         allowed: Sequence[int],
@@ -353,6 +377,7 @@ class _Search:
         self._joined: list[Tuples] = [finest]
         self._joined_nodes: IntArray = np.array([finest.node])
         self._joined_counts: IntArray = np.array([finest.count])
+        self._units = None if units is None else UnitCounts(self._quasi, units[~hidden])
 
     def least(self) -> list[Node] | None:
         """Return the chain of tested nodes that loses least; None where there is none."""
@@ -417,14 +442,21 @@ class _Search:
         if len(self._tested) % _REPORTED_EVERY == 0:
             self._context.report(0.5, Sentence("Tested {count:,} nodes", count=len(self._tested)))
         tuples = self._tuples(node)
-        small = np.flatnonzero(tuples.sizes < max(self._ks))
-        sizes = tuples.sizes[small]
+        most = max(self._ks)
+        rows = most if self._units is None else self._units.most_rows(most)
+        small = np.flatnonzero(tuples.sizes < rows)
+        suppressed = tuples.sizes[small]
+        sizes = suppressed
+        asked = zip(self._ks, self._allowed, strict=True)
+        # Rows are no fewer than units, so they often settle it.
+        if self._units is not None and any(suppressed[sizes < k].sum() <= a for k, a in asked):
+            sizes = self._units.of(tuples, small)
         for losses, k, allowed in zip(self._losses, self._ks, self._allowed, strict=True):
             gone = sizes < k
-            suppressed = int(sizes[gone].sum())
-            if suppressed > allowed:
+            hidden = int(suppressed[gone].sum())
+            if hidden > allowed:
                 losses[at_most(node)] = math.inf
-            elif suppressed:
+            elif hidden:
                 losses[node] += self._lost(tuples, small[gone])
 
     def _lost(self, tuples: Tuples, suppressed: IntArray) -> float:

@@ -93,6 +93,32 @@ def units_of(table: Table, columns: Sequence[str]) -> Codes:
     return known
 
 
+def count_units(classes: Codes, units: Codes | None, number: int) -> Codes:
+    """Return how many different units each class holds, shape (number,).
+
+    Parameters
+    ----------
+    classes
+        Each row's class, from 0, shape (n,).
+    units
+        Each row's unit, shape (n,); None where rows stand alone, so that rows are counted.
+    number
+        How many classes there are.
+    """
+    if units is None:
+        return np.bincount(classes, minlength=number)
+    span = int(units.max(initial=0)) + 1
+    pairs = pd.unique(classes.astype(np.int64, copy=False) * span + units)
+    return np.bincount(pairs // span, minlength=number)
+
+
+def units_among(units: Codes | None, chosen: npt.NDArray[np.bool_]) -> int:
+    """Return how many different units some rows belong to; the rows where they stand alone."""
+    if units is None:
+        return int(np.count_nonzero(chosen))
+    return len(pd.unique(units[chosen]))
+
+
 def varying_units(units: Codes, values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
     """Return for each unit whether its rows differ in a column, shape (units,).
 

@@ -93,7 +93,9 @@ class SeenView:
     levels
         For each of them, its level and the highest level of its hierarchy.
     k
-        The records of the smallest class that was asked for.
+        The records, or units, of the smallest class that was asked for.
+    unit
+        The columns that name the units that k counts; empty where it counts records.
     suppressed
         How many records show "*" for all of them.
     promise
@@ -104,6 +106,7 @@ class SeenView:
     k: int
     suppressed: int
     promise: str
+    unit: str = ""
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,7 @@ def _view(view: SeenView, names: Mapping[str, str]) -> dict[str, Any]:
     """Return how coarsely quasi-identifiers are shown, for tools."""
     return {
         "k": view.k,
+        **({"k_counts_distinct": view.unit} if view.unit else {}),
         "suppressed": view.suppressed,
         "levels": {
             names[name]: {"level": level, "highest": highest}

@@ -261,7 +261,8 @@ def _view(seen: Coarsened) -> SeenView:
     """Return what a recipient is told of how coarsely quasi-identifiers are shown."""
     levels = {name: (seen.coarsening.level(name), high) for name, high in seen.highest.items()}
     view = seen.view
-    return SeenView(levels, view.k, view.suppressed_rows, promise_of(seen.coarsening))
+    unit = " + ".join(seen.coarsening.unit or ())
+    return SeenView(levels, view.k, view.suppressed_rows, promise_of(seen.coarsening), unit)
 
 
 def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:

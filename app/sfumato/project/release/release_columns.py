@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, MissingRule, Role, Value
@@ -17,6 +18,8 @@ from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
+from sfumato.engine.randomness.row_order import Positions
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_column
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
 from sfumato.project.document.model import Document, Recipient
@@ -68,6 +71,29 @@ class Material:
         units = unit_ids_of(unit, self.table, keys)
         whole = Rows(self.table, self.encoded, ids, self.adopted, units)
         return whole.at(rows_that_leave(unit, units, ids, keys))
+
+
+def leaving_rows(document: Document, table: Table, keys: KeyRing) -> Positions:
+    """Return the rows that leave in releases with a project's keys, see `rows_that_leave`.
+
+    Raises the errors of `record_ids_of` and `unit_ids_of`.
+    """
+    unit = document.unit
+    if unit is None or int(np.bincount(units_of(table, unit.columns)).max()) <= unit.most_rows:
+        return np.arange(table.rows)
+    ids = record_ids_of(document.record_key, table, keys, Silent())
+    return rows_that_leave(unit, unit_ids_of(unit, table, keys), ids, keys)
+
+
+def leaving_table(document: Document, table: Table, keys: KeyRing) -> Table:
+    """Return the table of the rows that leave; the table itself where all of them do.
+
+    Raises the errors of `leaving_rows`.
+    """
+    rows = leaving_rows(document, table, keys)
+    if len(rows) == table.rows:
+        return table
+    return replace(table, frame=table.frame.iloc[rows].reset_index(drop=True))
 
 
 def material_of(document: Document, table: Table) -> Material:

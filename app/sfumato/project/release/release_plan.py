@@ -15,7 +15,7 @@ from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger.records import order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import check_byproducts, exact_byproducts
-from sfumato.project.release.release_columns import Material, material_of
+from sfumato.project.release.release_columns import Material, leaving_table, material_of
 from sfumato.project.release.release_compatibility import (
     check_exposure,
     check_ladders,
@@ -99,7 +99,8 @@ def plan_of(
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
-    crossing = crossing_views(document, table, source, coarsening, releases)
+    left = table if coarsening is None else leaving_table(document, table, project.keys)
+    crossing = crossing_views(document, left, source, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)

@@ -3,7 +3,8 @@
 Whoever knows the values of some columns about a person finds the person's row wherever no other
 row agrees on them. A promise about a sensitive column says nothing about that, so the custodian is
 told beside it. Rows that agree are a micro group (Wang, Han and Fu 2012, definition 1); a record
-is alone in a group of one.
+is alone in a group of one. Where several rows belong to one person, household or company, such a
+unit is alone where all rows of a group are its own: five rows that are alike tell of nobody else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Role
@@ -20,6 +22,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.publication import Publication
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, without
+from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import (
@@ -51,9 +54,10 @@ class AloneInRelease:
     records
         The number of records, n.
     alone
-        How many of them agree with no other on all of these columns, 0 to n.
+        How many of them agree with no other on all of these columns, 0 to n; or how many units
+        with no other.
     smallest
-        The records of the smallest group that agrees on them, at least 1.
+        The records, or units, of the smallest group that agrees on them, at least 1.
     marked
         The quasi-identifiers among the columns, where there are others too; else none.
     marked_alone
@@ -65,6 +69,9 @@ class AloneInRelease:
         their weights.
     recipient
         Whose view was counted, where quasi-identifiers are coarsened; else empty.
+    unit, units, rows
+        What the units are called that were counted, how many there are, and how many records the
+        ones that are alone are found by; where records were counted, empty and 0.
     """
 
     columns: tuple[str, ...]
@@ -76,6 +83,9 @@ class AloneInRelease:
     weight: str = ""
     expected: float = 0.0
     recipient: str = ""
+    unit: str = ""
+    units: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,9 @@ class AloneInPublication:
         are published, and in the table as it is.
     smallest
         The records of the smallest published group that agrees on all of them, at least 1.
+    unit, units
+        What the units are called that `alone`, `before` and `smallest` count in place of records,
+        and how many are published; where records were counted, empty and 0.
     """
 
     exact: tuple[str, ...]
@@ -103,6 +116,8 @@ class AloneInPublication:
     alone: int
     before: int
     smallest: int
+    unit: str = ""
+    units: int = 0
 
 
 def published_as_they_are(document: Document) -> tuple[str, ...]:
@@ -144,7 +159,7 @@ def alone_in_release(
     Parameters
     ----------
     document, table
-        What is decided, and the rows.
+        What is decided, and the rows that leave.
     context
         Progress and cancelling.
     seen
@@ -174,17 +189,33 @@ def alone_in_release(
         }
         groups = micro_groups(pd.DataFrame(shown, copy=False), names, context)
     recipient = "" if seen is None else seen.coarsening.own.recipient
-    smallest = int(groups.sizes.min())
-    found = AloneInRelease(names, groups.records, _alone(groups), smallest, recipient=recipient)
+    unit = document.unit
+    units = None if unit is None else units_of(table, unit.columns)
+    unique, smallest = _alone(groups, units)
+    alone = units_among(units, unique)
+    found = AloneInRelease(names, groups.records, alone, smallest, recipient=recipient)
+    if unit is not None and units is not None:
+        counted = int(units.max()) + 1
+        found = replace(found, unit=unit.name, units=counted, rows=int(unique.sum()))
     marked = tuple(n for n in names if is_known_to_others(document.column(n)))
     if len(marked) not in (0, len(names)):
         known = without(groups, [name for name in names if name not in marked])
-        found = replace(found, marked=marked, marked_alone=_alone(known))
+        marked_alone = units_among(units, _alone(known, units)[0])
+        found = replace(found, marked=marked, marked_alone=marked_alone)
     weight, weights = weight_column(document), weights_of(document, table)
     if weight is not None and weights is not None:
-        expected = population_uniques(groups.sizes[groups.codes] == 1, weights)
+        chosen = unique if units is None else _one_of_each(unique, units)
+        expected = population_uniques(chosen, weights)
         found = replace(found, weight=weight.name, expected=expected)
     return found
+
+
+def _one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.bool_]:
+    """Return the first of each unit's rows among some: it stands for the unit."""
+    places = np.flatnonzero(rows)
+    chosen = np.zeros_like(rows)
+    chosen[places[np.unique(units[places], return_index=True)[1]]] = True
+    return chosen
 
 
 def alone_in_publication(
@@ -212,13 +243,23 @@ def alone_in_publication(
     names = (*decided.quasi_identifiers, *exact)
     after = micro_groups(publication.frame, names, Part(context, 0.0, 0.5))
     before = micro_groups(table.frame, names, Part(context, 0.5, 1.0))
-    smallest = int(after.sizes.min())
-    found = (after.records, _alone(after), _alone(before), smallest)
-    return AloneInPublication(exact, decided.sensitive, *found)
+    unit = document.unit
+    units = None if unit is None else units_of(table, unit.columns)
+    left = None if units is None else units[publication.rows]
+    unique, smallest = _alone(after, left)
+    alone = units_among(left, unique)
+    alone_before = units_among(units, _alone(before, units)[0])
+    found = (after.records, alone, alone_before, smallest)
+    if unit is None or left is None:
+        return AloneInPublication(exact, decided.sensitive, *found)
+    counted = len(np.unique(left))
+    return AloneInPublication(exact, decided.sensitive, *found, unit.name, counted)
 
 
-def _alone(groups: MicroGroups) -> int:
-    return int(np.count_nonzero(groups.sizes == 1))
+def _alone(groups: MicroGroups, units: Codes | None) -> tuple[npt.NDArray[np.bool_], int]:
+    """Return which rows no other unit agrees with, and the units of the smallest group."""
+    sizes = groups.sizes if units is None else count_units(groups.codes, units, groups.count)
+    return sizes[groups.codes] == 1, int(sizes.min())
 
 
 def release_sentence(found: AloneInRelease) -> str:
@@ -233,27 +274,9 @@ def release_sentence(found: AloneInRelease) -> str:
         if found.recipient
         else Sentence("the columns released unchanged ({columns})", columns=columns)
     )
-    named = {"shown": shown, "records": found.records}
-    if found.alone == 0:
-        return Sentence(
-            "No record is unique on {shown}; the smallest group with the same values has"
-            " {smallest:,} of {records:,} records.",
-            smallest=found.smallest,
-            **named,
-        )
-    if found.alone == 1:
-        said = Sentence(
-            "1 of {records:,} records is unique on {shown}: anyone who knows these values of a"
-            " person can find the person's row.",
-            **named,
-        )
-    else:
-        said = Sentence(
-            "{alone:,} of {records:,} records are unique on {shown}: anyone who knows these values"
-            " of such a person can find the person's row.",
-            alone=found.alone,
-            **named,
-        )
+    said = _unique_units(found, shown) if found.unit else _unique_records(found, shown)
+    if not found.alone:
+        return said
     by_marked = by_weights = ""
     if found.marked:
         by_marked = Sentence(
@@ -263,12 +286,60 @@ def release_sentence(found: AloneInRelease) -> str:
         )
     if found.weight:
         by_weights = Sentence(
-            "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
-            " expected to be unique in the whole population.",
+            "By the sampling weights ({column}), about {expected:,.1f} of the unique units are"
+            " expected to be unique in the whole population."
+            if found.unit
+            else "By the sampling weights ({column}), about {expected:,.1f} of the unique records"
+            " are expected to be unique in the whole population.",
             column=found.weight,
             expected=found.expected,
         )
     return joined(said, by_marked, by_weights) if by_marked or by_weights else said
+
+
+def _unique_units(found: AloneInRelease, shown: str) -> str:
+    """Say how many units are unique."""
+    named = {"shown": shown, "unit": found.unit, "units": found.units}
+    if found.alone == 0:
+        return Sentence(
+            "No unit (records with the same {unit}) is unique on {shown}; the smallest group with"
+            " the same values has records of {smallest:,} of {units:,} units.",
+            smallest=found.smallest,
+            **named,
+        )
+    return Sentence(
+        "{alone:,} of {units:,} units (records with the same {unit}) are unique on {shown}, by"
+        " {rows:,} of {records:,} records: anyone who knows these values of such a unit can find"
+        " its rows.",
+        alone=found.alone,
+        rows=found.rows,
+        records=found.records,
+        **named,
+    )
+
+
+def _unique_records(found: AloneInRelease, shown: str) -> str:
+    """Say how many records are unique."""
+    named = {"shown": shown, "records": found.records}
+    if found.alone == 0:
+        return Sentence(
+            "No record is unique on {shown}; the smallest group with the same values has"
+            " {smallest:,} of {records:,} records.",
+            smallest=found.smallest,
+            **named,
+        )
+    if found.alone == 1:
+        return Sentence(
+            "1 of {records:,} records is unique on {shown}: anyone who knows these values of a"
+            " person can find the person's row.",
+            **named,
+        )
+    return Sentence(
+        "{alone:,} of {records:,} records are unique on {shown}: anyone who knows these values of"
+        " such a person can find the person's row.",
+        alone=found.alone,
+        **named,
+    )
 
 
 def exact_sentence(exact: Sequence[str]) -> str:
@@ -290,6 +361,8 @@ def exact_sentence(exact: Sequence[str]) -> str:
 
 def publication_sentence(found: AloneInPublication) -> str:
     """Say how many records are alone by the columns that are published as they are."""
+    if found.unit:
+        return _published_units(found)
     named = {"columns": _named(found.exact), "records": found.records}
     if found.alone == 0:
         return Sentence(
@@ -310,6 +383,27 @@ def publication_sentence(found: AloneInPublication) -> str:
         "On {columns} and the generalized columns together, {alone:,} of {records:,} records are"
         " unique: anyone who knows these values of such a person finds the row, and {sensitive}"
         " in it.",
+        alone=found.alone,
+        sensitive=found.sensitive,
+        **named,
+    )
+
+
+def _published_units(found: AloneInPublication) -> str:
+    """Say how many units are alone by the columns that are published as they are."""
+    named = {"columns": _named(found.exact), "unit": found.unit, "units": found.units}
+    if found.alone == 0:
+        return Sentence(
+            "No unit (records with the same {unit}) is unique on {columns} and the generalized"
+            " columns together; the smallest group with the same values has records of"
+            " {smallest:,} of {units:,} units.",
+            smallest=found.smallest,
+            **named,
+        )
+    return Sentence(
+        "On {columns} and the generalized columns together, {alone:,} of {units:,} units (records"
+        " with the same {unit}) are unique: anyone who knows these values of such a unit finds its"
+        " rows, and {sensitive} in them.",
         alone=found.alone,
         sensitive=found.sensitive,
         **named,
@@ -378,13 +472,15 @@ def told_alone(found: AloneInPublication | None) -> dict[str, Any] | None:
         return None
     kept = (found.records, found.alone, found.before, found.smallest)
     numbers = dict(zip(("records", "alone", "before", "smallest"), kept, strict=True))
-    return {"columns": list(found.exact), "sensitive": found.sensitive, **numbers}
+    units = {"unit": found.unit, "units": found.units} if found.unit else {}
+    return {"columns": list(found.exact), "sensitive": found.sensitive, **numbers, **units}
 
 
 def alone_from(told: dict[str, Any]) -> AloneInPublication:
     """Return what `told_alone` made `told` of."""
     numbers = (told["records"], told["alone"], told["before"], told["smallest"])
-    return AloneInPublication(tuple(told["columns"]), told["sensitive"], *numbers)
+    units = (told.get("unit", ""), told.get("units", 0))
+    return AloneInPublication(tuple(told["columns"]), told["sensitive"], *numbers, *units)
 
 
 def _named(columns: Sequence[str]) -> str:

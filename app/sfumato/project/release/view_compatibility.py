@@ -30,7 +30,7 @@ def crossing_views(
     Parameters
     ----------
     document, table, source
-        What the new release is made by, and from.
+        What the new release is made by, the rows that leave, and from what.
     coarsening
         Its view; None for quasi-identifiers as they are, which cross nothing.
     releases
@@ -75,7 +75,7 @@ def _suppression_nested(
     document: Document, table: Table | None, finer: Coarsening, coarser: Coarsening
 ) -> bool:
     # Along one chain the sets are nested by the way they are made.
-    along = finer.steps == coarser.steps[: len(finer.steps)]
+    along = finer.steps == coarser.steps[: len(finer.steps)] and finer.unit == coarser.unit
     if along or table is None or all(step.k == 1 for step in finer.steps):
         return True
     known = {column.name for column in document.columns}

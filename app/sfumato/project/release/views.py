@@ -22,6 +22,7 @@ from sfumato.engine.generalization.chain import Demand, View, views_of
 from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import from_plain, to_plain
@@ -36,7 +37,7 @@ class Step:
     recipient
         Whose view it is.
     k
-        The records of the smallest class.
+        The records of the smallest class, or its units.
     levels
         The level of each quasi-identifier; those not named are shown as they are.
     """
@@ -58,11 +59,14 @@ class Coarsening:
         The views of the recipients who are trusted more, and at the end the recipient's own.
     suppression
         The largest share of the records that may be suppressed.
+    unit
+        The columns that name the units that k counts; None where it counts records.
     """
 
     hierarchies: Mapping[str, Recipe]
     steps: tuple[Step, ...]
     suppression: float = 0.0
+    unit: tuple[str, ...] | None = None
 
     @property
     def own(self) -> Step:
@@ -93,6 +97,8 @@ class Coarsened:
     ----------
     coarsening
         The view.
+    units
+        How many units the table has; its records where rows stand alone.
     columns
         The quasi-identifiers as they are shown, by name, each of shape (n,).
     changed
@@ -108,6 +114,7 @@ class Coarsened:
     changed: frozenset[str]
     view: View
     highest: Mapping[str, int]
+    units: int
 
 
 def quasi_identifiers(document: Document) -> tuple[str, ...]:
@@ -157,7 +164,8 @@ def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None
         if each.view is not None
     )
     recipes = {name: document.hierarchies[name] for name in names}
-    return Coarsening(recipes, steps, recipient.view.suppression) if names else None
+    unit = None if document.unit is None else document.unit.columns
+    return Coarsening(recipes, steps, recipient.view.suppression, unit) if names else None
 
 
 def check_chain(chain: Sequence[Recipient], names: Sequence[str]) -> None:
@@ -233,8 +241,10 @@ def coarsened(coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Tabl
                 highest=each.height,
             )
     nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
-    view = views_of(quasi, nodes, [step.k for step in coarsening.steps])[-1]
-    return shown_by(coarsening, columns, table, quasi, view)
+    units = units_of(table, coarsening.unit) if coarsening.unit else None
+    view = views_of(quasi, nodes, [step.k for step in coarsening.steps], units)[-1]
+    counted = table.rows if units is None else int(units.max(initial=-1)) + 1
+    return shown_by(coarsening, columns, table, quasi, view, counted)
 
 
 def shown_by(
@@ -243,6 +253,7 @@ def shown_by(
     table: Table,
     quasi: Sequence[QuasiIdentifier],
     view: View,
+    units: int,
 ) -> Coarsened:
     """Return a table's quasi-identifiers as a view that is known shows them."""
     specs = {spec.name: spec for spec in columns}
@@ -258,7 +269,7 @@ def shown_by(
         else:
             shown[each.name] = specs[each.name].shown(table.column(each.name))
     highest = {each.name: each.height for each in quasi}
-    return Coarsened(coarsening, shown, frozenset(changed), view, highest)
+    return Coarsened(coarsening, shown, frozenset(changed), view, highest, units)
 
 
 def as_labels(spec: ColumnSpec) -> ColumnSpec:
@@ -276,14 +287,7 @@ def check_view(found: Coarsened) -> None:
     """
     own, view = found.coarsening.own, found.view
     rows = len(view.suppressed)
-    if own.k > rows:
-        raise DiversityError(
-            "{recipient}'s k is {k}, and the table has {rows} records.",
-            "Choose a k from 1 to the number of records.",
-            recipient=own.recipient,
-            k=own.k,
-            rows=rows,
-        )
+    check_k(own.recipient, own.k, rows, found.units, found.coarsening.unit or ())
     allowed = Demand(own.k, found.coarsening.suppression).allowed(rows)
     if view.suppressed_rows > allowed:
         raise DiversityError(
@@ -296,6 +300,36 @@ def check_view(found: Coarsened) -> None:
             k=own.k,
             allowed=allowed,
         )
+
+
+def check_k(recipient: str, k: int, rows: int, units: int, unit: Sequence[str]) -> None:
+    """Refuse a k that is above the number of records, or of units where one is stated.
+
+    Raises
+    ------
+    DiversityError
+        Naming the recipient, and saying what to do.
+    """
+    if k <= units:
+        return
+    if not unit:
+        raise DiversityError(
+            "{recipient}'s k is {k}, and the table has {rows} records.",
+            "Choose a k from 1 to the number of records.",
+            recipient=recipient,
+            k=k,
+            rows=rows,
+        )
+    raise DiversityError(
+        "{recipient}'s k is {k}, and the {rows:,} records that leave belong to {units:,} units: k"
+        " counts records with the same {unit} once.",
+        "Choose a k from 1 to {units:,}, or state another unit of protection.",
+        recipient=recipient,
+        k=k,
+        rows=rows,
+        units=units,
+        unit=" + ".join(unit),
+    )
 
 
 def nested_in(finer: Coarsening, coarser: Coarsening) -> bool:
@@ -315,6 +349,15 @@ def promise_of(coarsening: Coarsening) -> str:
         names=names,
         others=own.k - 1,
     )
+    if coarsening.unit:
+        said = Sentence(
+            "Every record shares what is shown of {names} with records of at least {others} other"
+            " units. Records with the same {unit} are one unit; what is shown of several of them"
+            " together may fit fewer.",
+            names=names,
+            others=own.k - 1,
+            unit=" + ".join(coarsening.unit),
+        )
     if not coarsening.suppression:
         return said
     return joined(
@@ -328,11 +371,12 @@ def promise_of(coarsening: Coarsening) -> str:
 
 def told_of(found: Coarsened) -> dict[str, Any]:
     """Return what the ledger keeps of what a view came to; its policy is kept beside it."""
-    view = found.view
+    view, counted = found.view, bool(found.coarsening.unit)
     return {
         "suppressed": view.suppressed_rows,
         "smallest": view.smallest,
         "unique": view.unique,
         "classes": view.classes,
         "records": int(np.size(view.suppressed)),
+        **({"units": found.units, "unique_records": view.unique_rows} if counted else {}),
     }

@@ -14,6 +14,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.row_order import Positions
+from sfumato.engine.table.repeated_units import count_units, units_of
 from sfumato.formats.bundles.reading import Bundle
 from sfumato.formats.comparison import Rows, all_within, differing_rows
 from sfumato.project.release.regenerate import Regenerator
@@ -91,12 +92,17 @@ def check_rows(
         _check_columns(bundle, match, regenerator, perturbed),
         _check_identifying(bundle, regenerator),
         _check_unperturbed(bundle, regenerator, comparison, perturbed, match.view is not None),
-        *_check_view(bundle, match),
+        *_check_view(bundle, match, regenerator, comparison),
     )
 
 
-def _check_view(bundle: Bundle, match: Match) -> tuple[Check, ...]:
-    """Check from the bundle's own rows that its view keeps the k it promises."""
+def _check_view(
+    bundle: Bundle, match: Match, regenerator: Regenerator, comparison: Comparison
+) -> tuple[Check, ...]:
+    """Check from the bundle's own rows that its view keeps the k it promises.
+
+    Whose rows they are is known where they stand in the release's order; else rows are counted.
+    """
     if match.view is None:
         return ()
     title, k = "Quasi-identifiers", match.view.own.k
@@ -104,12 +110,22 @@ def _check_view(bundle: Bundle, match: Match) -> tuple[Check, ...]:
     if not names:
         return ()
     shown = bundle.table.frame[names]
-    smallest = int(shown.groupby(names, dropna=False, observed=True, sort=False).size().min())
-    detail = {"names": ", ".join(names), "smallest": smallest, "k": k}
+    together = shown.groupby(names, dropna=False, observed=True, sort=False)
+    units = None
+    if match.view.unit and comparison.order is Order.SAME and comparison.rows == len(shown):
+        units = units_of(regenerator.table, match.view.unit)[comparison.places]
+    sizes = count_units(together.ngroup().to_numpy().astype(np.int64), units, together.ngroups)
+    smallest = int(sizes.min())
+    detail = {
+        "names": ", ".join(names),
+        "smallest": smallest,
+        "what": Sentence("records") if units is None else Sentence("units"),
+        "k": k,
+    }
     if smallest < k:
-        said = "The smallest class on {names} has {smallest:,} records; k = {k} was promised."
+        said = "The smallest class on {names} has {smallest:,} {what}; k = {k} was promised."
         return (Check(title, False, Sentence(said, **detail)),)
-    said = "The smallest class on {names} has {smallest:,} records, and k = {k} was promised."
+    said = "The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised."
     return (Check(title, True, Sentence(said, **detail)),)
 
 

@@ -22,6 +22,7 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
+from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
@@ -71,10 +72,12 @@ class ViewsModel(CellsModel):
         share = tr("The largest share of the records that may show * instead")
         return (
             Heading(tr("Recipient")),
-            Heading("k", tr("The records of the smallest class; empty for no k"), True, True),
+            Heading(
+                "k", tr("The records, or units, of the smallest class; empty for no k"), True, True
+            ),
             Heading(tr("Suppress at most"), share, True, True),
             Heading(tr("Smallest class"), "", True),
-            Heading(tr("Unique"), tr("Records that are alone in their class"), True),
+            Heading(tr("Unique"), tr("Records, or units, that are alone in their class"), True),
             Heading(tr("Suppressed"), "", True),
             *(
                 Heading(name, tr("The level of {name}", name=name), True, True)
@@ -112,7 +115,21 @@ class ViewsModel(CellsModel):
         view, bad = line.seen.view, bool(line.seen.problem)
         figures = (view.smallest, view.unique, view.suppressed_rows)
         alarming = (bad, view.unique > 0, bad)[place]
-        return Cell(grouped(figures[place]), icon="danger" if alarming else "", strong=alarming)
+        text = ""
+        if line.seen.by_unit and place == SUPPRESSED - SMALLEST:
+            text = tr(
+                "{suppressed:,} of {records:,} records",
+                suppressed=view.suppressed_rows,
+                records=line.seen.records,
+            )
+        elif line.seen.by_unit:
+            text = tr(
+                "Of {units:,} units; {unique:,} records are of units alone in their class",
+                units=line.seen.units,
+                unique=view.unique_rows,
+            )
+        icon = "danger" if alarming else ""
+        return Cell(grouped(figures[place]), text, icon=icon, strong=alarming)
 
 
 class ViewsCard(Card):
@@ -188,7 +205,8 @@ class ViewsCard(Card):
             and not missing
             and any(r.view is not None for r in document.recipients)
         )
-        asked = (table, document.columns, document.recipients, *document.hierarchies.items())
+        keys, unit = self.session.keys, (document.unit, document.record_key)
+        asked = (table, document.columns, document.recipients, unit, *document.hierarchies.items())
         if asked != self._asked:
             self._found = ()
         self._show()
@@ -197,7 +215,7 @@ class ViewsCard(Card):
         self._asked = asked
         self.session.runner.run(
             tr("Counting what each recipient sees"),
-            partial(views_in, document, table),
+            lambda context: views_in(document, leaving_table(document, table, keys), context),
             partial(self._take, asked),
             partial(self._refuse_count, asked),
             key=COUNT_JOB,
@@ -280,7 +298,7 @@ class ViewsCard(Card):
         session, table = self.session, self.session.table
         if table is None:
             return
-        before = session.document
+        before, keys = session.document, session.keys
 
         def take(found: Document) -> None:
             if session.document == before:
@@ -288,7 +306,7 @@ class ViewsCard(Card):
 
         session.runner.run(
             tr("Finding levels"),
-            partial(find_views, before, table),
+            lambda context: find_views(before, leaving_table(before, table, keys), context),
             take,
             self._refuse,
             key=FIND_JOB,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.analysis.readiness import accepted_for, examine, require_ready
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
@@ -60,7 +60,7 @@ class Made:
 
 
 def make_all(
-    project: ProjectFile, table: Table, order: Order, columns: ShownColumns, context: Context
+    project: ProjectFile, table: Table, order: Order, columns: LeavingColumns, context: Context
 ) -> Made:
     """Make the releases of an order, one after another; a refused one does not stop the others.
 
@@ -77,7 +77,7 @@ def make_all(
     document, ready = project.document, Part(context, 0.0, 0.1)
     try:
         known = attributes_of(document, table)
-        checked = examine(document, columns, known, project.releases, ready)
+        checked = examine(document, columns.of(document), known, project.releases, ready)
     except SfumatoError as error:
         return Made((), tuple(Refusal(name, error) for name in order.recipients))
     prepared = PreparedTable(project, table)

@@ -27,6 +27,7 @@ from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.job import Job
 from sfumato.project.release.groups import public_names
+from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.uniqueness import (
     RELEASE_ADVICE,
     AloneInRelease,
@@ -84,6 +85,7 @@ class AloneNote(QWidget):
 
     def _refresh(self) -> None:
         document, table = self._session.document, self._session.table
+        keys = self._session.keys
         if not self.isVisible():
             return
         names = () if table is None else public_names(document)
@@ -91,6 +93,7 @@ class AloneNote(QWidget):
             *(document.column(name) for name in names),
             *((each.name, each.view) for each in document.recipients),
             *document.hierarchies.items(),
+            *(() if document.unit is None else (document.unit, document.record_key)),
         )
         if self._asked is not None and table is self._asked[0] and columns == self._asked[1:]:
             return
@@ -105,7 +108,9 @@ class AloneNote(QWidget):
         )
         self._session.runner.run(
             self.tr("Counting unique records"),
-            lambda context: unique_by_recipient(document, table, context),
+            lambda context: unique_by_recipient(
+                document, leaving_table(document, table, keys), context
+            ),
             partial(self._take, asked),
             partial(self._refuse, asked),
             key=ALONE_JOB,

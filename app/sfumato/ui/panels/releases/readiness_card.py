@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, examine, mended
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.ui.look.theme import Space
@@ -41,7 +41,7 @@ class ReadinessCard(Card):
         super().__init__(self.tr("Ready to release?"), parent=parent)
         self._session = session
         self._asked: tuple[object, ...] | None = None
-        self._columns: ShownColumns | None = None
+        self._columns: LeavingColumns | None = None
         self.found: tuple[Readiness, ...] = ()
         self.note = label("", "muted", wrap=True)
         self.reason = QLineEdit(self)
@@ -70,11 +70,12 @@ class ReadinessCard(Card):
         super().showEvent(event)
         self.refresh()
 
-    def columns_of(self, table: Table) -> ShownColumns:
+    def columns_of(self, table: Table) -> LeavingColumns:
         """Return what is known of a table's columns."""
-        if self._columns is None or self._columns.table is not table:
-            self._columns = ShownColumns(table)
-        return self._columns
+        known, keys = self._columns, self._session.keys
+        if known is None or known.table is not table or known.keys is not keys:
+            known = self._columns = LeavingColumns(table, keys)
+        return known
 
     def open_for(self, recipients: Sequence[str]) -> tuple[Finding, ...]:
         """Return what keeps releases to recipients from being made, as far as it is known."""
@@ -119,7 +120,7 @@ class ReadinessCard(Card):
         columns = self.columns_of(table)
         session.runner.run(
             self.tr("Checking whether releases are ready"),
-            partial(examine, document, columns, attributes, releases),
+            lambda context: examine(document, columns.of(document), attributes, releases, context),
             partial(self._take, asked),
             partial(self._refuse, asked),
             key=READINESS_JOB,
