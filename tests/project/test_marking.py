@@ -93,8 +93,8 @@ def test_equal_levels_are_told_to_be_untraceable():
 def test_the_price_is_computed_for_the_recipients_as_they_are():
     price = tracing_price(with_spacing(ten(), 0.05), a_table(), KEYS, Silent())
     assert np.isfinite(price.figures.most_rows)
-    assert "99% certainty" in price.sentence
-    assert "45.00% lower" in price.sentence
+    assert "99 % certainty" in price.sentence
+    assert "45.00 % lower" in price.sentence
     assert price.recipients[0] == "Office 0"
 
 

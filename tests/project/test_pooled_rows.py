@@ -88,7 +88,7 @@ def test_the_guarantee_tells_the_custodian_what_pooling_restores():
     (caution,) = guarantee_of(document, attributes, (), found).in_house
     shown = [one for one in found if one.column == "household"]
     worst = max(shown, key=lambda one: one.restored.rows - one.restored.one_row)
-    assert f"{worst.restored.rows:.1%} of the rows" in caution
+    assert f"{100 * worst.restored.rows:.1f} % of the rows" in caution
     assert "The file itself shows household." in caution
     hidden = a_document(Role.IDENTIFYING)
     (other,) = guarantee_of(

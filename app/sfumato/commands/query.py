@@ -21,6 +21,7 @@ from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Part
+from sfumato.engine.core.wording import filled
 
 if TYPE_CHECKING:
     from sfumato.analysis.query_desk import PoolResult, QueryDesk, QueryResult
@@ -143,9 +144,10 @@ def _pool_lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['queries']:,} random count queries, relative error:"
     width = max((len(each["recipient"]) for each in found["errors"]), default=0)
     for each in found["errors"]:
-        yield (
-            f"{each['recipient']:<{width}}  mean {each['mean']:.1%}, median {each['median']:.1%},"
-            f" middle half {each['lower_quartile']:.1%} to {each['upper_quartile']:.1%}"
+        yield filled(
+            "{recipient:<{width}}  mean {mean:.1%}, median {median:.1%},"
+            " middle half {lower_quartile:.1%} to {upper_quartile:.1%}",
+            {**each, "width": width},
         )
 
 

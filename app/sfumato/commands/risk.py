@@ -109,10 +109,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     for each in found["recipients"]:
         yield (
             f"{each['recipient']:<{width}}  level {each['level']:.4g}:"
-            f" {each['violating_groups']:,} groups given away ({each['group_share']:.2%}),"
-            f" {each['violating_records']:,} records ({each['record_share']:.2%});"
-            f" an estimate within {found['epsilon']:.0%} with a confidence of up to"
-            f" {each['highest_confidence']:.1%}"
+            f" {each['violating_groups']:,} groups given away ({100 * each['group_share']:.2f} %),"
+            f" {each['violating_records']:,} records ({100 * each['record_share']:.2f} %);"
+            f" an estimate within {100 * found['epsilon']:.0f} % with a confidence of up to"
+            f" {100 * each['highest_confidence']:.1f} %"
         )
         for change in each.get("remedies", ()):
             yield (

@@ -72,7 +72,7 @@ def _lines(report: LeakReport) -> Iterator[str]:
     if report.ignored:
         yield f"Not in any release: {', '.join(report.ignored)}."
     if report.traced.sources and report.traced.altered > 0.001:
-        yield f"{report.traced.altered:.1%} of the rows come from no such release."
+        yield f"{100 * report.traced.altered:.1f} % of the rows come from no such release."
     for suspect in report.traced.suspects:
         mark = "source" if suspect.is_source else "      "
         yield (

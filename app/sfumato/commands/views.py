@@ -95,7 +95,11 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
 
 def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
     for each in found:
-        share = f", at most {each.rule.suppression:.1%} suppressed" if each.rule.suppression else ""
+        share = (
+            f", at most {100 * each.rule.suppression:.1f} % suppressed"
+            if each.rule.suppression
+            else ""
+        )
         yield f"{each.recipient}: k = {each.rule.k}{share}"
         if each.levels:
             shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
@@ -108,7 +112,7 @@ def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
             yield (
                 f"  smallest class {smallest}, {unique},"
                 f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
-                f" loss {each.view.loss:.1%}"
+                f" loss {100 * each.view.loss:.1f} %"
             )
     seen = {each.recipient for each in found}
     for recipient in document.recipients:

@@ -7,7 +7,7 @@ hold cell values: the values of the table are the secret.
 
 from __future__ import annotations
 
-from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.core.wording import Sentence, filled, joined
 
 
 class Cancelled(Exception):
@@ -36,12 +36,12 @@ class SfumatoError(Exception):
     @property
     def what(self) -> str:
         """What happened, filled in."""
-        return self.what_template.format(**self.details)
+        return filled(self.what_template, self.details)
 
     @property
     def remedy(self) -> str:
         """What to do, filled in; empty where nothing can be done."""
-        return self.remedy_template.format(**self.details)
+        return filled(self.remedy_template, self.details)
 
     @property
     def sentence(self) -> Sentence:

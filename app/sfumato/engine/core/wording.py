@@ -7,9 +7,23 @@ the template up and fill it in anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
+from string import Formatter
 from typing import Self
+
+
+class _Percent(Formatter):
+    """Fills a text in, with a blank before each sign of percent: ``{share:.1%}`` is 12.3 %."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        said: str = super().format_field(value, format_spec)
+        return f"{said[:-1]} %" if format_spec.endswith("%") else said
+
+
+def filled(template: str, details: Mapping[str, object]) -> str:
+    """Return a template with its details, percentages as all other texts write them."""
+    return _Percent().vformat(template, (), details)
 
 
 class Sentence(str):
@@ -31,7 +45,7 @@ class Sentence(str):
 
     def __new__(cls, template: str, **details: object) -> Self:
         """Fill the template in, and remember it."""
-        made = super().__new__(cls, template.format(**details))
+        made = super().__new__(cls, filled(template, details))
         made.template, made.details = template, details
         return made
 

@@ -153,7 +153,7 @@ class LeakReport:
                 f"The {rows:,} rows come from the release to {self.name_of(sources[0])}. The"
                 f" probability that it is another one of this project is {sure}."
             )
-        parts = [f"{self.name_of(source)} ({source.share:.0%})" for source in sources]
+        parts = [f"{self.name_of(source)} ({100 * source.share:.0f} %)" for source in sources]
         return (
             f"The {rows:,} rows are a mixture of {len(sources)} releases:"
             f" {', '.join(parts[:-1])} and {parts[-1]}."
@@ -168,8 +168,8 @@ class LeakReport:
                 f"These {rows:,} rows are the source table's own, as no recipient was given them."
             )
         return (
-            f"These {rows:,} rows come from no release of this project. {share:.0%} of them are"
-            " rows of the source table itself: a perturbation of it that this project did not"
+            f"These {rows:,} rows come from no release of this project. {100 * share:.0f} % of them"
+            " are rows of the source table itself: a perturbation of it that this project did not"
             " make looks like that."
         )
 

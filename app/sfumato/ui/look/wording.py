@@ -9,7 +9,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication
 
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, filled
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
 
 THIN_SPACE = "\u202f"
@@ -35,7 +35,7 @@ def spoken(text: str, **details: object) -> str:
     inner = {
         name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
     }
-    return said.format(**inner)
+    return filled(said, inner)
 
 
 def typeset(text: str) -> str:

@@ -165,7 +165,7 @@ def test_the_damage_of_copies_with_noise_of_their_own_is_told():
     assert open_share(TRUE, copies[:1]) == pytest.approx([0.5, 0.5], abs=0.04)
     together = open_share(TRUE, copies)
     assert together == pytest.approx([0.25, 0.25], abs=0.03)
-    assert f"{together.min():.1%}" in told or f"{together.max():.1%}" in told
+    assert f"{100 * together.min():.1f} %" in told or f"{100 * together.max():.1f} %" in told
     few = tuple(type(c)(c.attribute, c.values[:4]) for c in PEOPLE)
     small = [moved(copy, lambda values: values[:4]) for copy in own]
     assert "too few" in GAUSSIAN.describe_damage(few, PROPORTIONAL, small, Silent())[0]

@@ -129,7 +129,7 @@ def test_the_ladder_does_not_depend_on_the_order_of_the_rows(column):
 def test_the_promise_names_the_groups_and_what_is_computed(column):
     promise = MECHANISM.promise(0.5, (column.attribute,), settings(column))
     assert "alike in place and age" in promise.sentence
-    assert "off by more than 30% at least one time in three" in promise.sentence
+    assert "off by more than 30 % at least one time in three" in promise.sentence
     assert "at most 6." in promise.sentence
     figures = {fact.symbol: fact.value for fact in promise.facts}
     assert figures["Pr"] == pytest.approx(0.34)

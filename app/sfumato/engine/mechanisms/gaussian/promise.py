@@ -465,7 +465,7 @@ def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]
 
 
 def _share_rounded_up(share: float) -> str:
-    return f"{min(1.0, math.ceil(share * 1000 - 1e-9) / 1000):.1%}"
+    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):.1f} %"
 
 
 def in_table(

@@ -232,8 +232,8 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             values={
                 "retention": f"{level:.6g}",
                 "domain_size": f"{domain.size:,}",
-                "own_share": f"{level + (1.0 - level) / domain.size:.4%}",
-                "other_share": f"{(1.0 - level) / domain.size:.4%}",
+                "own_share": f"{100.0 * (level + (1.0 - level) / domain.size):.4f} %",
+                "other_share": f"{100.0 * (1.0 - level) / domain.size:.4f} %",
             },
         )
 

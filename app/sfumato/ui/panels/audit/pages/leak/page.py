@@ -15,6 +15,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.fingerprinting import (
@@ -102,8 +103,8 @@ class FindingCard(Card):
         ]
         if report.traced.sources and report.traced.altered >= 0.001:
             said.append(
-                self.tr("{share:.1%} of its rows come from none of these releases.").format(
-                    share=report.traced.altered
+                self.tr("{share} of its rows come from none of these releases.").format(
+                    share=percent(report.traced.altered, 1)
                 )
             )
         if report.ignored:
