@@ -30,6 +30,7 @@ ORDER: Final = (
     "report",
     "diversity",
     "others",
+    "attributes",
     "recipients",
     "views",
     "risk",

@@ -31,6 +31,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
 from sfumato.formats.options import ReadOptions
+from sfumato.project.document.column_edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
@@ -265,10 +266,7 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
 
 def _with_domain(spec: ColumnSpec, table: Table) -> ColumnSpec:
     """Fix the domain of a sensitive attribute that is released as categories."""
-    numeric = spec.kind is Kind.NUMERIC and spec.binning is None
-    if spec.role is not Role.SENSITIVE or numeric or spec.domain is not None:
-        return spec
-    return with_proposed_domain(table, spec)
+    return with_proposed_domain(table, spec) if needs_domain(spec) else spec
 
 
 def _binning(section: Section) -> Binning | None:

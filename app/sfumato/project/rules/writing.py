@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import tomlkit
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Value
+from sfumato.engine.core.columns import ColumnSpec, Domain, Pseudonym, Value
 from sfumato.project.document.generalization import Generalization, OtherTableFile, PopulationFile
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.document.serialise import to_plain
@@ -132,13 +132,18 @@ def _column(column: ColumnSpec) -> Iterator[str]:
             if number is not None:
                 yield f"{key} = {_edge(number)}"
     if column.pseudonym is not None:
-        shared = column.pseudonym.shared_by
-        words = PSEUDONYM_FOR_ALL if shared is None else PSEUDONYM_FOR_EACH
-        yield f"pseudonym = {_value(shared) if shared else _text(words)}"
+        yield f"pseudonym = {_value(sharing(column.pseudonym))}"
     if column.from_rows:
         yield "from_rows = true"
     if column.domain is not None:
         yield f"values = {_array(_domain_values(column.domain))}"
+
+
+def sharing(pseudonym: Pseudonym) -> str | tuple[str, ...]:
+    """Return who sees the same pseudonyms, as rules say it."""
+    if pseudonym.shared_by is None:
+        return PSEUDONYM_FOR_ALL
+    return pseudonym.shared_by or PSEUDONYM_FOR_EACH
 
 
 def _domain_values(domain: Domain) -> Iterator[str]:

@@ -35,6 +35,7 @@ from sfumato.engine.table.profile import (
 )
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
+from sfumato.project.document import column_edits
 from sfumato.project.document.model import Document
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space
@@ -389,7 +390,7 @@ class AttributesPanel(Panel):
         what = names[0] if len(names) == 1 else tr("{count} columns").format(count=len(names))
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
         before = self.session.document
-        changed = edits.with_roles(
+        changed = column_edits.with_roles(
             before, names, role, known_attributes(self.session), self.session.noise
         )
         self._edit(text, changed)
@@ -404,7 +405,7 @@ class AttributesPanel(Panel):
     def _edit(self, text: str, document: Document) -> None:
         """Make an edit, after fixing the domains that it asks for."""
         session, table = self.session, self.session.table
-        waiting = [spec for spec in document.sensitive if edits.needs_domain(spec)]
+        waiting = [spec for spec in document.sensitive if column_edits.needs_domain(spec)]
         if table is None or not waiting:
             session.edit(text, document)
             return
@@ -412,13 +413,13 @@ class AttributesPanel(Panel):
         domains = {name: domain for name, domain in known.items() if domain is not None}
         if table.rows <= ROWS_AT_ONCE or len(domains) == len(waiting):
             try:
-                session.edit(text, edits.with_fixed_domains(document, table, domains))
+                session.edit(text, column_edits.with_fixed_domains(document, table, domains))
             except SfumatoError as error:
                 self.show_error(error)
             return
         session.runner.run(
             tr("Reading the values"),
-            lambda _context: edits.with_fixed_domains(document, table, domains),
+            lambda _context: column_edits.with_fixed_domains(document, table, domains),
             lambda changed: session.edit(text, changed),
             self.show_error,
             key=EDIT_KEY,
@@ -477,14 +478,14 @@ class AttributesPanel(Panel):
     def _set_pseudonym(self, pseudonym: Pseudonym | None) -> None:
         name = self.chosen[0]
         text = tr("Pseudonyms of {column}").format(column=name)
-        self.session.edit(text, edits.with_pseudonym(self.session.document, name, pseudonym))
+        self.session.edit(text, column_edits.with_pseudonym(self.session.document, name, pseudonym))
 
     # ----- rounding and ends
 
     def _set_coding(self, coding: Coding | None, name: str = "") -> None:
         name = name or self.chosen[0]
         text = tr("Rounding and ends of {column}").format(column=name)
-        self.session.edit(text, edits.with_coding(self.session.document, name, coding))
+        self.session.edit(text, column_edits.with_coding(self.session.document, name, coding))
 
     def _propose_ends(self) -> None:
         table, name = self.session.table, self.chosen[0]
