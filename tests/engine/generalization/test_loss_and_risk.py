@@ -148,3 +148,8 @@ def test_records_left_out_are_not_found_and_starred_ones_are_a_class():
 def test_a_population_that_does_not_fit_is_refused(call, said):
     with pytest.raises(DiversityError, match=said):
         call()
+
+
+def test_k_is_promised_in_words_for_one_other_and_for_several():
+    assert KAnonymity(2).promise.endswith("with at least one other.")
+    assert KAnonymity(3).promise.endswith("with at least 2 others.")

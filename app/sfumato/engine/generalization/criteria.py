@@ -109,8 +109,10 @@ class KAnonymity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
+        others = Sentence("{count:,} others", count=self.k - 1)
         return Sentence(
-            "Everybody shares their published values with at least {k} others.", k=self.k - 1
+            "Everybody shares their published values with at least {others}.",
+            others=Sentence("one other") if self.k == 2 else others,
         )
 
 

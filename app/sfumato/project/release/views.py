@@ -344,18 +344,20 @@ def promise_of(coarsening: Coarsening) -> str:
     names = listed(tuple(coarsening.hierarchies))
     if own.k == 1:
         return Sentence("{names} are shown at the levels chosen; no k is asked.", names=names)
+    others = own.k - 1
     said = Sentence(
-        "Every record shares what is shown of {names} with at least {others} others.",
+        "Every record shares what is shown of {names} with at least {others}.",
         names=names,
-        others=own.k - 1,
+        others=Sentence("{count:,} others", count=others) if others > 1 else Sentence("one other"),
     )
     if coarsening.unit:
+        units = Sentence("{count:,} other units", count=others)
         said = Sentence(
-            "Every record shares what is shown of {names} with records of at least {others} other"
-            " units. Records with the same {unit} are one unit; what is shown of several of them"
+            "Every record shares what is shown of {names} with records of at least {others}."
+            " Records with the same {unit} are one unit; what is shown of several of them"
             " together may fit fewer.",
             names=names,
-            others=own.k - 1,
+            others=units if others > 1 else Sentence("one other unit"),
             unit=" + ".join(coarsening.unit),
         )
     if not coarsening.suppression:
