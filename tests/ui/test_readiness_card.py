@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
@@ -50,10 +51,9 @@ def words(panel):
 
 
 def press(qtbot, panel, text):
-    [wanted] = [
-        one
-        for one in panel.readiness.findChildren(QPushButton)
-        if one.text().startswith(text) and one.isVisible()
+    buttons = [one for one in panel.readiness.findChildren(QPushButton) if one.isVisible()]
+    [wanted] = [one for one in buttons if one.text() == text] or [
+        one for one in buttons if one.text().startswith(text)
     ]
     qtbot.mouseClick(wanted, LEFT)
     wait_for_jobs(qtbot, panel.session)
@@ -108,3 +108,37 @@ def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
     qtbot.mouseClick(panel.primary, LEFT)
     wait_for_jobs(qtbot, panel.session)
     assert [one.recipient for one in panel.session.project.releases] == ["Public"]
+
+
+def with_telling_wards():
+    """The clinic whose wards tell the disease."""
+    frame = clinic_table().frame.copy()
+    frame["ward"] = pd.Categorical(["ward " + value for value in frame["disease"]])
+    return Table(pd.DataFrame(frame))
+
+
+def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
+    qtbot, panel, tmp_path
+):
+    opened(qtbot, panel, tmp_path, with_telling_wards())
+    assert "Danger: From ward, released unperturbed, the best guess of disease" in words(panel)
+    assert panel.state() is PanelState.ATTENTION
+    press(qtbot, panel, "Mark ward as sensitive too")
+    assert panel.session.document.column("ward").role is Role.SENSITIVE
+    assert panel.session.undo_text == "Mark ward as sensitive too"
+    panel.session.undo()
+    wait_for_jobs(qtbot, panel.session)
+    press(qtbot, panel, "Drop ward")
+    assert panel.session.document.column("ward").role is Role.IDENTIFYING
+    assert "Danger" not in words(panel)
+
+
+def test_rows_of_one_person_are_protected_together_by_a_click(qtbot, panel, tmp_path):
+    frame = clinic_table().frame.copy()
+    frame["name"] = [f"patient {i // 8}" for i in range(len(frame))]
+    frame["disease"] = frame["disease"].to_numpy()[np.arange(len(frame)) // 8 * 8]
+    opened(qtbot, panel, tmp_path, Table(frame))
+    assert "Rows with the same name show the same true disease" in words(panel)
+    press(qtbot, panel, "Protect rows with the same name together")
+    assert panel.session.document.unit.columns == ("name",)
+    assert "Rows with the same name" not in words(panel)

@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.analysis.shown_columns import Look, ShownColumns
 from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json
@@ -43,6 +44,14 @@ class Deed(StrEnum):
     BAND = "band"
     CUT = "cut off"
     RANDOM_ORDER = "random order"
+    PROTECT = "protect"
+    COARSEN = "coarsen"
+    UNIT = "protect by unit"
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the table is read for it."""
+        return self in (Deed.PROTECT, Deed.COARSEN, Deed.UNIT)
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,8 @@ class Remedy:
         The records that are unique today, and would be; None where that is not the point.
     error
         Twice the standard error of `after`, where it is estimated.
+    columns
+        All columns it is done to, where they are several; to be protected, those beside `column`.
     """
 
     deed: Deed
@@ -71,6 +82,7 @@ class Remedy:
     before: int | None = None
     after: int | None = None
     error: int = 0
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +152,8 @@ class Examined:
         The policy's attributes, by name.
     releases
         What the ledger tells of.
+    context
+        Progress and cancelling, for checks that take a while.
     """
 
     document: Document
@@ -148,3 +162,4 @@ class Examined:
     columns: ShownColumns
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord] = field(repr=False, default=())
+    context: Context = field(repr=False, default_factory=Silent)

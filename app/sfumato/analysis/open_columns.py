@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +17,10 @@ import pandas as pd
 
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.open_figures import OpenFigure
+from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.coalition_risk import restored_alone
 from sfumato.engine.disclosure.open_columns import (
@@ -30,7 +31,13 @@ from sfumato.engine.disclosure.open_columns import (
     guessed_with,
     sample_rows,
 )
-from sfumato.engine.disclosure.open_features import ONE_BY_ONE, OpenColumn
+from sfumato.engine.disclosure.open_features import (
+    ONE_BY_ONE,
+    Known,
+    OpenColumn,
+    Sought,
+    known_of,
+)
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.relations import (
     LinearRelation,
@@ -41,7 +48,8 @@ from sfumato.engine.table.relations import (
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.serialise import canonical_json, to_plain
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -110,7 +118,6 @@ class OpenFindings:
     @property
     def hidden_relations(self) -> tuple[str, ...]:
         """Say which sensitive columns follow from others that are not all open."""
-        shown = {spec.name for spec in self.asked.shown}
         return tuple(
             joined(
                 relation.sentence,
@@ -118,9 +125,14 @@ class OpenFindings:
                     "What is told of one is told of the others: protect them together.",
                 ),
             )
-            for relation in self.relations
-            if not set(relation.columns) <= shown
+            for relation in self.relations_hidden
         )
+
+    @property
+    def relations_hidden(self) -> tuple[Relation, ...]:
+        """Sensitive columns that follow from others that are not all open."""
+        shown = {spec.name for spec in self.asked.shown}
+        return tuple(each for each in self.relations if not set(each.columns) <= shown)
 
     def relation_of(self, name: str) -> Relation | None:
         """Return from which open columns an attribute follows exactly, the fewest first."""
@@ -132,15 +144,15 @@ class OpenFindings:
 # ----- without any release
 
 
-def weigh_open_columns(document: Document, table: Table, context: Context) -> OpenFindings:
+def weigh_open_columns(document: Document, columns: ShownColumns, context: Context) -> OpenFindings:
     """Find out what the columns released unchanged tell of every sensitive one.
 
     Parameters
     ----------
     document
         The columns with their roles, kinds, bins and domains.
-    table
-        The rows.
+    columns
+        What is known of the table's columns; it keeps what is found.
     context
         Progress and cancelling.
 
@@ -150,8 +162,14 @@ def weigh_open_columns(document: Document, table: Table, context: Context) -> Op
         If the table lacks a column.
     """
     asked = Asked.of(document)
+    return columns.latest("open columns", asked, lambda: _weighed(asked, columns, context))
+
+
+def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindings:
+    table = columns.table
     context.report(0.0, "Reading the columns released unchanged")
-    shown = [column for spec in asked.shown if (column := _open_column(table, spec)) is not None]
+    specs = {spec.name: spec for spec in asked.shown}
+    shown = [column for spec in asked.shown if (column := _open_column(columns, spec)) is not None]
     count = len(asked.sensitive)
     most = max(MOST_ROWS * _MANY // max(count, _MANY), _LEAST_ROWS)
     rows = sample_rows(table.rows, most)
@@ -165,26 +183,36 @@ def weigh_open_columns(document: Document, table: Table, context: Context) -> Op
             attribute = encode_column(table, spec)
         except SfumatoError:
             continue  # the guarantee's next steps say what is wrong with it
+
+        told = canonical_json(to_plain(spec))
+
+        def look(column: OpenColumn, sought: Sought, told: str = told) -> Known:
+            key = ("open column", told, most, asked.unit, look_of(specs[column.name]))
+            return columns.keep(key, lambda: known_of(column, sought))
+
         domain = attribute.attribute.domain
         found: NumberEstimate | ValueEstimate | None
         if domain is None:
             numbers = np.asarray(attribute.values, dtype=np.float64)
-            hidden.append(OpenColumn(spec.name, numbers, _repeating(table.column(spec.name))))
-            found = estimate_numbers(spec.name, numbers, shown, rows, part, units)
+            plain = Look(ColumnSpec(spec.name))
+            hidden.append(OpenColumn(spec.name, numbers, _repeating(_codes(columns, plain))))
+            found = estimate_numbers(spec.name, numbers, shown, rows, part, units, look)
         else:
             codes = np.asarray(attribute.values, dtype=np.int64)
             hidden.append(OpenColumn(spec.name, None, codes))
-            found = estimate_values(spec.name, codes, domain.size, shown, rows, part, units)
+            found = estimate_values(spec.name, codes, domain.size, shown, rows, part, units, look)
         if found is not None:
             estimates[spec.name] = found
     relations = _relations(table, shown, hidden, Part(context, 0.8, 1.0))
     return OpenFindings(asked, table.rows, len(rows), estimates, relations)
 
 
-def _open_column(table: Table, spec: ColumnSpec) -> OpenColumn | None:
+def _open_column(columns: ShownColumns, spec: ColumnSpec) -> OpenColumn | None:
     """Return a column as recipients see it; None where it is constant or its bins don't fit."""
+    look = look_of(spec)
     try:
-        series = spec.shown(table.column(spec.name))
+        series = look.shown(columns.table)
+        codes = _codes(columns, look)
     except DomainError:
         return None  # no release can be made either
     numbers = None
@@ -194,8 +222,7 @@ def _open_column(table: Table, spec: ColumnSpec) -> OpenColumn | None:
     elif pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
     if numbers is not None and spec.kind is not Kind.CATEGORICAL:
-        return OpenColumn(spec.name, numbers, _repeating(series))
-    codes = _codes(series)
+        return OpenColumn(spec.name, numbers, _repeating(codes))
     if int(codes.max()) == int(codes.min()):
         return None
     # Codes that are numbers may be in an order that tells, too.
@@ -207,17 +234,15 @@ def _moments(series: pd.Series) -> Floats:
     return np.where(series.isna().to_numpy(), np.nan, moments)
 
 
-def _codes(series: pd.Series) -> Integers:
+def _codes(columns: ShownColumns, look: Look) -> Integers:
     """Return each row's value as a code from 0, missing being one of them."""
-    positions, _ = factorize(series)
-    codes: Integers = positions.astype(np.int64)
+    codes: Integers = columns.codes(look).astype(np.int64)
     codes[codes < 0] = codes.max() + 1
     return codes
 
 
-def _repeating(series: pd.Series) -> Integers | None:
+def _repeating(codes: Integers) -> Integers | None:
     """Return the codes of numbers that repeat often enough to be known one by one."""
-    codes = _codes(series)
     distinct = int(codes.max()) + 1
     return codes if 1 < distinct <= len(codes) / 2 else None
 
@@ -417,10 +442,9 @@ class OpenAnswer:
 
 def answer_open_columns(
     document: Document,
-    table: Table,
+    columns: ShownColumns,
     attributes: Mapping[str, Attribute],
     context: Context,
-    known: OpenAnswer | None = None,
 ) -> OpenAnswer:
     """Return what open columns tell without releases and beside each.
 
@@ -429,20 +453,16 @@ def answer_open_columns(
     document
         The columns, the policy and the recipients, finished or not; what can't be planned is
         left out.
-    table
-        The rows.
+    columns
+        What is known of the table's columns; it keeps what is found, so that another answer
+        about them comes soon.
     attributes
         What is known of the policy's attributes, by name.
     context
         Progress and cancelling.
-    known
-        An earlier answer for the same table: what has not changed is taken from it.
     """
-    before: Mapping[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]] = {}
-    if known is not None and known.findings.asked == Asked.of(document):
-        findings, before = known.findings, known.figures
-    else:
-        findings = weigh_open_columns(document, table, Part(context, 0.0, 0.8))
+    findings = weigh_open_columns(document, columns, Part(context, 0.0, 0.8))
+    about = canonical_json([to_plain(findings.asked), to_plain(document.unit)])
     rest = Part(context, 0.8, 1.0)
     answer: dict[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]] = {}
     pairs = [(entry, recipient) for entry in document.policy for recipient in document.recipients]
@@ -450,20 +470,28 @@ def answer_open_columns(
         rest.report(place / len(pairs), "Weighing releases beside the open columns")
         if not set(entry.attributes) <= set(attributes):
             continue
-        key = (entry.key, recipient.name)
         chosen = tuple(attributes[name] for name in entry.attributes)
         try:
             plan = plan_entry(document, entry, attributes, recipient)
-            if key in before and before[key][0] == plan:
-                answer[key] = before[key]
-            else:
-                answer[key] = (plan, open_figures(findings, plan, recipient.name, chosen))
+            found = columns.keep(
+                ("open figures", about, canonical_json(to_plain(plan))),
+                partial(open_figures, findings, plan, recipient.name, chosen),
+            )
         except SfumatoError:
             continue  # the guarantee's next steps say what is wrong with it
+        told = tuple(_told_to(recipient, figure) for figure in found)
+        answer[entry.key, recipient.name] = (plan, told)
     planned = {figure.attribute for _, figures in answer.values() for figure in figures}
     rest_of = [attributes[name] for name in attributes if name not in planned]
     unplanned = tuple(f for one in rest_of for f in open_figures(findings, None, "", (one,)))
     return OpenAnswer(findings, answer, unplanned)
+
+
+def _told_to(recipient: Recipient, figure: OpenFigure) -> OpenFigure:
+    levels = {} if recipient.view is None else recipient.view.levels
+    coarser = tuple(name for name in figure.telling if levels.get(name, 0) > 0)
+    name = recipient.name if figure.recipient else ""
+    return replace(figure, recipient=name, coarser=coarser)
 
 
 def figures_beside(

@@ -49,6 +49,8 @@ class OpenFigure:
         Why the attribute follows from open columns exactly; empty where it does not.
     sampled, records
         On how many of how many records it was computed.
+    coarser
+        The telling columns that the recipient's view shows more coarsely than the table has them.
     """
 
     attribute: str
@@ -63,6 +65,7 @@ class OpenFigure:
     exact: str
     sampled: int
     records: int
+    coarser: tuple[str, ...] = ()
 
     @property
     def matters(self) -> bool:
@@ -75,11 +78,22 @@ class OpenFigure:
         return self.open - self.alone > max((1.0 - _NOTICED) * (1.0 - self.alone) / 2.0, error)
 
     @property
-    def sentence(self) -> str:
-        """What is told, and why."""
-        numbers = _WIDTHS if self.numeric else _GUESSES
-        template = numbers[self.matters, bool(self.recipient)]
-        shown = {
+    def empties(self) -> bool:
+        """Whether the open columns empty the promise of the release.
+
+        They do where, without any release, they tell as much as the release, and half of what
+        there is to tell; or everything.
+        """
+        if self.exact or not self.matters or not self.recipient:
+            return bool(self.exact)
+        if self.numeric:
+            return self.open <= min(self.released, self.alone / 2.0)
+        return self.open >= max(self.released, (1.0 + self.alone) / 2.0)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The figures as they are shown."""
+        return {
             name: _width(number, self.alone) if self.numeric else f"{100.0 * number:.0f}"
             for name, number in (
                 ("alone", self.alone),
@@ -88,10 +102,27 @@ class OpenFigure:
                 ("both", self.both),
             )
         }
+
+    @property
+    def sentence(self) -> str:
+        """What is told, and why."""
+        numbers = _WIDTHS if self.numeric else _GUESSES
+        template = numbers[self.matters, bool(self.recipient)]
         told = Sentence(
-            template, name=self.attribute, columns=listed(self.telling[:NAMED] or ("",)), **shown
+            template,
+            name=self.attribute,
+            columns=listed(self.telling[:NAMED] or ("",)),
+            **self.told,
         )
-        return joined(told, self.exact)
+        known = ""
+        if coarser := [name for name in self.telling[:NAMED] if name in self.coarser]:
+            known = Sentence(
+                "This holds for somebody who knows {columns} as the table has it; {recipient} sees"
+                " it more coarsely.",
+                columns=listed(coarser),
+                recipient=self.recipient,
+            )
+        return joined(told, self.exact, known)
 
     @property
     def remedy(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.profile import suggest_binning
@@ -62,8 +62,19 @@ def protected_too(
 def left_out(document: Document, columns: Sequence[str]) -> Document:
     """Leave columns out of every release."""
     for name in columns:
-        document = document.with_column(replace(document.column(name), role=Role.IDENTIFYING))
+        spec = replace(document.column(name), role=Role.IDENTIFYING, binning=None)
+        document = document.with_column(spec)
     return document
+
+
+def divisible(document: Document, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold numbers and are not divided into few bins yet."""
+    return tuple(name for name in columns if _divisible(document.column(name)))
+
+
+def _divisible(spec: ColumnSpec) -> bool:
+    fine = spec.binning is None or len(spec.binning.edges) > BINS + 1
+    return spec.kind is Kind.NUMERIC and fine
 
 
 def made_coarser(document: Document, table: Table, columns: Sequence[str]) -> Document:
@@ -79,9 +90,7 @@ def made_coarser(document: Document, table: Table, columns: Sequence[str]) -> Do
     changed = document
     for name in columns:
         spec = document.column(name)
-        if spec.kind is not Kind.NUMERIC:
-            continue
-        if spec.binning is not None and len(spec.binning.edges) <= BINS + 1:
+        if not _divisible(spec):
             continue
         binning = suggest_binning(table.column(name), BINS)
         # They follow from the rows until somebody confirms them.

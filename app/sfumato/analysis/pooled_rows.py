@@ -72,6 +72,21 @@ class PooledRows:
         return 1.0 - self.spread[1] / self.spread[0]
 
     @property
+    def empties(self) -> bool:
+        """Whether pooling tells half of what one row leaves hidden, or numbers twice as closely."""
+        if self.restored is not None:
+            return self.gain >= (1.0 - self.restored.one_row) / 2.0
+        return self.gain >= 0.5
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """What pooled rows tell, and what one row does, as they are shown."""
+        if self.restored is not None:
+            return f"{self.restored.rows:.1%}", f"{self.restored.one_row:.1%}"
+        assert self.spread is not None
+        return f"{self.spread[1]:.4g}", f"{self.spread[0]:.4g}"
+
+    @property
     def sentence(self) -> str:
         """What was found, in plain words."""
         who = Sentence(

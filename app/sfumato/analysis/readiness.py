@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS
 from sfumato.analysis.shown_columns import LeavingColumns, Look, ShownColumns, look_of
-from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
@@ -24,6 +26,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import public_names
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.units import propose_unit
 from sfumato.project.release.views import coarsened, coarsening_of
 
 
@@ -71,10 +74,11 @@ def examine(
             context, place / len(document.recipients), (place + 1) / len(document.recipients)
         )
         shown = shown_to(document, recipient, columns)
-        examined = Examined(document, recipient, shown, columns, attributes, releases)
         findings = []
         for number, check in enumerate(CHECKS):
-            part.report(number / len(CHECKS), Sentence("Checking {name}", name=recipient.name))
+            step = Part(part, number / len(CHECKS), (number + 1) / len(CHECKS))
+            step.report(0.0, Sentence("Checking {name}", name=recipient.name))
+            examined = Examined(document, recipient, shown, columns, attributes, releases, step)
             findings += [_with_reason(one, document, recipient) for one in check(examined)]
         findings.sort(key=lambda one: (one.severity, bool(one.reason)))
         found.append(Readiness(recipient.name, tuple(findings)))
@@ -109,19 +113,51 @@ def _with_reason(finding: Finding, document: Document, recipient: Recipient) -> 
 # ----- what is done about it
 
 
-def mended(document: Document, remedy: Remedy) -> Document:
-    """Return the document with a remedy applied."""
+def mended(
+    document: Document,
+    remedy: Remedy,
+    table: Table | None = None,
+    noise: KeyedNoise | None = None,
+) -> Document:
+    """Return the document with a remedy applied.
+
+    Parameters
+    ----------
+    document, remedy
+        What is decided, and what is to be done.
+    table, noise
+        The rows, and what draws noise for statistics of them, for a deed that needs them.
+
+    Raises
+    ------
+    SfumatoError
+        If a column's values don't fit what is to be done.
+    """
     if remedy.deed is Deed.RANDOM_ORDER:
         return replace(document, rows_as_in_table="")
-    spec = document.column(remedy.column)
     if remedy.deed is Deed.DROP:
-        return document.with_column(replace(spec, role=Role.IDENTIFYING, binning=None))
+        return left_out(document, remedy.columns or (remedy.column,))
+    if remedy.deed.needs_rows:
+        assert table is not None
+        assert noise is not None
+        return _mended_by_rows(document, remedy, table, noise)
+    spec = document.column(remedy.column)
     if remedy.deed is Deed.CUT and remedy.coding is not None:
         step = None if spec.coding is None else spec.coding.step
         cut = replace(remedy.coding, step=step)
         return document.with_column(replace(spec, kind=Kind.NUMERIC, coding=cut))
     banded = replace(spec, kind=Kind.NUMERIC, binning=remedy.binning, domain=None, from_rows=True)
     return document.with_column(banded)
+
+
+def _mended_by_rows(
+    document: Document, remedy: Remedy, table: Table, noise: KeyedNoise
+) -> Document:
+    if remedy.deed is Deed.PROTECT:
+        return protected_too(document, table, remedy.column, remedy.columns, noise)
+    if remedy.deed is Deed.COARSEN:
+        return made_coarser(document, table, remedy.columns)
+    return document.with_unit(propose_unit(document, table, (remedy.column,)))
 
 
 def accepting(document: Document, findings: Iterable[Finding], reason: str) -> Document:
@@ -215,6 +251,7 @@ def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
                         {
                             "deed": remedy.deed.value,
                             "column": remedy.column,
+                            "columns": list(remedy.columns or filter(None, (remedy.column,))),
                             "words": str(remedy.words),
                             "unique before": remedy.before,
                             "unique after": remedy.after,

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.promise_checks import pooled_units, telling_columns
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.engine.core.columns import Binning, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
@@ -387,6 +388,8 @@ Check = Callable[[Examined], Iterable[Finding]]
 CHECKS: Final[tuple[Check, ...]] = (
     unique_records,
     empty_promises,
+    telling_columns,
+    pooled_units,
     revealing_columns,
     contradictions,
     rare_labels,

@@ -8,6 +8,7 @@ Two groups of a table with n groups share a number by accident with a probabilit
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ _BANDS: Final = 8
 _MOST_MARKS: Final = 1 << 25
 """So many marks are kept, 8 bytes each; those of further columns are made each time."""
 _LOW_BITS: Final = (1 << 22) - 1
+_ANSWERS: Final = 3
 _FEW: Final = 12
 """Numbers with no more distinct values are hardly worth bands."""
 
@@ -119,18 +121,36 @@ class ShownColumns:
         The rows that leave; others need another object.
     units
         Each row's unit, shape (n,); None where rows stand alone.
+    whole
+        What is known of all rows of the source table; itself where all of them leave.
     """
 
-    def __init__(self, table: Table, units: Codes | None = None) -> None:
+    def __init__(
+        self, table: Table, units: Codes | None = None, whole: ShownColumns | None = None
+    ) -> None:
         self.table, self.units = table, units
+        self.whole = self if whole is None else whole
         self._kept: dict[Hashable, Any] = {}
+        self._latest: dict[str, tuple[tuple[object, Any], ...]] = {}
+        self._lock = threading.RLock()  # several jobs ask; what takes long is found once
         self._marked: dict[Look, Marks] = {}
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
-        if key not in self._kept:
-            self._kept[key] = find()
-        found: _Found = self._kept[key]
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = find()
+            found: _Found = self._kept[key]
+        return found
+
+    def latest(self, name: str, asked: object, find: Callable[[], _Found]) -> _Found:
+        """Return what was found for a question, or find it; the last few answers are kept."""
+        with self._lock:
+            known = self._latest.get(name, ())
+            answers = [each for each in known if each[0] == asked] or [(asked, find())]
+            others = [each for each in known if each[0] != asked]
+            self._latest[name] = (answers[0], *others)[:_ANSWERS]
+        found: _Found = answers[0][1]
         return found
 
     def profile(self, name: str) -> ColumnProfile:
@@ -142,7 +162,7 @@ class ShownColumns:
         return self.keep(("counts", look), lambda: self._count(look))
 
     def _count(self, look: Look) -> npt.NDArray[np.int64]:
-        codes = self._codes(look).astype(np.int64)
+        codes = self.codes(look).astype(np.int64)
         present = codes >= 0
         units = None if self.units is None else self.units[present]
         return count_units(codes[present], units, int(codes.max(initial=-1)) + 1)
@@ -242,7 +262,7 @@ class ShownColumns:
         return self._marked[look]
 
     def _find_marks(self, look: Look) -> Marks:
-        codes = self._codes(look)
+        codes = self.codes(look)
         numbers = np.arange(-1, int(codes.max(initial=-1)) + 1, dtype=np.int64)
         name = np.array([look.name], dtype=object)
         seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
@@ -252,7 +272,7 @@ class ShownColumns:
         taken: Marks = np.roll(marks, -1)[codes]
         return taken
 
-    def _codes(self, look: Look) -> npt.NDArray[np.integer]:
+    def codes(self, look: Look) -> npt.NDArray[np.integer]:
         """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""
         return self.keep(("codes", look), lambda: self._encoded(look))
 
@@ -272,6 +292,7 @@ class LeavingColumns:
 
     def __init__(self, table: Table, keys: KeyRing) -> None:
         self.table, self.keys = table, keys
+        self.whole = ShownColumns(table)
         self._known: tuple[object, ShownColumns] | None = None
 
     def of(self, document: Document) -> ShownColumns:
@@ -280,11 +301,13 @@ class LeavingColumns:
         Raises the errors of `leaving_table` and `units_of`.
         """
         unit = document.unit
-        asked = unit and (unit.columns, unit.most_rows, document.record_key)
+        if unit is None:
+            return self.whole
+        asked = (unit.columns, unit.most_rows, document.record_key)
         if self._known is None or self._known[0] != asked:
             left = leaving_table(document, self.table, self.keys)
-            units = None if unit is None else units_of(left, unit.columns)
-            self._known = asked, ShownColumns(left, units)
+            units = units_of(left, unit.columns)
+            self._known = asked, ShownColumns(left, units, self.whole)
         return self._known[1]
 
 

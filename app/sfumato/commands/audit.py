@@ -68,6 +68,7 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
+    from sfumato.analysis.shown_columns import ShownColumns
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
         regenerator = _in_force(arguments, project, table)
@@ -80,7 +81,9 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(regenerator.document, table, Part(context, 0.5, 0.7))
+        findings = weigh_open_columns(
+            regenerator.document, ShownColumns(table), Part(context, 0.5, 0.7)
+        )
         attributes = regenerator.attributes()
         rest = Part(context, 0.7, 1.0)
         found = [
@@ -110,6 +113,7 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
+    from sfumato.analysis.shown_columns import ShownColumns
 
     with opened(arguments, terminal, 0.4) as (project, table, context):
         regenerator = _in_force(arguments, project, table)
@@ -121,7 +125,9 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(regenerator.document, table, Part(context, 0.7, 1.0))
+        findings = weigh_open_columns(
+            regenerator.document, ShownColumns(table), Part(context, 0.7, 1.0)
+        )
         attributes = regenerator.attributes()
         told = [
             (pooled, figures_beside(findings, pooled.coalition.members[0], attributes))
@@ -161,6 +167,7 @@ def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.open_columns import answer_open_columns, plain, sentences
+    from sfumato.analysis.shown_columns import ShownColumns
     from sfumato.project.release.release_columns import attributes_of
 
     names = tuple(arguments.recipient or ())
@@ -168,7 +175,8 @@ def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
         for name in names:
             recipient_called(project.document, name)
         attributes = attributes_of(project.document, table)
-        answer = answer_open_columns(project.document, table, attributes, context)
+        columns = ShownColumns(table)
+        answer = answer_open_columns(project.document, columns, attributes, context)
     terminal.tell(arguments.json, plain(answer, names), sentences(answer, names))
     return ExitCode.OK
 

@@ -14,6 +14,7 @@ from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows
+from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
 from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
@@ -192,7 +193,8 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     if not instead:
         left = leaving_table(document, table, project.keys)
         unique = unique_by_recipient(document, left, Part(context, 0.1, 0.15))
-        opened = answer_open_columns(document, table, attributes, Part(context, 0.15, 0.3))
+        columns, part = ShownColumns(table), Part(context, 0.15, 0.3)
+        opened = answer_open_columns(document, columns, attributes, part)
     findings = {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)

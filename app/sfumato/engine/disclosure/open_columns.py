@@ -18,7 +18,7 @@ the mechanism's own law, and the chances of values meet the transition matrix by
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,8 +32,12 @@ from sfumato.engine.disclosure.open_features import (
     PARTS,
     Design,
     Features,
+    Known,
     OpenColumn,
+    Outcome,
+    Sought,
     features_of,
+    known_of,
     parts_of,
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
@@ -168,6 +172,10 @@ def sample_rows(count: int, most: int) -> Places:
     return np.minimum(chosen, count - 1)
 
 
+Look = Callable[[OpenColumn, Sought], Known]
+"""Looks at a whole column; whoever keeps what it finds need not look again."""
+
+
 def estimate_numbers(
     name: str,
     numbers: Floats,
@@ -175,6 +183,7 @@ def estimate_numbers(
     rows: Places,
     context: Context,
     units: Integers | None = None,
+    look: Look = known_of,
 ) -> NumberEstimate | None:
     """Estimate a sensitive number from the open columns.
 
@@ -192,17 +201,17 @@ def estimate_numbers(
         Progress and cancelling.
     units
         Each row's unit of protection, shape (n,); None where every row stands alone.
+    look
+        Finds what is known of a column.
 
-    Returns
-    -------
-    NumberEstimate or None
-        None where there are fewer than `LEAST_ROWS` known numbers or no columns.
+    Returns None where there are fewer than `LEAST_ROWS` known numbers or no columns.
     """
     sample = rows[np.isfinite(numbers[rows])]
     if len(sample) < LEAST_ROWS or not columns:
         return None
     true = numbers[sample]
-    fits = _number_fits(numbers, columns, sample, context, parts_of(len(numbers), units))
+    parts = parts_of(len(numbers), units)
+    fits = _number_fits(numbers, columns, sample, context, parts, look)
     found = {how: _joined(fits, sample, how) for how in ("linear", "logarithms", "trees")}
     widths = {how: half_width(true - guess) for how, guess in found.items()}
     best = min(widths, key=lambda how: widths[how])
@@ -244,16 +253,30 @@ def _number_fits(
     sample: Places,
     context: Context,
     parts: Integers,
+    look: Look,
 ) -> list[_NumberFit]:
     """Learn each part's numbers from the others."""
-    known = np.isfinite(numbers)
-    wanted = np.where(known, numbers, 0.0)[:, np.newaxis]
+    finite = np.isfinite(numbers)
+    known = slice(None) if finite.all() else np.flatnonzero(finite)
+    sought = Sought(sample, parts, known, (Outcome(known, numbers[known]),))
+    seen = _looked_at(columns, sought, look, context)
     fits = []
     for part in range(PARTS):
-        share = Part(context, part / PARTS, (part + 1) / PARTS)
-        features = features_of(columns, wanted, known, parts, part, sample)
+        share = Part(context, (1 + part) / (1 + PARTS), (2 + part) / (1 + PARTS))
+        features = features_of(seen, part)
         fits.append(_NumberFit(numbers[sample], features, parts[sample] == part, share))
     return fits
+
+
+def _looked_at(
+    columns: Sequence[OpenColumn], sought: Sought, look: Look, context: Context
+) -> list[Known]:
+    found = []
+    for place, column in enumerate(columns):
+        share = place / len(columns) / (1 + PARTS)
+        context.report(share, "Weighing the columns released unchanged")
+        found.append(look(column, sought))
+    return found
 
 
 def estimate_values(
@@ -264,6 +287,7 @@ def estimate_values(
     rows: Places,
     context: Context,
     units: Integers | None = None,
+    look: Look = known_of,
 ) -> ValueEstimate | None:
     """Estimate the chances of a sensitive attribute's values from the open columns.
 
@@ -275,7 +299,7 @@ def estimate_values(
         Its values' codes, shape (n,).
     size
         The number of values in its domain, m.
-    columns, rows, context, units
+    columns, rows, context, units, look
         As for `estimate_numbers`, and so is what is returned.
     """
     counts = np.bincount(codes, minlength=size)
@@ -288,10 +312,11 @@ def estimate_values(
     place_of = np.full(size + 1, width - 1)
     place_of[kept] = np.arange(width - 1)
     frequent = order[: min(_SHARES, len(kept))]
-    parts = parts_of(len(codes), units)
-    fits = _value_fits(codes, place_of, frequent, columns, sample, context, parts)
-    true = place_of[codes[sample]]
-    chances = np.empty((len(sample), width))
+    outcomes = tuple(Outcome(np.flatnonzero(codes == value)) for value in frequent.tolist())
+    places, parts = place_of[codes], parts_of(len(codes), units)
+    sought = Sought(sample, parts, slice(None), outcomes, places, width)
+    fits = _value_fits(sought, _looked_at(columns, sought, look, context), context)
+    true, chances = places[sample], np.empty((len(sample), width))
     for fit in fits:
         chances[fit.there] = fit.chances()
     # Who names one of the rarest values names nobody's in particular.
@@ -316,31 +341,15 @@ def estimate_values(
     )
 
 
-def _value_fits(
-    codes: Integers,
-    place_of: Places,
-    frequent: Places,
-    columns: Sequence[OpenColumn],
-    sample: Places,
-    context: Context,
-    parts: Integers,
-) -> list[_ValueFit]:
-    """Learn each part's chances from the others; `place_of` says where a value's chance stands."""
-    places, width = place_of[codes], int(place_of.max()) + 1
-    wanted = np.stack([codes == value for value in frequent.tolist()], axis=1).astype(np.float64)
-    known = np.ones(len(codes), dtype=np.bool_)
-    lookups = [
-        _Lookup(at, column.codes, places, parts, width)
-        for at, column in enumerate(columns)
-        if column.codes is not None
-    ]
-    true, fits = places[sample], []
+def _value_fits(sought: Sought, seen: Sequence[Known], context: Context) -> list[_ValueFit]:
+    """Learn each part's chances from the others."""
+    assert sought.places is not None
+    true, parts, fits = sought.places[sought.sample], sought.parts[sought.sample], []
     for part in range(PARTS):
-        share = Part(context, part / PARTS, (part + 1) / PARTS)
-        features = features_of(columns, wanted, known, parts, part, sample)
-        there = parts[sample] == part
-        start = _beliefs(lookups, sample, part, true, ~there, width)
-        fits.append(_ValueFit(true, start, features, there, share))
+        share = Part(context, (1 + part) / (1 + PARTS), (2 + part) / (1 + PARTS))
+        there = parts == part
+        start = _beliefs(seen, part, true, ~there, sought.width)
+        fits.append(_ValueFit(true, start, features_of(seen, part), there, share))
     return fits
 
 
@@ -433,34 +442,6 @@ class _NumberFit:
         return self.guess(how, _shuffled(self._watch, self._features.owners == column))
 
 
-class _Lookup:
-    """How often each value occurs in each group of a column, part by part."""
-
-    def __init__(
-        self, owner: int, codes: Integers, places: Places, parts: Integers, width: int
-    ) -> None:
-        self.owner = owner
-        self._codes, self._parts, self._width = codes, parts, width
-        size = int(codes.max()) + 1
-        self._counts = [
-            scipy.sparse.csr_array(
-                (np.ones(int(here.sum())), (codes[here], places[here])), shape=(size, width)
-            )
-            for here in (parts == part for part in range(PARTS))
-        ]
-
-    def counts(self, rows: Places, part: int) -> Floats:
-        """Return the counts that the sample's rows know of their groups, shape (rows, width)."""
-        found = np.zeros((len(rows), self._width))
-        for own in range(PARTS):
-            here = np.flatnonzero(self._parts[rows] == own)
-            groups = self._codes[rows[here]]
-            for other in range(PARTS):
-                if other not in (own, part):
-                    found[here] += self._counts[other][groups].toarray()
-        return found
-
-
 class _ValueFit:
     """The chances of one part's values, learned from the other parts."""
 
@@ -504,7 +485,7 @@ class _ValueFit:
 
 
 def _beliefs(
-    lookups: Sequence[_Lookup], sample: Places, part: int, true: Places, here: Flags, width: int
+    seen: Sequence[Known], part: int, true: Places, here: Flags, width: int
 ) -> tuple[Floats, int]:
     """Return logarithms of chances before any trees, and by which column's groups they are.
 
@@ -516,14 +497,16 @@ def _beliefs(
     rows = np.arange(len(true))
     best, chosen = np.tile(prior, (len(true), 1)), -1
     least = -float(np.log(best[rows[here], true[here]]).mean())
-    for lookup in lookups:
-        known = lookup.counts(sample, part)
+    for owner, column in enumerate(seen):
+        if column.shares is None:
+            continue
+        known = column.shares.without(part)
         total = known.sum(axis=1, keepdims=True)
         for strength in _STRENGTHS:
             chances = (known + strength * prior) / (total + strength)
             loss = -float(np.log(chances[rows[here], true[here]]).mean())
             if loss < least:
-                least, best, chosen = loss, chances, lookup.owner
+                least, best, chosen = loss, chances, owner
     return np.log(best), chosen
 
 

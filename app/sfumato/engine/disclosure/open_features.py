@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from sfumato.engine.randomness.simulation_rng import uniforms
 
@@ -72,14 +73,194 @@ def parts_of(count: int, units: Integers | None = None) -> Integers:
     return (uniforms(count, _STREAM) * PARTS).astype(np.int64)
 
 
-def features_of(
-    columns: Sequence[OpenColumn],
-    wanted: Floats,
-    known: Flags,
-    parts: Integers,
-    part: int,
-    sample: Places,
-) -> Features:
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is averaged within groups: a number of some rows, or which rows have a value.
+
+    Parameters
+    ----------
+    rows
+        The rows it is known of, or that have the value.
+    weights
+        The numbers of these rows; None for a value, which counts 1.
+    """
+
+    rows: Places | slice
+    weights: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """The attribute that is estimated, as far as features are made of it.
+
+    Parameters
+    ----------
+    sample
+        The rows that are estimated, ascending, shape (s,).
+    parts
+        Each row's part, shape (n,).
+    known
+        The rows whose value is known: those that groups are counted by.
+    outcomes
+        What is averaged within groups.
+    places
+        For a categorical attribute, where each row's value stands among those that are guessed,
+        shape (n,); None for numbers.
+    width
+        How many such places there are.
+    """
+
+    sample: Places
+    parts: Integers
+    known: Places | slice
+    outcomes: tuple[Outcome, ...]
+    places: Places | None = None
+    width: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a sample knows of one column, and of the attribute within the column's groups.
+
+    Parameters
+    ----------
+    number, level
+        The column's numbers, or its codes, shape (s,); None where it has none.
+    averages
+        What it knows of the attribute's averages within its groups; None where groups are few.
+    shares
+        How often each value occurs within its groups; None for numbers.
+    """
+
+    number: Floats | None
+    level: Floats | None
+    averages: GroupAverages | None
+    shares: GroupShares | None
+
+
+def known_of(column: OpenColumn, sought: Sought) -> Known:
+    """Return what a sample knows of a column; the only thing that reads the whole column."""
+    sample, codes = sought.sample, column.codes
+    number = level = averages = shares = None
+    if column.numbers is not None:
+        number = np.where(np.isfinite(column.numbers), column.numbers, np.nan)[sample]
+    if codes is not None:
+        size = int(codes.max()) + 1
+        if column.numbers is None and size <= ONE_BY_ONE:
+            level = codes[sample].astype(np.float64)
+        else:
+            averages = GroupAverages.of(codes, size, sought)
+        if sought.places is not None:
+            shares = GroupShares.of(codes, sought.places, sought)
+    return Known(number, level, averages, shares)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAverages:
+    """Sums of each outcome within the groups of the sample's rows, part by part.
+
+    Parameters
+    ----------
+    own
+        The part of each row, shape (s,).
+    counts, sums
+        Of the row's group in each part, shapes (s, parts) and (outcomes, s, parts).
+    shrunk
+        For each outcome and part, what is learned without this part: the mean, and with how many
+        rows' weight it enters a group's.
+    """
+
+    own: Integers
+    counts: Floats
+    sums: Floats
+    shrunk: tuple[tuple[tuple[float, float], ...], ...]
+
+    @classmethod
+    def of(cls, codes: Integers, size: int, sought: Sought) -> GroupAverages:
+        """Return what the rows of a sample know of the groups of a column."""
+        joint = codes * PARTS + sought.parts
+        shape = (size, PARTS)
+        group = codes[sought.sample]
+        counts = np.bincount(joint[sought.known], minlength=size * PARTS).reshape(shape)
+        every, shrunk = [], []
+        for outcome in sought.outcomes:
+            keys, weights = joint[outcome.rows], outcome.weights
+            sums = np.bincount(keys, weights, size * PARTS).reshape(shape).astype(np.float64)
+            squares = (
+                sums
+                if weights is None
+                else np.bincount(keys, weights**2, size * PARTS).reshape(shape)
+            )
+            every.append(sums[group])
+            learned = [np.flatnonzero(np.arange(PARTS) != part) for part in range(PARTS)]
+            shrunk.append(
+                tuple(
+                    _shrinkage(*(each[:, which].sum(axis=1) for each in (counts, sums, squares)))
+                    for which in learned
+                )
+            )
+        own = sought.parts[sought.sample]
+        found = counts[group].astype(np.float64), np.array(every), tuple(shrunk)
+        return cls(own, *found)
+
+    def without(self, part: int) -> list[Floats]:
+        """Return each outcome's average, from all parts but the row's own and this one."""
+        used = np.ones((PARTS, PARTS))  # by the row's own part
+        np.fill_diagonal(used, 0.0)
+        used[:, part] = 0.0
+        which = used[self.own]
+        number = (self.counts * which).sum(axis=1)
+        found = []
+        for sums, shrunk in zip(self.sums, self.shrunk, strict=True):
+            prior, strength = shrunk[part]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = ((sums * which).sum(axis=1) + strength * prior) / (number + strength)
+            found.append(np.where(np.isfinite(means), means, prior))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class GroupShares:
+    """How often each value occurs in the groups of the sample's rows, part by part.
+
+    Parameters
+    ----------
+    own, group
+        Each row's part and group, shape (s,).
+    counts
+        By group and part, shape (groups · parts, width).
+    """
+
+    own: Integers
+    group: Places
+    counts: scipy.sparse.csr_array
+
+    @classmethod
+    def of(cls, codes: Integers, places: Places, sought: Sought) -> GroupShares:
+        """Count the values in the groups of a column, as far as a sample asks for them."""
+        asked, group = np.unique(codes[sought.sample], return_inverse=True)
+        number = np.full(int(codes.max()) + 1, -1)
+        number[asked] = np.arange(len(asked))
+        groups = number[codes]
+        there = slice(None) if len(asked) == len(number) else np.flatnonzero(groups >= 0)
+        rows = groups[there] * PARTS + sought.parts[there]
+        keys = rows * sought.width + places[there]
+        size = len(asked) * PARTS * sought.width
+        counts = np.bincount(keys, minlength=size).reshape(-1, sought.width)
+        # Of many values few occur in a group.
+        return cls(sought.parts[sought.sample], group, scipy.sparse.csr_array(counts))
+
+    def without(self, part: int) -> Floats:
+        """Return the counts from all parts but the row's own and this one, shape (s, width)."""
+        found = np.zeros((len(self.group), self.counts.shape[1]))
+        for other in range(PARTS):
+            if other != part:
+                here = np.flatnonzero(self.own != other)
+                found[here] += self.counts[self.group[here] * PARTS + other].toarray()
+        return found
+
+
+def features_of(columns: Sequence[Known], part: int) -> Features:
     """Return the features of the sample, none of which knows a record's own outcome.
 
     Averages within the groups of a column come for the rows of `part` from all other parts, and
@@ -88,63 +269,13 @@ def features_of(
     values: list[Floats] = []
     owners: list[int] = []
     levels: list[bool] = []
-
-    def add(feature: Floats, owner: int, level: bool = False) -> None:
-        values.append(feature)
-        owners.append(owner)
-        levels.append(level)
-
     for place, column in enumerate(columns):
-        if column.numbers is not None:
-            add(np.where(np.isfinite(column.numbers), column.numbers, np.nan)[sample], place)
-        if column.codes is None:
-            continue
-        size = int(column.codes.max()) + 1
-        if column.numbers is None and size <= ONE_BY_ONE:
-            add(column.codes[sample].astype(np.float64), place, level=True)
-            continue
-        for average in _averages(column.codes, size, wanted, known, parts, part, sample):
-            add(average, place)
+        own = [each for each in (column.number, column.level) if each is not None]
+        averages = [] if column.averages is None else column.averages.without(part)
+        values += [*own, *averages]
+        owners += [place] * (len(own) + len(averages))
+        levels += [each is column.level for each in own] + [False] * len(averages)
     return Features(np.stack(values, axis=1), np.array(owners), np.array(levels))
-
-
-def _averages(
-    codes: Integers,
-    size: int,
-    wanted: Floats,
-    known: Flags,
-    parts: Integers,
-    part: int,
-    sample: Places,
-) -> list[Floats]:
-    """Return each outcome's average within the groups of a column, and the groups' sizes."""
-    joint = codes * PARTS + parts
-    counts = np.bincount(joint[known], minlength=size * PARTS).reshape(size, PARTS)
-    found = []
-    own, group = parts[sample], codes[sample]
-    used = np.ones((PARTS, PARTS), dtype=np.bool_)  # by the row's own part
-    np.fill_diagonal(used, False)
-    used[:, part] = False
-    for outcome in wanted.T:
-        sums = np.bincount(joint[known], weights=outcome[known], minlength=size * PARTS)
-        sums = sums.reshape(size, PARTS)
-        squares = np.bincount(joint[known], weights=outcome[known] ** 2, minlength=size * PARTS)
-        learned = np.flatnonzero(np.arange(PARTS) != part)
-        prior, strength = _shrinkage(
-            counts[:, learned].sum(axis=1),
-            sums[:, learned].sum(axis=1),
-            squares.reshape(size, PARTS)[:, learned].sum(axis=1),
-        )
-        average = np.empty(len(sample))
-        for each in range(PARTS):
-            which = used[each]
-            total, number = sums[:, which].sum(axis=1), counts[:, which].sum(axis=1)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means = (total + strength * prior) / (number + strength)
-            here = own == each
-            average[here] = np.where(np.isfinite(means), means, prior)[group[here]]
-        found.append(average)
-    return found
 
 
 def _shrinkage(counts: Integers, sums: Floats, squares: Floats) -> tuple[float, float]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
+from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 
@@ -27,20 +28,20 @@ class OpenColumnsCache:
     def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
         self._runner = runner
         self._announce = announce
-        self._table: Table | None = None
+        self._columns: ShownColumns | None = None
         self._question: tuple[object, ...] = ()
         self._answer: OpenAnswer | None = None
 
     def get(
-        self, document: Document, table: Table, attributes: Mapping[str, Attribute]
+        self, document: Document, columns: ShownColumns, attributes: Mapping[str, Attribute]
     ) -> OpenAnswer | None:
         """Return the answer; while it is worked on, the last one if it is about these columns.
 
         Figures of levels that have changed are left out by `OpenAnswer.beside`.
         """
         asked = Asked.of(document)
-        if self._table is not table:
-            self._table, self._question, self._answer = table, (), None
+        if self._columns is not columns:
+            self._columns, self._question, self._answer = columns, (), None
         known = self._answer
         if known is not None and known.findings.asked != asked:
             known = None
@@ -51,10 +52,10 @@ class OpenColumnsCache:
         self._question = question
 
         def work(context: Context) -> OpenAnswer:
-            return answer_open_columns(document, table, attributes, context, known)
+            return answer_open_columns(document, columns, attributes, context)
 
         def keep(answer: OpenAnswer) -> None:
-            if self._question == question and self._table is table:
+            if self._question == question and self._columns is columns:
                 self._answer = answer
                 self._announce()
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms
@@ -110,6 +111,7 @@ class Session(QObject):
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
         self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
+        self._columns: LeavingColumns | None = None
         self._open_columns = OpenColumnsCache(self.runner, self.open_columns_changed.emit)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
@@ -376,6 +378,13 @@ class Session(QObject):
         encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
         return self._pooled.get(self.document, encoded, insight.repeated, releases)
 
+    def columns_of(self, table: Table) -> LeavingColumns:
+        """Return what is known of a table's columns, for everybody who asks about them."""
+        known = self._columns
+        if known is None or known.table is not table or known.keys is not self.keys:
+            known = self._columns = LeavingColumns(table, self.keys)
+        return known
+
     def open_columns(self) -> OpenAnswer | None:
         """Return what the columns released unchanged tell; None while it is not known.
 
@@ -389,7 +398,7 @@ class Session(QObject):
         if len(encoded) < len(names):
             return None
         attributes = {name: column.attribute for name, column in encoded.items()}
-        return self._open_columns.get(document, table, attributes)
+        return self._open_columns.get(document, self.columns_of(table).whole, attributes)
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""

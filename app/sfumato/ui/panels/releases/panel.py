@@ -357,7 +357,7 @@ class ReleasesPanel(Panel):
         self.messages.clear()  # what became of an earlier order would contradict this one
         self._job = session.runner.run(
             self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
-            partial(make_all, project, table, order, self.readiness.columns_of(table)),
+            partial(make_all, project, table, order, session.columns_of(table)),
             self._tell_made,
             partial(self.show_error, topic="release"),
             key=RELEASE_JOB,

@@ -12,17 +12,20 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, examine, mended
-from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.core.progress import Context
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, button, clear_layout, column, label, row, say
+from sfumato.ui.widgets.messages import Message
 
 READINESS_JOB: Final = "releases-ready"
+MENDING_JOB: Final = "releases-mending"
 _LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
 
 
@@ -41,8 +44,8 @@ class ReadinessCard(Card):
         super().__init__(self.tr("Ready to release?"), parent=parent)
         self._session = session
         self._asked: tuple[object, ...] | None = None
-        self._columns: LeavingColumns | None = None
         self.found: tuple[Readiness, ...] = ()
+        self._offered: set[str] = set()
         self.note = label("", "muted", wrap=True)
         self.reason = QLineEdit(self)
         self.reason.setAccessibleName(self.tr("Reason for what stays open"))
@@ -69,13 +72,6 @@ class ReadinessCard(Card):
         """Check what has changed while nobody looked."""
         super().showEvent(event)
         self.refresh()
-
-    def columns_of(self, table: Table) -> LeavingColumns:
-        """Return what is known of a table's columns."""
-        known, keys = self._columns, self._session.keys
-        if known is None or known.table is not table or known.keys is not keys:
-            known = self._columns = LeavingColumns(table, keys)
-        return known
 
     def open_for(self, recipients: Sequence[str]) -> tuple[Finding, ...]:
         """Return what keeps releases to recipients from being made, as far as it is known."""
@@ -117,7 +113,7 @@ class ReadinessCard(Card):
         self._asked = asked
         if not self.found:
             say(self.note, self.tr("Checking every recipient's release…"))
-        columns = self.columns_of(table)
+        columns = session.columns_of(table)
         session.runner.run(
             self.tr("Checking whether releases are ready"),
             lambda context: examine(document, columns.of(document), attributes, releases, context),
@@ -150,6 +146,7 @@ class ReadinessCard(Card):
 
     def _show(self) -> None:
         clear_layout(self.list)
+        self._offered.clear()
         say(self.note, "")
         for names, findings in _alike(self.found):
             block = self._block(names, findings)
@@ -185,7 +182,10 @@ class ReadinessCard(Card):
         if finding.reason:
             told = self.tr("Accepted: {reason}").format(reason=finding.reason)
             texts.addWidget(label(told, "muted", wrap=True))
-        for remedy in finding.remedies:
+        # Once for all recipients whom the same would help.
+        wanted = [each for each in finding.remedies if str(each.words) not in self._offered]
+        self._offered |= {str(each.words) for each in wanted}
+        for remedy in wanted:
             run = partial(self._mend, remedy)
             texts.addLayout(row(button(typeset(remedy.words), run, "quiet"), None))
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
@@ -206,14 +206,37 @@ class ReadinessCard(Card):
         return button(words, partial(self._session.panel_requested.emit, wanted), "quiet")
 
     def _mend(self, remedy: Remedy) -> None:
+        session, before, table = self._session, self._session.document, self._session.table
         words = spoken(remedy.words).partition(":")[0]
-        self._session.edit(words, mended(self._session.document, remedy))
+        if not remedy.deed.needs_rows:
+            session.edit(words, mended(before, remedy))
+            return
+        if table is None:
+            return
+        noise = session.noise
+
+        def work(context: Context) -> Document:
+            context.report(0.0, words)
+            return mended(before, remedy, table, noise)
+
+        def keep(changed: Document) -> None:
+            if session.document == before:  # else something was edited meanwhile
+                session.edit(words, changed)
+
+        session.runner.run(words, work, keep, self._tell_refused, key=MENDING_JOB)
+
+    def _tell_refused(self, error: SfumatoError) -> None:
+        self._session.message.emit(Message.of_error(error, topic="ready"))
 
 
-def _alike(found: Sequence[Readiness]) -> list[tuple[list[str], tuple[Finding, ...]]]:
-    """Return what is found, once for recipients of whom the same is found."""
-    blocks: dict[object, tuple[list[str], tuple[Finding, ...]]] = {}
+def _alike(found: Sequence[Readiness]) -> list[tuple[list[str], list[Finding]]]:
+    """Return each finding once, below all recipients of whom it is found."""
+    whom: dict[object, tuple[list[str], Finding]] = {}
     for each in found:
-        told = tuple((one.check, one.severity, one.sentence, one.reason) for one in each.findings)
-        blocks.setdefault(told, ([], each.findings))[0].append(each.recipient)
-    return list(blocks.values())
+        for one in each.findings:
+            told = (one.check, one.severity, one.sentence, one.reason)
+            whom.setdefault(told, ([], one))[0].append(each.recipient)
+    blocks: dict[tuple[str, ...], tuple[list[str], list[Finding]]] = {}
+    for names, one in whom.values():
+        blocks.setdefault(tuple(names), (names, []))[1].append(one)
+    return sorted(blocks.values(), key=lambda block: min(one.severity for one in block[1]))
