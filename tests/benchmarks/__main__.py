@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON line a case")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--rounds", type=int, help="how often each case is measured")
+    parser.add_argument("--rows", type=int, help="pipeline: of how many rows (usual: 1,000,000)")
     add_arguments(parser)
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in names]
@@ -61,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rounds = chosen.rounds or (1 if chosen.quick else 7)
     for name in measured:
         module = known[name]
-        for case in module.cases(chosen.quick):
+        sized = {"rows": chosen.rows} if name == "pipeline" else {}
+        for case in module.cases(chosen.quick, **sized):
             figures = measure(name, case, rounds, not chosen.quick).as_json(module.BASELINE)
             line = json.dumps(figures) + "\n" if chosen.json else COLUMNS.format(**figures)
             sys.stdout.write(line)

@@ -6,6 +6,7 @@ into a folder of its own before anything is measured, as an installation has it.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -45,44 +46,79 @@ STARTS = {
 }
 
 
+LAUNCHER = """
+import json, os, sys
+process = os.posix_spawn(
+    sys.executable,
+    [sys.executable, *sys.argv[1:]],
+    os.environ,
+    file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+)
+_, status, used = os.wait4(process, 0)
+kilobytes = used.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+code = os.waitstatus_to_exitcode(status)
+print(json.dumps([code, used.ru_utime + used.ru_stime, kilobytes]))
+"""
+"""What starts a process and tells what it took.
+
+A process begins with the peak of whoever started it, so it is started by one that is small.
+"""
+
+
 @dataclass
 class Started:
-    """A process that is started again and again, and what it took of the processor."""
+    """A process that is started again and again, and what it took of processor and memory."""
 
     arguments: Sequence[str]
     environment: dict[str, str]
     cpu: list[float] = field(default_factory=list)
+    kilobytes: list[float] = field(default_factory=list)
 
     def run(self) -> None:
-        process = subprocess.Popen(
-            [sys.executable, *self.arguments],
+        launched = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", LAUNCHER, *self.arguments],
             cwd=ROOT,
             env=self.environment,
-            stdout=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
         )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise RuntimeError(f"the process ended with {process.returncode}")
-        self.cpu.append(used.ru_utime + used.ru_stime)
+        code, cpu, kilobytes = json.loads(launched.stdout)
+        if code:
+            raise RuntimeError(f"the process ended with {code}: {launched.stderr.decode()}")
+        self.cpu.append(cpu)
+        self.kilobytes.append(kilobytes)
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.cpu, self.kilobytes = [], []
+
+    def peak_mb(self) -> float:
+        """Return the most memory that any of the processes had, in MB."""
+        return max(self.kilobytes) * 1024 / 1e6
+
+
+def environment_with(bytecode: Path | str) -> dict[str, str]:
+    """Return an environment in which bytecode is kept in a folder of its own."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), "QT_QPA_PLATFORM": "offscreen"}
 
 
 def cases(quick: bool) -> Iterator[Case]:
     """Yield the starts; `facts` tells the processor's time, which other work disturbs less."""
     with tempfile.TemporaryDirectory() as bytecode:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**kept, "PYTHONPYCACHEPREFIX": bytecode, "QT_QPA_PLATFORM": "offscreen"}
+        environment = environment_with(bytecode)
         chosen = list(STARTS.items())[: 2 if quick else None]
         for name, arguments in chosen:
             start, plain = Started(arguments, environment), Started(PLAIN, environment)
             start.run()
             plain.run()
-            start.cpu, plain.cpu = [], []
+            start.forget()
+            plain.forget()
             yield Case(
                 name,
                 start.run,
                 plain.run,
-                peak_mb=lambda: 0.0,  # a child begins with its parent's peak
+                peak_mb=start.peak_mb,
                 facts=partial(_cpu, start, plain),
             )
 
