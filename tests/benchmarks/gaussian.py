@@ -16,7 +16,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.brownian import on_grid
 from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.harness import Case
 from tests.benchmarks.published_noise import noise_on_demand, parallel_noise
 

@@ -10,7 +10,8 @@ import numpy as np
 from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.harness import Case
 
 BASELINE = "np.where(rng.random(n) < p, x, rng.integers(0, m, n))"

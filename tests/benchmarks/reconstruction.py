@@ -16,7 +16,8 @@ from sfumato.engine.disclosure.grouped_values import grouped_values
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, sample_sizes
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.benchmarks.harness import Case
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.randomness.keys import AttributeKey, record_ids_by_position
+from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, coin, multi_pert
 from tests.engine.ladders.multi_pert import chain_law, joint_law
 from tests.engine.ladders.multi_pert import coin as reference_coin

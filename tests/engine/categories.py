@@ -5,7 +5,8 @@ import numpy as np
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.base import Released, ReleaseRequest
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attribute, EncodedColumn
 
 KEYS = KeyRing(bytes(range(32)))

@@ -12,7 +12,8 @@ from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import ReleaseRequest, Settings
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
 

@@ -14,7 +14,8 @@ from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness import pseudonyms as engine
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_key
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.table import Table
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import RulesError

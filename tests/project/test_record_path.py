@@ -9,7 +9,8 @@ import pytest
 from sfumato.analysis.record_path import record_path
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.project.release.release_columns import released_columns
 from tests.engine.ladders.path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table

@@ -25,7 +25,7 @@ from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.randomness.keys import record_ids_by_position
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from tests.engine.disclosure.group_listing import listed_law, row_by_row
 from tests.engine.mechanisms.reconstruction.test_release import keys

@@ -22,7 +22,8 @@ from sfumato.engine.ladders.adopted_ladder import (
 )
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.ladders.uniform_cells import WORD
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.adopted_law import adopted_law, stretch_law
 from tests.engine.ladders.multi_pert import chain_law, joint_law, new_value
 

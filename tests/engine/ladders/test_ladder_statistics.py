@@ -14,7 +14,8 @@ from scipy.stats import chi2, norm
 from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_key, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_key, record_ids_by_position
 
 FALSE_ALARM = 1e-6
 KEYS = KeyRing(b"statistics of released tables...")

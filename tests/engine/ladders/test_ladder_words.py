@@ -9,7 +9,8 @@ from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.ladders.uniform_cells import GroupWords, count_thresholds
-from sfumato.engine.randomness.keys import AttributeKey, BlockCipher, record_ids_by_position
+from sfumato.engine.randomness.keys import AttributeKey, BlockCipher
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.reference import release_one
 
 KEY = AttributeKey(bytes(range(32)))

@@ -14,7 +14,8 @@ from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.errors import Cancelled, LevelError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.randomness.keys import AttributeKey, KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import AttributeKey, KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.reference import release_one
 
 KEY = KeyRing(bytes(range(32))).for_attribute("disease", "d1", "uniform")

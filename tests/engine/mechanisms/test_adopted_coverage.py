@@ -13,7 +13,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import covered_by_all, release_by_coverage
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attribute, EncodedColumn
 from tests.engine.ladders.adopted_law import adopted_law
 from tests.engine.ladders.multi_pert import chain_law

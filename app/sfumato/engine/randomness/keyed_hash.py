@@ -19,8 +19,9 @@ from sfumato.engine.randomness.canonical_texts import Texts
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 
 Hashes = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
 
-_TILE: Final = 1 << 16
+_TILE: Final = 1 << 15
 """Texts that are hashed at once: their blocks stay in the processor's cache."""
 
 _WORD: Final = 8
@@ -62,24 +63,44 @@ def keyed_hash(parts: Sequence[Texts], key: AttributeKey, context: Context) -> H
 def _chain(hashes: Hashes, texts: Texts, start: int, parts: int, cipher: BlockCipher) -> None:
     """Take the texts from `start` on into hashes, shape (k, 2), of which each is a chain's end."""
     ends = texts.ends[start : start + len(hashes) + 1].astype(np.int64)
-    # Words are read from every byte on, the last ones from behind the text's end.
-    data = np.zeros(int(ends[-1] - ends[0]) + 2 * _WORD, dtype=np.uint8)
-    data[: -2 * _WORD] = texts.data[ends[0] : ends[-1]]
-    words = np.ndarray((len(data) - _WORD + 1,), dtype="<u8", buffer=data, strides=(1,))
     starts, lengths = ends[:-1] - ends[0], np.diff(ends)
+    # Words are read in pairs, the last ones from behind the text's end.
+    words = np.zeros(int(ends[-1] - ends[0]) // _WORD + 3, dtype="<u8")
+    words.view(np.uint8)[: ends[-1] - ends[0]] = texts.data[ends[0] : ends[-1]]
     out = np.empty(len(hashes) * BLOCK_BYTES + BLOCK_BYTES - 1, dtype=np.uint8)
-
-    def word(rows: npt.NDArray[np.intp], at: int) -> npt.NDArray[np.uint64]:
-        found: npt.NDArray[np.uint64] = words[starts[rows] + at]
-        found &= _MASKS[np.clip(lengths[rows] - at, 0, _WORD)]
-        return found
-
-    rows, at = np.arange(len(hashes)), -_WORD
-    while len(rows):
-        blocks = hashes[rows]
-        blocks[:, 0] ^= (lengths + (parts << 48)).view("<u8") if at < 0 else word(rows, at)
-        blocks[:, 1] ^= word(rows, at + _WORD)
+    rows: npt.NDArray[np.intp] | None = None  # all
+    at = -_WORD
+    while len(lengths):
+        blocks = hashes if rows is None else hashes[rows]
+        first = (lengths + (parts << 48)).view("<u8") if at < 0 else None
+        blocks[:, 0] ^= _word(words, starts, lengths, at) if first is None else first
+        blocks[:, 1] ^= _word(words, starts, lengths, at + _WORD)
         cipher.encrypt(blocks.view(np.uint8).reshape(-1), out)
-        hashes[rows] = out[: len(rows) * BLOCK_BYTES].view("<u8").reshape(-1, 2)
+        hashes[slice(None) if rows is None else rows] = (
+            out[: len(blocks) * BLOCK_BYTES].view("<u8").reshape(-1, 2)
+        )
         at += BLOCK_BYTES
-        rows = rows[lengths[rows] > at]
+        longer = lengths > at
+        if not longer.all():
+            kept = np.flatnonzero(longer)
+            rows = kept if rows is None else rows[kept]
+            starts, lengths = starts[kept], lengths[kept]
+
+
+def _word(words: Hashes, starts: Places, lengths: Places, at: int) -> npt.NDArray[np.uint64]:
+    """Return 8 bytes of each text from its byte `at` on, zeros behind its end."""
+    places = starts + at
+    shift = ((places & 7) << 3).view(np.uint64)
+    places >>= 3
+    found: npt.NDArray[np.uint64] = words.take(places)
+    found >>= shift
+    places += 1
+    following = words.take(places)
+    # By 64 bits less the shift, in two steps since it may be 64.
+    following <<= np.uint64(1)
+    following <<= shift ^ np.uint64(63)
+    found |= following
+    kept = lengths - at
+    if kept.min() < _WORD:
+        found &= _MASKS.take(np.clip(kept, 0, _WORD))
+    return found

@@ -21,7 +21,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
-from sfumato.engine.randomness.keys import record_ids_by_key, record_ids_by_position
+from sfumato.engine.randomness.record_ids import record_ids_by_key, record_ids_by_position
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.project.document.entry_plan import EntryPlan

@@ -24,7 +24,7 @@ from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Fact, Promise
-from sfumato.engine.randomness.keys import unit_ids
+from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.repeated_units import units_of, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table

@@ -16,7 +16,8 @@ from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_tails import Draw
 from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, sample_sizes
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.randomness.keys import KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.engine.disclosure.group_cases import enumerated_law, estimated_shares
 

@@ -43,7 +43,8 @@ from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, record_ids_by_position
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 
 Floats = npt.NDArray[np.float64]
 

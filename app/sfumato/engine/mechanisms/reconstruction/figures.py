@@ -31,12 +31,8 @@ from sfumato.engine.mechanisms.reconstruction.limits import (
     sample_sizes,
 )
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
-from sfumato.engine.randomness.keys import (
-    SECRET_BYTES,
-    AttributeKey,
-    KeyRing,
-    record_ids_by_position,
-)
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups, value_counts
 
 _EXAMPLES: Final = (5, 20, 100, 1000)

@@ -35,7 +35,8 @@ from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM, examine_kept, e
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.adoption import Adopting, LevelFound
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
-from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, record_ids_by_position
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import EncodedColumn
 
 Flags = npt.NDArray[np.bool_]
