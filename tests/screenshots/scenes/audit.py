@@ -10,15 +10,19 @@ from typing import TypeVar
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
+from sfumato.engine.table.table import Table
 from sfumato.report.material import Audience
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
 from sfumato.ui.panels.audit.pages.leak.page import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.audit.pages.pooled_rows import PooledRowsPage
 from sfumato.ui.panels.audit.pages.record import RecordPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import AuditPanel
+from tests.project.test_pooled_rows import a_document
+from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
 
 Page = TypeVar("Page", bound=AuditPage)
@@ -103,6 +107,12 @@ def _numbers(stage: Stage) -> None:
     audit_page(stage, NumbersPage)
 
 
+def _pooled_rows(stage: Stage) -> None:
+    stage.session.open_table("Open", Table(households(300)), a_document())
+    stage.settle()
+    audit_page(stage, PooledRowsPage)
+
+
 def _record(stage: Stage) -> None:
     stage.open_sample()
     audit_page(stage, RecordPage)
@@ -185,6 +195,7 @@ SCENES = (
     Scene("files", partial(_coalition_part, part="files")),
     Scene("what-if", _what_if),
     Scene("numbers", _numbers),
+    Scene("pooled-rows", _pooled_rows),
     Scene("record-filled", _record),
     Scene("leak-empty", partial(audit_page, kind=LeakPage)),
     Scene("leak-ready", _leak_ready),

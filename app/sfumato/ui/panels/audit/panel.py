@@ -34,7 +34,12 @@ class AuditPanel(Panel):
         self.body.addLayout(head)
         self.body.addWidget(self.stack, 1)
         self._show(self.pages[0])
-        for signal in (session.document_changed, session.table_changed, session.attribute_changed):
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.profiles_changed,
+            session.attribute_changed,
+        ):
             signal.connect(self._offer_pages)
         self._offer_pages()
 
