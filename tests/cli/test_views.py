@@ -64,3 +64,21 @@ def test_what_can_not_be_is_said_and_nothing_is_lost(made):
     assert made.run(*asked, "--suppress", "1") == ExitCode.EXPECTED_ERROR
     assert made.run(*asked, "--k", "2", "--as-they-are") == ExitCode.USAGE
     assert view_of(made, "Clinic A") is None
+
+
+def test_where_trust_orders_differ_the_virtual_recipient_is_told(made):
+    asked = ("views", made.project, "--recipient", "Clinic A", "--k", "12", "--propose")
+    assert made.run(*asked, "--find", "--json") == ExitCode.OK
+    told = json.loads(made.output)
+    together = told[-1]
+    assert together["recipient"] is None
+    assert together["finest"] == ["Institute B"]
+    assert list(together["most trusted"].values()) == [["Clinic A"]]
+    assert together["smallest"] < 12
+    assert made.run("views", made.project) == ExitCode.OK
+    assert "All recipients together:" in made.output
+    assert f"smallest class {together['smallest']}, " in made.output
+    assert "as Clinic A: " in made.output
+    asked = ("views", made.project, "--recipient", "Clinic A", "--as-they-are", "--json")
+    assert made.run(*asked) == ExitCode.OK
+    assert json.loads(made.output) == []

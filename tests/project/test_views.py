@@ -6,15 +6,19 @@ import itertools
 import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.guarantee import guarantee_of
+from sfumato.analysis.guarantee import guarantee_of, together_of
 from sfumato.analysis.views import (
     find_views,
+    may_keep,
+    seen_together,
     unique_by_recipient,
     views_in,
     with_level,
+    with_levels,
     with_proposed_hierarchies,
     with_statement,
     without_view,
@@ -198,6 +202,33 @@ def test_who_is_trusted_less_follows_when_a_level_is_raised_and_the_other_way_ro
     assert followed == ("Clinic D", "Institute B")
 
 
+def test_nodes_that_may_not_keep_what_is_stated_never_do():
+    document = coarse({"Public C": (20, 0.05)})
+    keeping = may_keep(document, a_table(), "Public C", Silent())
+    for node in np.ndindex(*keeping.shape):
+        moved, _ = with_levels(document, "Public C", dict(zip(PUBLIC, node, strict=True)))
+        (seen,) = views_in(moved, a_table(), Silent())
+        # With nobody trusted more, a node keeps what is stated just where it does so alone.
+        assert keeping[node] == (not seen.problem)
+    assert keeping[tuple(coarse().recipient("Public C").view.levels[name] for name in PUBLIC)]
+    assert not keeping.all()
+    everything = without_view(document, "Public C")
+    assert may_keep(everything, a_table(), "Public C", Silent()).all()
+
+
+def test_several_levels_are_one_move_on_the_chain():
+    document = coarse({"Institute B": (3, 0.02), "Public C": (20, 0.05)})
+    low = {"age": 0, "zip": 0}
+    moved, followed = with_levels(document, "Public C", low)
+    assert {e.name: e.view.levels for e in moved.recipients if e.view is not None} == {
+        "Institute B": low,
+        "Public C": low,
+    }
+    assert followed == ("Institute B",)
+    one_by_one = with_level(with_level(document, "Public C", "age", 0)[0], "Public C", "zip", 0)[0]
+    assert one_by_one == moved
+
+
 def test_views_that_are_no_chain_are_refused_by_name():
     document = coarse()
     finer = replace(document.recipient("Public C"), view=ViewRule(20, 0.05, {"age": 0, "zip": 0}))
@@ -263,9 +294,30 @@ def test_the_guarantee_names_the_virtual_recipient_where_trust_orders_differ():
     turned = with_statement(document, "Clinic A", 50, 0.05)
     turned = with_statement(turned, "Clinic D", 50, 0.05)
     turned = find_views(turned, table, Silent())
-    told = guarantee_of(turned, known).coalition
+    guarantee = guarantee_of(turned, known)
+    told = guarantee.coalition
     assert "sees the quasi-identifiers as Institute B does" in told
     assert "Clinic A's level of illness" in told
+    together = guarantee.together
+    assert together is not None
+    assert together.finest == ("Institute B",)
+    assert together.tops["illness"] == ("Clinic A", "Clinic D")
+    assert any(said.startswith("illness, as Clinic A: Whatever") for said in together.gets)
+    assert together_of(turned, known) == together
+    assert one_order.together is None
+    assert together_of(document, known) is None
+
+
+def test_what_all_recipients_see_together_is_the_finest_view_or_the_values_themselves():
+    document = coarse({"Institute B": (3, 0.02), "Public C": (20, 0.05)})
+    found = views_in(document, a_table(), Silent())
+    seen = seen_together(document, a_table(), "Institute B", found, Silent())
+    assert seen == found[0]
+    seen = seen_together(document, a_table(), "Clinic A", found, Silent())
+    assert seen is not None
+    as_they_are = {n: document.column(n).shown(a_table().column(n)) for n in PUBLIC}
+    counts = pd.DataFrame(as_they_are).value_counts()
+    assert (seen.view.smallest, seen.view.unique) == (counts.min(), (counts == 1).sum())
 
 
 def test_what_is_prepared_for_several_recipients_follows_the_document(tmp_path):

@@ -9,13 +9,8 @@ from PySide6.QtGui import QImage, QPainter
 
 from sfumato.engine.generalization.lattice import Lattice
 from sfumato.ui.look.theme import themes
-from sfumato.ui.panels.policy.generalized.lattice_view import (
-    KINDS,
-    LatticeView,
-    Stamps,
-    Symbol,
-    draw_symbol,
-)
+from sfumato.ui.panels.policy.generalized.lattice_drawing import KINDS, Stamps, Symbol, draw_symbol
+from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.generalized.node_list import Marks
 
 SIDE = 64

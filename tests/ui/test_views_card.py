@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
+from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Unit, ViewRule
-from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.views_card import LEVELS, NAME, SHARE, SMALLEST, UNIQUE, K
+from sfumato.ui.panels.policy import PANEL, views_picture
+from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, UNIQUE, K
+from sfumato.ui.panels.policy.views_picture import node_of
+from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -36,16 +39,17 @@ def card(panel):
 
 
 def shown(card):
+    """Return what stands in each recipient's column."""
     model = card.model
     return [
-        [model.index(row, column).data() for column in range(model.columnCount())]
-        for row in range(model.rowCount())
+        [model.index(row, column).data() for row in range(model.rowCount())]
+        for column in range(1, model.columnCount())
     ]
 
 
-def type_in(qtbot, card, row, column, text):
-    card.table.show_cell(row, column)
-    index = card.model.index(row, column)
+def type_in(qtbot, card, recipient, row, text):
+    card.table.show_cell(row, recipient + 1)
+    index = card.model.index(row, recipient + 1)
     card.table.edit(index)
     editor = card.table.findChild(QLineEdit)
     editor.selectAll()
@@ -63,7 +67,7 @@ def test_levels_are_proposed_found_and_counted(qtbot, card):
     quasi = card.model.names
     assert quasi
     assert not card.find_levels.isEnabled()
-    assert [line[NAME] for line in shown(card)] == [
+    assert [line.name for line in card.model.lines] == [
         each.name for each in card.session.document.recipients
     ]
     last = len(shown(card)) - 1
@@ -106,19 +110,17 @@ def test_a_file_that_would_not_keep_its_k_is_said_at_once(qtbot, card):
     wait_for_jobs(qtbot, card.session)
     type_in(qtbot, card, 0, K, "8")
     assert "have to be suppressed" in card.problem
-    card.table.show_cell(0, K)
+    card.table.show_cell(K, 1)
     QTest.keyClick(card.table, Qt.Key.Key_Delete)
     wait_for_jobs(qtbot, card.session)
     assert views(card)[0] is None
     assert card.problem == ""
 
 
-@pytest.mark.parametrize(
-    ("column", "text"), [(K, "many"), (K, "0"), (SHARE, "most"), (LEVELS, "-1")]
-)
-def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, column, text):
+@pytest.mark.parametrize(("row", "text"), [(K, "many"), (K, "0"), (SHARE, "most"), (LEVELS, "-1")])
+def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     before = card.session.document
-    type_in(qtbot, card, 0, column, text)
+    type_in(qtbot, card, 0, row, text)
     assert card.session.document is before
     assert card.problem
 
@@ -146,8 +148,125 @@ def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
     qtbot.mouseClick(card.find_levels, LEFT)
     wait_for_jobs(qtbot, card.session)
     units = frame["household"].nunique()
-    tip = card.model.index(last, SMALLEST).data(Qt.ItemDataRole.ToolTipRole)
-    assert f"Of {units:,} units" in tip
+    tip = card.model.index(SMALLEST, last + 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert f"of {units:,} units" in tip
     assert int(shown(card)[last][SMALLEST]) >= 2
     type_in(qtbot, card, last, K, str(units + 1))
     assert f"belong to {units} units" in card.problem
+
+
+# ----- the picture of the lattice
+
+
+@pytest.fixture
+def lattice(qtbot, card):
+    """The lattice of age and ward, with all three recipients at its bottom."""
+    session = card.session
+    document = session.document
+    ward = replace(document.column("ward"), role=Role.QUASI_IDENTIFIER)
+    document, _ = with_proposed_hierarchies(document.with_column(ward), session.table)
+    for name, k in zip(LEVELS_OF, (1, 2, 5), strict=True):
+        document = with_statement(document, name, k, 0.1)
+    session.edit("State", document)
+    wait_for_jobs(qtbot, session)
+    return card.picture.lattice
+
+
+def nodes(card):
+    return {name: node_of(card.session.document, name) for name in LEVELS_OF}
+
+
+def at(lattice, node):
+    return lattice.point_of(node).toPoint()
+
+
+def test_a_double_click_moves_a_recipient_and_those_who_must_follow(qtbot, card, lattice):
+    card.picture.choose("Institute")
+    wait_for_jobs(qtbot, card.session)
+    qtbot.mouseDClick(lattice.viewport(), LEFT, pos=at(lattice, (2, 1)))
+    wait_for_jobs(qtbot, card.session)
+    assert nodes(card) == {"Clinic A": (0, 0), "Institute": (2, 1), "Public": (2, 1)}
+    assert "Public followed" in card.followed
+    card.session.undo()
+    assert set(nodes(card).values()) == {(0, 0)}
+
+
+def test_arrows_look_at_nodes_and_enter_moves_there(qtbot, card, lattice):
+    card.picture.choose("Public")
+    lattice.setFocus()
+    QTest.keyClick(lattice, Qt.Key.Key_Up)
+    wait_for_jobs(qtbot, card.session)
+    looked = card.picture.node
+    assert sum(looked) == 1
+    assert nodes(card)["Public"] == (0, 0)
+    QTest.keyClick(lattice, Qt.Key.Key_Return)
+    wait_for_jobs(qtbot, card.session)
+    assert nodes(card) == {"Clinic A": (0, 0), "Institute": (0, 0), "Public": looked}
+
+
+def test_a_token_is_dragged_to_a_node(qtbot, card, lattice):
+    card.picture.choose("Public")
+    wait_for_jobs(qtbot, card.session)
+    # Three tokens stand side by side on one node, the last on the right.
+    held = at(lattice, (0, 0)) + QPoint(22, 0)
+    qtbot.mousePress(lattice.viewport(), LEFT, pos=held)
+    qtbot.mouseMove(lattice.viewport(), at(lattice, (1, 1)))
+    qtbot.mouseRelease(lattice.viewport(), LEFT, pos=at(lattice, (1, 1)))
+    wait_for_jobs(qtbot, card.session)
+    assert nodes(card)["Public"] == (1, 1)
+    assert nodes(card)["Institute"] == (0, 0)
+
+
+def test_what_a_node_comes_to_is_told_before_anybody_moves(qtbot, card, lattice):
+    card.picture.choose("Public")
+    before = card.session.document
+    qtbot.mouseClick(lattice.viewport(), LEFT, pos=at(lattice, (2, 1)))
+    wait_for_jobs(qtbot, card.session)
+    told = card.picture.told.text()
+    assert told.startswith("age 2, ward 1")
+    assert card.session.document is before
+    qtbot.mouseClick(card.picture.move_here, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    column = shown(card)[2]
+    assert f"Smallest class {column[SMALLEST]}, {column[UNIQUE]} unique" in told
+    assert not card.picture.move_here.isVisible()
+
+
+def test_a_node_that_moves_others_says_whom(qtbot, card, lattice):
+    card.picture.choose("Public")
+    qtbot.mouseDClick(lattice.viewport(), LEFT, pos=at(lattice, (2, 1)))
+    wait_for_jobs(qtbot, card.session)
+    card.picture.choose("Clinic A")
+    qtbot.mouseClick(lattice.viewport(), LEFT, pos=at(lattice, (1, 0)))
+    wait_for_jobs(qtbot, card.session)
+    assert "Institute would follow" in card.picture.told.text()
+
+
+def test_choosing_a_column_of_the_grid_chooses_the_recipient_to_move(card, lattice):
+    card.table.show_cell(K, 2)
+    assert card.picture.chosen == "Institute"
+    assert lattice.accessibleDescription().startswith("Clinic A: 0,0")
+
+
+def test_a_lattice_too_large_to_draw_is_said(qtbot, card, lattice, monkeypatch):
+    monkeypatch.setattr(views_picture, "MOST_DRAWN", 3)
+    card.session.edit("State", with_statement(card.session.document, "Clinic A", 3))
+    wait_for_jobs(qtbot, card.session)
+    assert "too many to draw" in card.picture.told.text()
+    assert not lattice.isVisible()
+
+
+def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, lattice):
+    assert card.virtual == ""
+    document = with_statement(card.session.document, "Clinic A", 50)
+    card.session.edit("State", with_levels(document, "Clinic A", {"age": 2, "ward": 1})[0])
+    wait_for_jobs(qtbot, card.session)
+    assert "Clinic A's level of disease" in card.virtual
+    assert "as Institute does" in card.virtual
+    assert "disease, as Clinic A: " in card.virtual
+    together = shown(card)[3]
+    assert card.model.headerData(4, Qt.Orientation.Horizontal) == "Together"
+    assert together[LEVELS:] == shown(card)[1][LEVELS:]
+    counts = card.session.table.frame[["age", "ward"]].value_counts()
+    assert together[SMALLEST] == str(counts[counts > 0].min())
+    assert not card.model.flags(card.model.index(K, 4)) & Qt.ItemFlag.ItemIsEditable

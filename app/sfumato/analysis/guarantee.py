@@ -70,6 +70,30 @@ class EntryPromise:
 
 
 @dataclass(frozen=True)
+class Together:
+    """The virtual recipient: knows of the whole row what all recipients know together.
+
+    It is somebody only where one order of trust holds for everything.
+
+    Parameters
+    ----------
+    finest
+        Who sees the quasi-identifiers most finely: several where their views are the same.
+    tops
+        For each policy entry, by its key, who is trusted most with it.
+    gets
+        What it gets of each entry, in a sentence.
+    sentence
+        Whose parts make it up.
+    """
+
+    finest: tuple[str, ...]
+    tops: Mapping[str, tuple[str, ...]]
+    gets: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """What the present settings promise, and what they still lack.
 
@@ -92,6 +116,9 @@ class Guarantee:
     views
         For each recipient who sees the quasi-identifiers coarsely, in order of trust, the name
         and what that promises.
+    together
+        The virtual recipient; None where nobody has a view, or one recipient is trusted most with
+        everything.
     """
 
     promises: tuple[EntryPromise, ...]
@@ -102,6 +129,7 @@ class Guarantee:
     editions: tuple[str, ...] = ()
     in_house: tuple[str, ...] = ()
     views: tuple[tuple[str, str], ...] = ()
+    together: Together | None = None
 
     @property
     def complete(self) -> bool:
@@ -155,26 +183,16 @@ def guarantee_of(
     Guarantee
         Never raises for an unfinished document: what is missing is among the next steps.
     """
-    promises: list[EntryPromise] = []
-    problems: list[str] = []
-    for entry in document.policy:
-        if not set(entry.attributes) <= set(attributes):
-            continue
-        made = []
-        for recipient in document.recipients:
-            try:
-                made.append(_promise(document, entry, attributes, recipient))
-            except SfumatoError as error:
-                problems.append(str(error))
-        promises += sorted(made, key=lambda promise: -promise.trust)
+    promises, problems = _promises(document, attributes)
     views, crossed = _views(document)
     problems += crossed
     steps = tuple(dict.fromkeys([*_missing(document, attributes), *problems]))
     editions = edition_sentences(document, attributes, releases)
-    coalition = ""
+    coalition, together = "", None
     if not steps:
+        together = _together(document, promises)
         coalition = joined(
-            _coalition(document, promises),
+            _coalition(document, promises, together),
             _formed(document, attributes),
             WITHIN_EDITION if editions else "",
         )
@@ -186,6 +204,7 @@ def guarantee_of(
         editions=editions,
         in_house=(*(p.sentence for p in worst_pooled(pooled)), *_depending(document, attributes)),
         views=views,
+        together=together,
     )
 
 
@@ -210,6 +229,34 @@ def in_table(
         return mechanism.in_table(promise.level, chosen, promise.entry.settings)
     except SfumatoError:
         return ""  # the next steps say what is wrong with these settings
+
+
+def together_of(document: Document, attributes: Mapping[str, Attribute]) -> Together | None:
+    """Return the virtual recipient alone, as `guarantee_of` does; it is quick."""
+    promises, problems = _promises(document, attributes)
+    views_problems = _views(document)[1]
+    if problems or views_problems or _missing(document, attributes):
+        return None
+    return _together(document, promises)
+
+
+def _promises(
+    document: Document, attributes: Mapping[str, Attribute]
+) -> tuple[list[EntryPromise], list[str]]:
+    """Return what is promised, entry by entry, and why no more is."""
+    promises: list[EntryPromise] = []
+    problems: list[str] = []
+    for entry in document.policy:
+        if not set(entry.attributes) <= set(attributes):
+            continue
+        made = []
+        for recipient in document.recipients:
+            try:
+                made.append(_promise(document, entry, attributes, recipient))
+            except SfumatoError as error:
+                problems.append(str(error))
+        promises += sorted(made, key=lambda promise: -promise.trust)
+    return promises, problems
 
 
 def _promise(
@@ -300,29 +347,58 @@ def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple
     return tuple(words for _, words in sorted(found, key=lambda pair: -pair[0])[:MOST_CAUTIONS])
 
 
-def _coalition(document: Document, promises: Sequence[EntryPromise]) -> str:
+def _coalition(
+    document: Document, promises: Sequence[EntryPromise], together: Together | None
+) -> str:
     """Say what any group of recipients can learn together."""
     if not document.recipients:
         return ""
     beside = joined(part_sentence(document.policy), beside_sentence(document.policy))
     told = TELLING if len(document.policy) > 1 else ""
-    holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
-    everybody = list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))
+    everybody = _everybody(document)
     if len(everybody) == 1:
         alone = Sentence(
             "{name} is the only recipient, so there is nobody to pool releases with.",
             name=everybody[0],
         )
         return joined(alone, told, beside)
-    tops = {entry.key: _most_trusted(entry, promises) for entry in document.policy}
-    finest = _finest(document)
-    seen = finest or tuple(everybody)
-    shared = [
-        name for name in everybody if name in seen and all(name in top for top in tops.values())
-    ]
+    tops = _tops(document, promises)
+    shared = _trusted_with_all(document, tops)
     if shared:
         return joined(_one_top(shared, everybody), told, beside)
-    return joined(_several_tops(tops), _finest_view(finest, tops), beside)
+    return joined(_several_tops(tops), "" if together is None else together.sentence, beside)
+
+
+def _everybody(document: Document) -> list[str]:
+    """Return the recipients, and the holders of adopted releases."""
+    holders = [holder.name for entry in document.policy for holder in rung_holders(entry)]
+    return list(dict.fromkeys([*(r.name for r in document.recipients), *holders]))
+
+
+def _tops(document: Document, promises: Sequence[EntryPromise]) -> dict[str, tuple[str, ...]]:
+    return {entry.key: _most_trusted(entry, promises) for entry in document.policy}
+
+
+def _trusted_with_all(document: Document, tops: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return who is trusted most with every entry and every quasi-identifier."""
+    everybody = _everybody(document)
+    seen = _finest(document) or everybody
+    return [n for n in everybody if n in seen and all(n in top for top in tops.values())]
+
+
+def _together(document: Document, promises: Sequence[EntryPromise]) -> Together | None:
+    """Return the virtual recipient, where it is nobody."""
+    finest, tops = _finest(document), _tops(document, promises)
+    if not finest or _trusted_with_all(document, tops):
+        return None
+    said = {(each.entry.key, each.recipient): each.promise.sentence for each in promises}
+    gets = [
+        Sentence("{key}, as {name}: {promise}", key=key, name=name, promise=said[key, name])
+        if (key, name) in said
+        else Sentence("{key}, as {name}.", key=key, name=name)
+        for key, (name, *_) in tops.items()
+    ]
+    return Together(finest, tops, tuple(gets), _finest_view(finest, tops))
 
 
 def _views(document: Document) -> tuple[tuple[tuple[str, str], ...], list[str]]:
@@ -350,8 +426,6 @@ def _finest(document: Document) -> tuple[str, ...]:
 
 def _finest_view(finest: Sequence[str], tops: Mapping[str, Sequence[str]]) -> str:
     """Say what a group knows of the whole row where nobody is trusted most with all of it."""
-    if not finest:
-        return ""
     levels = [
         Sentence("{name}'s level of {key}", name=names[0], key=key) for key, names in tops.items()
     ]

@@ -5,14 +5,20 @@ The window, the command line and the report ask here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import Demand, View, find_chain, views_of
+from sfumato.engine.generalization.coded import CodedTable
+from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.generalization.lattice import NodeSet
+from sfumato.engine.generalization.search import search
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, ViewRule
@@ -133,6 +139,33 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
     return tuple(found)
 
 
+def seen_together(
+    document: Document,
+    table: Table,
+    finest: str,
+    found: Sequence[SeenBy],
+    context: Context,
+) -> SeenBy | None:
+    """Return what all recipients together see: the finest view, or the values as they are.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows that leave.
+    finest
+        Who sees the quasi-identifiers most finely (`Guarantee.together`).
+    found
+        What each recipient with a view sees.
+    context
+        Progress and cancelling.
+    """
+    known = [each for each in found if each.recipient == finest]
+    if not known and found:
+        # A view at the levels that nothing generalizes is what stands there without one.
+        known = [*views_in(with_statement(document, finest, k=1), table, context)]
+    return next((each for each in known if each.recipient == finest), None)
+
+
 def unique_by_recipient(
     document: Document, table: Table, context: Context
 ) -> tuple[AloneInRelease, ...]:
@@ -172,23 +205,12 @@ def find_views(document: Document, table: Table, context: Context) -> Document:
     SfumatoError
         If a hierarchy does not fit the table.
     """
-    names = quasi_identifiers(document)
     stated = [each for each in document.recipients if each.view is not None]
     if not stated:
         raise PolicyError(
             "No k is stated for any recipient.", "State one: the size of the smallest class."
         )
-    if not names:
-        raise PolicyError(
-            "No column is a quasi-identifier.", "Give the columns that could be known that role."
-        )
-    missing = [name for name in names if name not in document.hierarchies]
-    if missing:
-        raise PolicyError(
-            "These quasi-identifiers have no hierarchy: {columns}.",
-            "Give them one, or let hierarchies be proposed.",
-            columns=listed(missing),
-        )
+    names = _with_hierarchies(document)
     units = None if document.unit is None else units_of(table, document.unit.columns)
     unit = () if document.unit is None else document.unit.columns
     for each in stated:
@@ -241,48 +263,99 @@ def without_view(document: Document, recipient: str) -> Document:
 def with_level(
     document: Document, recipient: str, column: str, level: int
 ) -> tuple[Document, tuple[str, ...]]:
-    """Return the document with another level, and who had to follow so that the chain holds.
+    """Return the document with another level of one column; otherwise as `with_levels`."""
+    return with_levels(document, recipient, {column: level})
 
-    Whoever is trusted more sees the column at this level or below, whoever is trusted less at
-    this level or above.
+
+def with_levels(
+    document: Document, recipient: str, levels: Mapping[str, int]
+) -> tuple[Document, tuple[str, ...]]:
+    """Return the document with other levels, and who had to follow so that the chain holds.
+
+    Whoever is trusted more sees a column at its new level or below, whoever is trusted less at
+    that level or above.
 
     Parameters
     ----------
-    document, recipient, column
-        Whose level of which quasi-identifier; a recipient without a view gets one.
-    level
-        From 0.
+    document, recipient
+        Whose levels; a recipient without a view gets one.
+    levels
+        From 0, by quasi-identifier; the others stay.
 
     Raises
     ------
     PolicyError
-        If the column is no quasi-identifier, or the level is below 0.
+        If a column is no quasi-identifier, or a level is below 0.
     """
-    if column not in quasi_identifiers(document):
-        raise PolicyError(
-            "{column} is not a quasi-identifier.",
-            "Choose one of: {known}.",
-            column=column,
-            known=", ".join(quasi_identifiers(document)),
-        )
-    if level < 0:
-        raise PolicyError("The level is {level}.", "Choose a level from 0.", level=level)
+    known = quasi_identifiers(document)
+    for column, level in levels.items():
+        if column not in known:
+            raise PolicyError(
+                "{column} is not a quasi-identifier.",
+                "Choose one of: {known}.",
+                column=column,
+                known=", ".join(known),
+            )
+        if level < 0:
+            raise PolicyError("The level is {level}.", "Choose a level from 0.", level=level)
     if document.recipient(recipient).view is None:
         document = _with_rule(document, recipient, ViewRule())
     chain = in_chain(document)
     place = [each.name for each in chain].index(recipient)
     followed = []
     for position, each in enumerate(chain):
-        now = _rule(each).levels.get(column, 0)
-        wanted = level
-        if position != place:
-            wanted = min(now, level) if position < place else max(now, level)
-        if wanted != now:
-            levels = {**_rule(each).levels, column: wanted}
-            document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
+        wanted = {}
+        for column, level in levels.items():
+            now = _rule(each).levels.get(column, 0)
+            bounded = min(now, level) if position < place else max(now, level)
+            if (level if position == place else bounded) != now:
+                wanted[column] = level
+        if wanted:
+            rule = replace(_rule(each), levels={**_rule(each).levels, **wanted})
+            document = _with_rule(document, each.name, rule)
             if position != place:
                 followed.append(each.name)
     return document, tuple(followed)
+
+
+def may_keep(document: Document, table: Table, recipient: str, context: Context) -> NodeSet:
+    """Return which nodes may keep what is stated for a recipient; no other node can.
+
+    A node that does so taken alone need not once others' suppressed records are suppressed too;
+    `views_in` tells. Where units are counted, classes of too few records have too few units.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows that leave.
+    recipient
+        Whose k and share are asked for; without a view, all nodes may.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    numpy.ndarray
+        One axis for each quasi-identifier, one place for each level.
+
+    Raises
+    ------
+    PolicyError
+        If a quasi-identifier has no hierarchy.
+    SfumatoError
+        If a hierarchy does not fit the table, or there are too many nodes.
+    """
+    names = _with_hierarchies(document)
+    context.report(0.1, "Encoding the quasi-identifiers")
+    hierarchies = {name: document.hierarchies[name] for name in names}
+    quasi = coded(document.columns, hierarchies, table)
+    searched = CodedTable(quasi, np.zeros(table.rows, dtype=np.int8), ("",))
+    rule = document.recipient(recipient).view or ViewRule()
+    if rule.k == 1:
+        return np.ones(searched.lattice.shape, dtype=np.bool_)
+    allowed = Demand(rule.k, rule.suppression).allowed(table.rows)
+    part = Part(context, 0.3, 1.0)
+    return search(searched, [KAnonymity(rule.k)], part, allowed / table.rows).safe
 
 
 def with_proposed_hierarchies(document: Document, table: Table) -> tuple[Document, dict[str, str]]:
@@ -300,6 +373,23 @@ def with_proposed_hierarchies(document: Document, table: Table) -> tuple[Documen
             document = document.with_hierarchy(name, proposal.recipe)
             reasons[name] = str(proposal.reason)
     return document, reasons
+
+
+def _with_hierarchies(document: Document) -> tuple[str, ...]:
+    """Return the quasi-identifiers, each of which must have a hierarchy."""
+    names = quasi_identifiers(document)
+    if not names:
+        raise PolicyError(
+            "No column is a quasi-identifier.", "Give the columns that could be known that role."
+        )
+    missing = [name for name in names if name not in document.hierarchies]
+    if missing:
+        raise PolicyError(
+            "These quasi-identifiers have no hierarchy: {columns}.",
+            "Give them one, or let hierarchies be proposed.",
+            columns=listed(missing),
+        )
+    return names
 
 
 def _rule(recipient: Recipient) -> ViewRule:

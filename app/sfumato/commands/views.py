@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
@@ -17,10 +18,11 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Part
 
 if TYPE_CHECKING:
+    from sfumato.analysis.guarantee import Together
     from sfumato.analysis.views import SeenBy
     from sfumato.project.document.model import Document
 
@@ -36,8 +38,14 @@ def _usage(arguments: Namespace) -> str:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.views import find_views, views_in, with_proposed_hierarchies
-    from sfumato.project.release.release_columns import leaving_table
+    from sfumato.analysis.guarantee import together_of
+    from sfumato.analysis.views import (
+        find_views,
+        seen_together,
+        views_in,
+        with_proposed_hierarchies,
+    )
+    from sfumato.project.release.release_columns import attributes_of, leaving_table
 
     if wrong := _usage(arguments):
         terminal.note(f"sfumato: {wrong}")
@@ -55,10 +63,23 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             left = leaving_table(document, table, project.keys)
             document = find_views(document, left, Part(context, 0.0, 0.6))
         left = leaving_table(document, table, project.keys)
-        found = views_in(document, left, Part(context, 0.6, 1.0))
+        found = views_in(document, left, Part(context, 0.6, 0.9))
+        together = None
+        if found:
+            with suppress(SfumatoError):  # a domain that does not fit the table hides no view
+                together = together_of(document, attributes_of(document, table))
+        virtual = None
+        if together is not None:
+            part = Part(context, 0.9, 1.0)
+            virtual = seen_together(document, left, together.finest[0], found, part)
         if changes:
             project.save_document(document)
-    terminal.tell(arguments.json, [_plain(each) for each in found], _lines(document, found))
+    plain, lines = [_plain(each) for each in found], [*_lines(document, found)]
+    if together is not None:
+        plain.append(_plain_together(together, virtual))
+        lines += ["All recipients together:", f"  {together.sentence}"]
+        lines += [f"  {line}" for line in (*_figures(virtual), *together.gets)]
+    terminal.tell(arguments.json, plain, lines)
     problems = dict.fromkeys(each.problem for each in found if each.problem)
     for problem in problems:
         terminal.note(f"sfumato: {problem}")
@@ -104,20 +125,38 @@ def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
         if each.levels:
             shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
             yield f"  levels: {', '.join(shown)}"
-        if each.view is not None:
-            smallest, unique = f"{each.view.smallest:,}", f"{each.view.unique:,} unique"
-            if each.by_unit:
-                smallest = f"{smallest} of {each.units:,} units"
-                unique = f"{unique} ({each.view.unique_rows:,} records)"
-            yield (
-                f"  smallest class {smallest}, {unique},"
-                f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
-                f" loss {100 * each.view.loss:.1f} %"
-            )
+        yield from (f"  {line}" for line in _figures(each))
     seen = {each.recipient for each in found}
     for recipient in document.recipients:
         if recipient.name not in seen:
             yield f"{recipient.name}: sees the quasi-identifiers as they are"
+
+
+def _figures(each: SeenBy | None) -> Iterator[str]:
+    """Tell in a line what a view comes to, where that is known."""
+    if each is None or each.view is None:
+        return
+    smallest, unique = f"{each.view.smallest:,}", f"{each.view.unique:,} unique"
+    if each.by_unit:
+        smallest = f"{smallest} of {each.units:,} units"
+        unique = f"{unique} ({each.view.unique_rows:,} records)"
+    yield (
+        f"smallest class {smallest}, {unique},"
+        f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
+        f" loss {100 * each.view.loss:.1f} %"
+    )
+
+
+def _plain_together(together: Together, seen: SeenBy | None) -> dict[str, object]:
+    """Return what the virtual recipient gets as plain JSON values."""
+    figures = {} if seen is None else _plain(seen)
+    return {
+        **{key: figures.get(key) for key in ("levels", "records", "smallest", "unique", "loss")},
+        "recipient": None,
+        "finest": list(together.finest),
+        "most trusted": {key: list(names) for key, names in together.tops.items()},
+        "gets": [str(each) for each in together.gets],
+    }
 
 
 def _plain(seen: SeenBy) -> dict[str, object]:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from sfumato.engine.core.columns import Role
+import numpy as np
+
+from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.edits import with_entry
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
@@ -48,6 +54,54 @@ def _views(stage: Stage) -> None:
     _filled(stage)
     panel = _panel(stage)
     panel.scroll_to(panel.views)
+    stage.settle()
+
+
+def _many_views(stage: Stage) -> None:
+    """Four recipients with long names, eight quasi-identifiers, and two orders of trust."""
+    table = stage.open_sample()
+    frame, session = table.frame.copy(), stage.session
+    frame["municipality_of_residence"] = frame["region"].astype(str) + (
+        "-" + (table.column("birth_year") % 4).astype(str)
+    )
+    frame["household_size"] = (table.column("birth_year") % 5 + 1).astype("int64")
+    frame["citizenship"] = np.where(table.column("birth_year") % 9 == 0, "other", "own")
+    wide, document = Table(frame), session.document
+    for name in frame.columns[len(table.frame.columns) :]:
+        kind = Kind.NUMERIC if name == "household_size" else Kind.CATEGORICAL
+        spec = ColumnSpec(name, Role.QUASI_IDENTIFIER, kind)
+        document = replace(document, columns=(*document.columns, spec))
+    document, _ = with_proposed_hierarchies(document, wide)
+    first, second, third = document.recipients
+    document = replace(
+        document,
+        recipients=(
+            replace(first, name="Regional office of public health and the environment"),
+            replace(second, name="University study group on length of stay"),
+            replace(third, name="Insurer"),
+            replace(third, name="Public file", view=ViewRule(20, 0.05)),
+        ),
+    )
+    document = with_statement(document, document.recipients[0].name, 10, 0.02)
+    session.open_table("Open", wide, find_views(document, wide, Silent()))
+    stage.settle()
+    panel = _panel(stage)
+    stage.settle()
+    panel.scroll_to(panel.views)
+    stage.settle()
+
+
+def _lattice(stage: Stage, *, wide: bool = False) -> None:
+    (_many_views if wide else _views)(stage)
+    panel = _panel(stage)
+    panel.scroll_to(panel.views.picture)
+    picture = panel.views.picture
+    picture.choose(stage.session.document.recipients[-2].name)
+    stage.settle()
+    assert picture.node is not None
+    picture.look(tuple(min(level, 1) for level in picture.node))
+    stage.settle()
+    panel.scroll_to(picture)
     stage.settle()
 
 
@@ -170,6 +224,9 @@ SCENES = (
     Scene("nobody", _nobody),
     Scene("filled", _filled),
     Scene("views", _views),
+    Scene("views-many", _many_views),
+    Scene("views-lattice", _lattice),
+    Scene("views-lattice-large", partial(_lattice, wide=True)),
     Scene("level", _level),
     Scene("error", _refused),
     Scene("stale", _stale),

@@ -5,53 +5,68 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.guarantee import Together, together_of
 from sfumato.analysis.views import (
     SeenBy,
     find_views,
+    seen_together,
     views_in,
     with_level,
+    with_levels,
     with_proposed_hierarchies,
     with_statement,
     without_view,
 )
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.table.table import Attribute
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, label, row, say
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, SheetView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, SheetView
 
 COUNT_JOB: Final = "views-counted"
 FIND_JOB: Final = "views-found"
 PROPOSE_JOB: Final = "views-proposed"
-MOST_ROWS_SHOWN: Final = 8
-NAME, K, SHARE, SMALLEST, UNIQUE, SUPPRESSED = range(6)
-LEVELS: Final = 6
-"""The columns before the quasi-identifiers."""
+K, SHARE, SMALLEST, UNIQUE, SUPPRESSED, LEVELS = range(6)
+"""The rows; the quasi-identifiers follow from `LEVELS` on."""
+COUNTED: Final = (SMALLEST, UNIQUE, SUPPRESSED)
+NAMES: Final = 116
+"""The least width of the names of the rows, in pixels."""
+ROOMY: Final = 80
+"""How wide a recipient's column is at least before the names get more."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A recipient's line: what is stated, and what it comes to where that is known."""
+    """A recipient's column: what is stated, and what it comes to where that is known.
+
+    The virtual recipient has no name, and nothing can be stated for it.
+    """
 
     name: str
     rule: ViewRule | None
     seen: SeenBy | None = None
+    place: int = 0
 
 
 class ViewsModel(CellsModel):
-    """Recipients by quasi-identifiers; k, shares and levels are typed in."""
+    """Quasi-identifiers by recipients; k, shares and levels are typed in."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__((), parent)
@@ -60,76 +75,106 @@ class ViewsModel(CellsModel):
 
     def show_lines(self, lines: Sequence[Line], names: Sequence[str]) -> None:
         """Show recipients; where only cells changed, selection and scrolling stay."""
-        shape = ([line.name for line in self.lines], self.names)
-        same = shape == ([line.name for line in lines], tuple(names))
+        before = self._headings(), self.names
         self.lines, self.names = tuple(lines), tuple(names)
-        if same:
+        if before == (self._headings(), self.names):
             self.repaint()
         else:
-            self.lay_out(len(lines), self._headings())
+            self.lay_out(LEVELS + len(names), self._headings())
 
     def _headings(self) -> tuple[Heading, ...]:
-        share = tr("The largest share of the records that may show * instead")
+        together = tr("What all recipients together see: the finest view")
         return (
-            Heading(tr("Recipient")),
-            Heading(
-                "k", tr("The records, or units, of the smallest class; empty for no k"), True, True
-            ),
-            Heading(tr("Suppress at most"), share, True, True),
-            Heading(tr("Smallest class"), "", True),
-            Heading(tr("Unique"), tr("Records, or units, that are alone in their class"), True),
-            Heading(tr("Suppressed"), "", True),
+            Heading(),
             *(
-                Heading(name, tr("The level of {name}", name=name), True, True)
-                for name in self.names
+                Heading(
+                    f"{line.place} · {line.name}" if line.place else line.name or tr("Together"),
+                    line.name or together,
+                    True,
+                    bool(line.name),
+                )
+                for line in self.lines
             ),
         )
 
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return what a column is called; long names take two lines."""
+        found = super().headerData(section, orientation, role)
+        if role == Qt.ItemDataRole.TextAlignmentRole and found is not None:
+            return found | Qt.TextFlag.TextWordWrap
+        return found
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell: what was counted can't be typed."""
+        flags = super().flags(index)
+        return flags & ~Qt.ItemFlag.ItemIsEditable if index.row() in COUNTED else flags
+
     def cell(self, row: int, column: int) -> Cell:
         """Return what a cell shows."""
-        line = self.lines[row]
-        if column == NAME:
-            return Cell(line.name, line.name)
-        if column in (SMALLEST, UNIQUE, SUPPRESSED):
-            return self._counted(line, column - SMALLEST)
-        return self._stated(line, column)
+        if column == 0:
+            return self._name(row)
+        line = self.lines[column - 1]
+        return self._counted(line, row) if row in COUNTED else self._stated(line, row)
 
-    def _stated(self, line: Line, column: int) -> Cell:
+    def _name(self, row: int) -> Cell:
+        if row >= LEVELS:
+            name = self.names[row - LEVELS]
+            return Cell(name, tr("The level of {name}", name=name))
+        text, tip = (
+            ("k", tr("The records, or units, of the smallest class; empty for no k")),
+            (
+                tr("Suppress at most"),
+                tr("The largest share of the records that may show * instead"),
+            ),
+            (tr("Smallest class"), tr("The records, or units, of the smallest class")),
+            (tr("Unique"), tr("Records, or units, that are alone in their class")),
+            (tr("Suppressed"), tr("Records that show * instead")),
+        )[row]
+        return Cell(text, tip)
+
+    def _stated(self, line: Line, row: int) -> Cell:
         rule = line.rule
-        if rule is None:
-            return Cell("–", tr("Sees the quasi-identifiers as they are"), "")
-        if column == K:
+        if rule is None or (row < LEVELS and not line.name):
+            return Cell("–", tr("Sees the quasi-identifiers as they are") if line.name else "", "")
+        if row == K:
             return Cell(str(rule.k))
-        if column == SHARE:
+        if row == SHARE:
             return Cell(percent(rule.suppression, 1), "", f"{rule.suppression * 100:g}")
-        name = self.names[column - LEVELS]
+        name = self.names[row - LEVELS]
         level = rule.levels.get(name, 0)
         highest = None if line.seen is None else line.seen.levels.get(name, (0, None))[1]
         if highest is None:
             return Cell(str(level))
         return Cell(tr("{level} of {highest}", level=level, highest=highest), "", str(level))
 
-    def _counted(self, line: Line, place: int) -> Cell:
+    def _counted(self, line: Line, row: int) -> Cell:
         if line.rule is None or line.seen is None or line.seen.view is None:
             return Cell("–" if line.rule is None or line.seen is not None else "…")
         view, bad = line.seen.view, bool(line.seen.problem)
-        figures = (view.smallest, view.unique, view.suppressed_rows)
-        alarming = (bad, view.unique > 0, bad)[place]
-        text = ""
-        if line.seen.by_unit and place == SUPPRESSED - SMALLEST:
-            text = tr(
+        figure, alarming = {
+            SMALLEST: (view.smallest, bad),
+            UNIQUE: (view.unique, view.unique > 0),
+            SUPPRESSED: (view.suppressed_rows, bad),
+        }[row]
+        told = grouped(figure)
+        if line.seen.by_unit and row == SUPPRESSED:
+            tip = tr(
                 "{suppressed:,} of {records:,} records",
                 suppressed=view.suppressed_rows,
                 records=line.seen.records,
             )
         elif line.seen.by_unit:
-            text = tr(
-                "Of {units:,} units; {unique:,} records are of units alone in their class",
+            tip = tr(
+                "{figure} of {units:,} units; {unique:,} records are of units alone in their class",
+                figure=told,
                 units=line.seen.units,
                 unique=view.unique_rows,
             )
-        icon = "danger" if alarming else ""
-        return Cell(grouped(figures[place]), text, icon=icon, strong=alarming)
+        else:
+            tip = told
+        return Cell(told, tip, icon="danger" if alarming else "", strong=alarming)
 
 
 class ViewsCard(Card):
@@ -146,15 +191,30 @@ class ViewsCard(Card):
         self.session = session
         self._asked: tuple[object, ...] | None = None
         self._found: tuple[SeenBy, ...] = ()
+        self._seen_together: SeenBy | None = None
+        self._together: Together | None = None
         self.propose = button(tr("Propose missing hierarchies"), self._propose)
         self.find_levels = button(tr("Find levels"), self._find)
         self.find_levels.setToolTip(
             tr("Find the levels that lose least, for each recipient's k and share")
         )
+        self._build()
+        say(self._problem, "")
+        say(self._note, "")
+        for changed in (session.document_changed, session.table_changed, session.attribute_changed):
+            changed.connect(self.refresh)
+        self.refresh()
+
+    def _build(self) -> None:
         self.model = ViewsModel(self)
         self.table = SheetView(self.model, row_numbers=False, parent=self)
         self.table.setAccessibleName(tr("Quasi-identifiers by recipient"))
+        self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = self.table.horizontalHeader()
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setFixedHeight(2 * header.fontMetrics().height() + 2 * Space.INSIDE)
         self.model.written.connect(self._write)
+        self.table.selectionModel().currentChanged.connect(self._point)
         about = label(
             tr(
                 "State a k for each recipient: every record then shares what is shown of the"
@@ -166,17 +226,15 @@ class ViewsCard(Card):
         )
         self._problem = label("", "danger", wrap=True)
         self._note = label("", "muted", wrap=True)
+        self._virtual_head = label(tr("All recipients together"), "strong")
+        self._virtual, self._gets = label("", wrap=True), label("", "muted", wrap=True)
+        self.picture = ViewsPicture(self.session, self)
+        self.picture.moved.connect(self._move)
         heading = label(tr("Quasi-identifiers"), "heading")
         self.body.addLayout(row(heading, None, self.propose, self.find_levels))
-        self.body.addWidget(about)
-        self.body.addWidget(self.table)
-        self.body.addWidget(self._note)
-        self.body.addWidget(self._problem)
-        say(self._problem, "")
-        say(self._note, "")
-        session.document_changed.connect(self.refresh)
-        session.table_changed.connect(self.refresh)
-        self.refresh()
+        together = (self._virtual_head, self._virtual, self._gets)
+        for widget in (about, self.table, self._note, self._problem, *together, self.picture):
+            self.body.addWidget(widget)
 
     @property
     def problem(self) -> str:
@@ -187,6 +245,11 @@ class ViewsCard(Card):
     def followed(self) -> str:
         """Who had to follow the last change."""
         return self._note.text()
+
+    @property
+    def virtual(self) -> str:
+        """What is said of the virtual recipient; empty where one order of trust holds."""
+        return "\n".join(filter(None, (self._virtual.text(), self._gets.text())))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Count what has changed while nobody looked."""
@@ -205,37 +268,89 @@ class ViewsCard(Card):
             and not missing
             and any(r.view is not None for r in document.recipients)
         )
+        self._together = together_of(document, self._attributes()) if self.isVisible() else None
         keys, unit = self.session.keys, (document.unit, document.record_key)
-        asked = (table, document.columns, document.recipients, unit, *document.hierarchies.items())
+        basis = (table, document.columns, unit, *document.hierarchies.items())
+        views = tuple((each.name, each.view) for each in document.recipients)
+        finest = "" if self._together is None else self._together.finest[0]
+        asked = (basis, views, finest)
         if asked != self._asked:
-            self._found = ()
+            self._found, self._seen_together = (), None
         self._show()
-        if table is None or not self.isVisible() or asked == self._asked:
+        drawn = table is not None and not missing and bool(document.recipients)
+        self.picture.setVisible(drawn)
+        if table is None or not self.isVisible():
+            return
+        if drawn:
+            self.picture.refresh(basis, partial(leaving_table, document, table, keys))
+        if asked == self._asked:
             return
         self._asked = asked
+
+        def count(context: Context) -> tuple[tuple[SeenBy, ...], SeenBy | None]:
+            left = leaving_table(document, table, keys)
+            found = views_in(document, left, Part(context, 0.0, 0.7))
+            part = Part(context, 0.7, 1.0)
+            return found, seen_together(document, left, finest, found, part) if finest else None
+
         self.session.runner.run(
             tr("Counting what each recipient sees"),
-            lambda context: views_in(document, leaving_table(document, table, keys), context),
+            count,
             partial(self._take, asked),
             partial(self._refuse_count, asked),
             key=COUNT_JOB,
         )
 
+    def _attributes(self) -> dict[str, Attribute]:
+        names = {name for entry in self.session.document.policy for name in entry.attributes}
+        encoded = {name: self.session.attribute(name) for name in sorted(names)}
+        return {name: item.attribute for name, item in encoded.items() if item is not None}
+
     def _show(self) -> None:
         document = self.session.document
-        seen = {each.recipient: each for each in self._found}
-        lines = [Line(each.name, each.view, seen.get(each.name)) for each in document.recipients]
+        seen, places = {each.recipient: each for each in self._found}, numbered(document)
+        lines = [
+            Line(each.name, each.view, seen.get(each.name), places.get(each.name, 0))
+            for each in document.recipients
+        ]
+        if self._together is not None:
+            rule = document.recipient(self._together.finest[0]).view or ViewRule()
+            lines.append(Line("", rule, self._seen_together))
         self.model.show_lines(lines, quasi_identifiers(document))
-        self.table.fit_columns()
-        rows = min(max(len(lines), 2), MOST_ROWS_SHOWN)
-        self.table.setFixedHeight(Space.FIELD * (rows + 2))
+        self._lay_out()
+        together = self._together
+        self._virtual_head.setVisible(together is not None)
+        nobody = tr("No recipient is trusted most with everything.")
+        say(self._virtual, f"{nobody} {together.sentence}" if together is not None else "")
+        say(self._gets, "\n".join(together.gets) if together is not None else "")
 
-    def _take(self, asked: tuple[object, ...], found: tuple[SeenBy, ...]) -> None:
+    def _lay_out(self) -> None:
+        """Give the names the room that the recipients leave, and the table that of all rows."""
+        header, lines = self.table.horizontalHeader(), len(self.model.lines)
+        metrics = self.table.fontMetrics()
+        texts = (self.model.cell(at, 0).text for at in range(self.model.rowCount()))
+        needed = max(map(metrics.horizontalAdvance, texts), default=0)
+        names = max(min(needed + 28, self.table.width() - ROOMY * lines), NAMES)
+        self.table.set_widths({0: names})
+        scrolls = names + lines * header.minimumSectionSize() > self.table.width()
+        bar = self.table.horizontalScrollBar().sizeHint().height() if scrolls else 0
+        height = Space.FIELD * self.model.rowCount() + header.height() + bar + 4
+        self.table.setFixedHeight(height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the room anew."""
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _take(
+        self, asked: tuple[object, ...], found: tuple[tuple[SeenBy, ...], SeenBy | None]
+    ) -> None:
         if asked != self._asked:
             return
-        self._found = found
+        self._found, self._seen_together = found
         self._show()
-        say(self._problem, "\n".join(dict.fromkeys(str(e.problem) for e in found if e.problem)))
+        problems = dict.fromkeys(str(e.problem) for e in self._found if e.problem)
+        say(self._problem, "\n".join(problems))
 
     def _refuse_count(self, asked: tuple[object, ...], error: SfumatoError) -> None:
         if asked == self._asked:
@@ -251,30 +366,42 @@ class ViewsCard(Card):
         document, followed = self.session.document, list[str]()
         try:
             for (place, column), text in texts.items():
-                name = self.model.lines[place].name
-                document, others = self._written(document, name, column, text.strip())
+                name = self.model.lines[column - 1].name
+                document, others = self._written(document, name, place, text.strip())
                 followed += others
         except SfumatoError as error:
             self._refuse(error)
             return
+        self._change(document, followed)
+
+    def _move(self, name: str, node: Node) -> None:
+        """Move a recipient to a node of the lattice."""
+        levels = dict(zip(self.model.names, node, strict=True))
+        self._change(*with_levels(self.session.document, name, levels))
+
+    def _change(self, document: Document, followed: Sequence[str]) -> None:
         say(self._problem, "")
         names = ", ".join(dict.fromkeys(followed))
-        say(
-            self._note,
-            tr("{names} followed, so that the chain holds.", names=names) if names else "",
-        )
+        said = tr("{names} followed, so that the chain holds.", names=names) if names else ""
+        say(self._note, said)
         self.session.edit(tr("Change what recipients see"), document)
 
+    def _point(self, index: Index) -> None:
+        """Choose the recipient in the picture whose column is chosen."""
+        name = self.model.lines[index.column() - 1].name if index.column() > 0 else ""
+        if name and self.picture.isVisible() and name != self.picture.chosen:
+            self.picture.choose(name)
+
     def _written(
-        self, document: Document, name: str, column: int, text: str
+        self, document: Document, name: str, place: int, text: str
     ) -> tuple[Document, tuple[str, ...]]:
-        if column == K:
+        if place == K:
             if not text:
                 return without_view(document, name), ()
             return with_statement(document, name, k=_whole(text)), ()
-        if column == SHARE:
+        if place == SHARE:
             return with_statement(document, name, suppression=_share(text)), ()
-        return with_level(document, name, self.model.names[column - LEVELS], _whole(text or "0"))
+        return with_level(document, name, self.model.names[place - LEVELS], _whole(text or "0"))
 
     def _propose(self) -> None:
         session, table = self.session, self.session.table

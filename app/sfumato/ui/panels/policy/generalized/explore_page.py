@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from PySide6.QtCore import QItemSelection, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.generalization import LatticeData, build_lattice
@@ -19,7 +19,8 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.finding import Finding
-from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, Legend
+from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol
+from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
 from sfumato.ui.panels.policy.generalized.node_list import (
     Condition,
     Marks,
@@ -243,7 +244,17 @@ class ExplorePage(QWidget):
         self.lattice = LatticeView(self.describe, self)
         self.lattice.setAccessibleName(tr("Lattice of combinations"))
         self.lattice.selected.connect(self.select)
-        picture = boxed(column(Legend(self), (self.lattice, 1), spacing=Space.TIGHT), self)
+        legend = Legend(
+            (
+                (Symbol(), tr("not safe")),
+                (Symbol(safe=True), tr("safe")),
+                (Symbol(safe=True, minimal=True), tr("minimal")),
+                (Symbol(safe=True, chosen=True), tr("chosen")),
+                (Symbol(safe=True, pinned=True), tr("pinned")),
+            ),
+            self,
+        )
+        picture = boxed(column(legend, (self.lattice, 1), spacing=Space.TIGHT), self)
         self.plot = PlotView(self._session.chooser, self)
         heights = ScrollPage(self)
         heights.column.addWidget(self.plot)
@@ -262,16 +273,9 @@ class ExplorePage(QWidget):
 
     def _head(self) -> QHBoxLayout:
         self.count = label("", "small")
-        self._zoom: list[QPushButton] = []
-        for text, tip, run in (
-            ("+", tr("Zoom in (+)"), partial(self.lattice.zoom, 1.25)),
-            ("−", tr("Zoom out (−)"), partial(self.lattice.zoom, 0.8)),
-            (tr("Whole"), tr("Show the whole lattice (0)"), self.lattice.show_all),
-        ):
-            made = button(text, run, tip=tip)
-            made.setAccessibleName(tip)
+        self._zoom = zoom_buttons(self.lattice)
+        for made in self._zoom:
             made.hide()
-            self._zoom.append(made)
         self.measure = button(
             tr("Measure all"),
             lambda: self._finding.want_all(MEASURED_ON_DEMAND),

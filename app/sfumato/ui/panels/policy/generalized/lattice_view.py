@@ -2,327 +2,46 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import (
-    QColor,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QPixmap,
-    QPolygonF,
     QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
     QFrame,
-    QGraphicsItem,
     QGraphicsScene,
     QGraphicsView,
-    QHBoxLayout,
-    QSizePolicy,
-    QStyleOptionGraphicsItem,
+    QPushButton,
     QToolTip,
     QWidget,
 )
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.generalization import lattice_places
-from sfumato.plots.style import PlotStyle
-from sfumato.ui.look.theme import Space, font, themes
-from sfumato.ui.panels.policy.generalized.node_list import Marks, NodeList
+from sfumato.ui.look.theme import themes
+from sfumato.ui.panels.policy.generalized.lattice_drawing import (
+    ACROSS,
+    DOWN,
+    RADIUS,
+    TOKEN,
+    Combinations,
+    LatticeDrawing,
+    Token,
+)
+from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import button
 
-RADIUS: Final = 9.0
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """What is to be seen of a node."""
-
-    safe: bool = False
-    minimal: bool = False
-    chosen: bool = False
-    pinned: bool = False
-
-
-def draw_symbol(
-    painter: QPainter, at: QPointF, symbol: Symbol, style: PlotStyle, *, selected: bool = False
-) -> None:
-    """Draw a node.
-
-    Hollow: not safe. Filled: safe. Filled with a ring: minimal. Diamond: chosen. A square at its
-    corner: pinned.
-    """
-    accent, text = QColor(style.accent), QColor(style.text)
-    if selected:
-        painter.setPen(QPen(text, 2.0))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(at, RADIUS + 5, RADIUS + 5)
-    if symbol.chosen:
-        painter.setPen(QPen(QColor(style.background), 1.0))
-        painter.setBrush(text)
-        reach = RADIUS + 2
-        corners = [(0, -reach), (reach, 0), (0, reach), (-reach, 0)]
-        painter.drawPolygon(QPolygonF([at + QPointF(x, y) for x, y in corners]))
-    elif symbol.safe:
-        painter.setPen(QPen(accent, 1.4))
-        painter.setBrush(accent if symbol.minimal else QColor(style.blend(style.accent, 0.45)))
-        painter.drawEllipse(at, RADIUS - 2, RADIUS - 2)
-        if symbol.minimal:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(at, RADIUS + 1, RADIUS + 1)
-    else:
-        painter.setPen(QPen(QColor(style.muted), 1.4))
-        painter.setBrush(QColor(style.background))
-        painter.drawEllipse(at, RADIUS - 3, RADIUS - 3)
-    if symbol.pinned:
-        painter.setPen(QPen(QColor(style.background), 1.0))
-        painter.setBrush(QColor(style.caution))
-        painter.drawRect(QRectF(at.x() + RADIUS - 3, at.y() - RADIUS - 3, 8, 8))
-
-
-class _Sample(QWidget):
-    """One symbol of the legend."""
-
-    def __init__(self, symbol: Symbol) -> None:
-        super().__init__()
-        self._symbol = symbol
-        self.setFixedSize(self.sizeHint())
-        themes().changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:
-        """Return the room of a node."""
-        return QSize(28, 28)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the symbol."""
-        del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        draw_symbol(painter, QPointF(14, 14), self._symbol, themes().current.style)
-        painter.end()
-
-
-class Legend(QWidget):
-    """What the symbols mean."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.TIGHT)
-        for symbol, word in (
-            (Symbol(), tr("not safe")),
-            (Symbol(safe=True), tr("safe")),
-            (Symbol(safe=True, minimal=True), tr("minimal")),
-            (Symbol(safe=True, chosen=True), tr("chosen")),
-            (Symbol(safe=True, pinned=True), tr("pinned")),
-        ):
-            line.addWidget(_Sample(symbol))
-            line.addWidget(label(word, "small"))
-            line.addSpacing(Space.INSIDE)
-        line.addStretch(1)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-
-
-ACROSS: Final = 52.0
-DOWN: Final = 58.0
-FAINT: Final = 0.3
-"""From this scale down, nodes are drawn larger than they are, up to `LARGEST` times."""
-LARGEST: Final = 2.0
-READABLE: Final = 0.75
-"""From this scale on, levels are written below the nodes."""
-KINDS: Final = tuple(Symbol(*marks) for marks in itertools.product((False, True), repeat=4))
-"""Everything that a node can look like, the plainest first."""
-REACH: Final = RADIUS + 7
-"""How far a node's symbol reaches from its middle."""
-PHASES: Final = 4
-"""Between two pixels a node takes one of so many places, across and down."""
-
-Places = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
-
-
-class Stamps:
-    """Pictures of nodes at one scale, each drawn when it is first needed.
-
-    Parameters
-    ----------
-    style
-        The look.
-    scale
-        How large a symbol is shown.
-    ratio
-        The screen's pixels for each of the window's.
-    """
-
-    def __init__(self, style: PlotStyle, scale: float, ratio: float) -> None:
-        self.made_for = (style, scale, ratio)
-        self._reach = int(np.ceil(REACH * scale)) + 1
-        self._known: dict[tuple[int, bool], QPixmap] = {}
-
-    def draw(
-        self, painter: QPainter, places: Places, kinds: Indices, *, selected: bool = False
-    ) -> None:
-        """Stamp nodes.
-
-        Parameters
-        ----------
-        painter
-            Without a transformation.
-        places
-            Where each is in the window, shape (n, 2), in pixels.
-        kinds
-            What each looks like: its place in `KINDS`, shape (n,).
-        selected
-            Whether they are looked at.
-        """
-        fine = np.rint(places * PHASES).astype(np.intp)
-        corners = fine // PHASES - self._reach
-        keys = (kinds * PHASES + fine[:, 0] % PHASES) * PHASES + fine[:, 1] % PHASES
-        for key in np.unique(keys).tolist():
-            if (key, selected) not in self._known:
-                self._known[key, selected] = self._made(key, selected)
-        stamps = {key: stamp for (key, chosen), stamp in self._known.items() if chosen == selected}
-        draw = painter.drawPixmap
-        for (left, top), key in zip(corners.tolist(), keys.tolist(), strict=True):
-            draw(left, top, stamps[key])
-
-    def _made(self, key: int, selected: bool) -> QPixmap:
-        rest, down = divmod(key, PHASES)
-        kind, across = divmod(rest, PHASES)
-        style, scale, ratio = self.made_for
-        side = int(np.ceil((2 * self._reach + 2) * ratio))
-        stamp = QPixmap(side, side)
-        stamp.setDevicePixelRatio(ratio)
-        stamp.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(stamp)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self._reach + across / PHASES, self._reach + down / PHASES)
-        painter.scale(scale, scale)
-        draw_symbol(painter, QPointF(), KINDS[kind], style, selected=selected)
-        painter.end()
-        return stamp
-
-
-class LatticeDrawing(QGraphicsItem):
-    """All nodes and lines of a lattice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        # Or the whole lattice is exposed whenever a part of it is.
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
-        self.places: Places = np.zeros((0, 2))
-        self.lines: Indices = np.zeros((0, 2), dtype=np.intp)
-        self.near: Indices = np.zeros((0, 2), dtype=np.intp)
-        self.kinds: Indices = np.zeros(0, dtype=np.intp)
-        self.texts: list[str] = []
-        self.selected = -1
-        self._bounds = QRectF()
-        self._stamps: Stamps | None = None
-
-    def fit(self) -> None:
-        """Take the room that the nodes need."""
-        self.prepareGeometryChange()
-        if len(self.places):
-            low, high = self.places.min(axis=0), self.places.max(axis=0)
-            self._bounds = QRectF(QPointF(*low), QPointF(*high)).adjusted(-40, -30, 40, 40)
-
-    def mark(self, safe: Flags, minimal: Flags, chosen: Indices, pinned: Indices) -> None:
-        """Say what is to be seen of the nodes.
-
-        Parameters
-        ----------
-        safe, minimal
-            Of each node, shape (n,).
-        chosen, pinned
-            The places of nodes.
-        """
-        marks = np.zeros((len(self.places), 4), dtype=np.intp)
-        marks[:, 0], marks[:, 1] = safe, minimal
-        marks[chosen, 2] = marks[pinned, 3] = 1
-        self.kinds = marks @ (8, 4, 2, 1)
-
-    def boundingRect(self) -> QRectF:
-        """Return the room that it needs."""
-        return self._bounds
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        widget: QWidget | None = None,
-    ) -> None:
-        """Draw what is in sight."""
-        del widget
-        style = themes().current.style
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        seen = option.exposedRect.adjusted(-30, -30, 30, 30)
-        self._draw_lines(painter, self.lines, seen, QPen(QColor(style.line), 1.0))
-        self._draw_lines(painter, self.near, seen, QPen(QColor(style.accent), 1.8))
-        inside = np.flatnonzero(
-            (self.places[:, 0] >= seen.left())
-            & (self.places[:, 0] <= seen.right())
-            & (self.places[:, 1] >= seen.top())
-            & (self.places[:, 1] <= seen.bottom())
-        )
-        self._stamp(painter, inside, style)
-        if painter.worldTransform().m11() >= READABLE:
-            self._write(painter, inside, style)
-
-    def _draw_lines(self, painter: QPainter, lines: Indices, seen: QRectF, pen: QPen) -> None:
-        """Draw the lines that may be in sight."""
-        if not len(lines):
-            return
-        ends = self.places[lines]  # line, end, coordinate
-        low, high = ends.min(axis=1), ends.max(axis=1)
-        apart = (high < (seen.left(), seen.top())) | (low > (seen.right(), seen.bottom()))
-        shown = ends[~apart.any(axis=1)].reshape(-1, 4).tolist()
-        if shown:
-            painter.setPen(pen)
-            painter.drawLines([QLineF(*line) for line in shown])
-
-    def _stamp(self, painter: QPainter, places: Indices, style: PlotStyle) -> None:
-        """Draw nodes: those first that nothing is to be said of, the one looked at last."""
-        moved = painter.worldTransform()
-        scale = moved.m11()
-        larger = min(max(FAINT / scale, 1.0), LARGEST)
-        made_for = (style, scale * larger, painter.device().devicePixelRatioF())
-        if self._stamps is None or self._stamps.made_for != made_for:
-            self._stamps = Stamps(*made_for)
-        plain = self.kinds[places] == 0
-        order = np.concatenate([places[plain], places[~plain]])
-        painter.save()
-        painter.resetTransform()
-        for chosen in (False, True):
-            part = order[(order == self.selected) == chosen]
-            at = self.places[part] * scale + (moved.dx(), moved.dy())
-            self._stamps.draw(painter, at, self.kinds[part], selected=chosen)
-        painter.restore()
-
-    def _write(self, painter: QPainter, places: Indices, style: PlotStyle) -> None:
-        """Write the nodes' levels below them."""
-        painter.setPen(QColor(style.muted))
-        painter.setFont(font(12, tabular=True))
-        for place in places:
-            across, down = self.places[place]
-            box = QRectF(across - ACROSS / 2, down + RADIUS + 2, ACROSS, 16)
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.texts[place])
-
-
-MOST_DRAWN: Final = 6000
+MOST_DRAWN: Final = 10_000
 """A lattice with more nodes is shown by its heights only."""
 MOST_LINED: Final = 300
 """Up to so many nodes every line is drawn; beyond, only those of the node that is selected."""
@@ -342,13 +61,18 @@ class LatticeView(QGraphicsView):
 
     selected = Signal(object)
     """The person looks at a node (`Node`)."""
+    token_chosen = Signal(str)
+    """The person took hold of a token, by name."""
+    asked = Signal(object)
+    """The person wants the chosen token at a node (`Node`): dropped, double-clicked or Enter."""
 
     def __init__(self, describe: Callable[[Node], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._describe = describe
         self._nodes: list[Node] = []
         self._place: dict[Node, int] = {}
-        self._list: NodeList | None = None
+        self._list: Combinations | None = None
+        self._dragged: Node | None = None
         self._fitted = False
         self._drawing = LatticeDrawing()
         scene = QGraphicsScene(self)
@@ -365,11 +89,12 @@ class LatticeView(QGraphicsView):
 
     # ----- what is shown
 
-    def show_lattice(self, nodes: NodeList) -> None:
+    def show_lattice(self, nodes: Combinations) -> None:
         """Show another lattice, as a whole."""
         self._list = nodes
         self._nodes, self._place = nodes.nodes, nodes.place
         drawing = self._drawing
+        drawing.place = nodes.place
         levels = np.array(nodes.nodes, dtype=np.int64).reshape(len(nodes.nodes), -1)
         drawing.places = lattice_places(levels) * (ACROSS, DOWN)
         drawing.texts = [",".join(map(str, node)) for node in nodes.nodes]
@@ -385,6 +110,10 @@ class LatticeView(QGraphicsView):
         self.scene().setSceneRect(drawing.boundingRect())
         self.show_all()
 
+    def renew(self, nodes: Combinations) -> None:
+        """Take over what is known now of the same nodes."""
+        self._list = nodes
+
     def show_marks(self, marks: Marks, selected: Node | None) -> None:
         """Mark nodes, and the one that is looked at."""
         if self._list is None:
@@ -397,6 +126,14 @@ class LatticeView(QGraphicsView):
         if drawing.selected >= 0 and selected is not None:
             around = [*self._above(selected), *self._below(selected)]
             drawing.near = _pairs((drawing.selected, other) for other in around)
+        self.viewport().update()
+
+    def show_tokens(self, tokens: Sequence[Token], held: str) -> None:
+        """Show tokens in an order, and which of them is chosen."""
+        self._drawing.tokens, self._drawing.held = tuple(tokens), held
+        self.setAccessibleDescription(
+            "; ".join(f"{token.name}: {','.join(map(str, token.node))}" for token in tokens)
+        )
         self.viewport().update()
 
     def _places(self, nodes: Iterable[Node]) -> npt.NDArray[np.intp]:
@@ -467,22 +204,58 @@ class LatticeView(QGraphicsView):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Look at the node under the pointer; elsewhere, move the picture."""
-        node = self.node_at(event.position())
-        if node is not None and event.button() == Qt.MouseButton.LeftButton:
+        token, node = self.token_at(event.position()), self.node_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and (token or node is not None):
             self.setFocus()
-            self.selected.emit(node)
+            if token is not None:
+                self._dragged = token.node
+                self.token_chosen.emit(token.name)
+            self.selected.emit(node if token is None else token.node)
             return
         self._fitted = False
         super().mousePressEvent(event)
 
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Look at the node under the token that is dragged."""
+        if self._dragged is None:
+            super().mouseMoveEvent(event)
+            return
+        node = self.node_at(event.position())
+        if node is not None and self._place[node] != self._drawing.selected:
+            self.selected.emit(node)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Drop a token that was dragged to another node; elsewhere it stays."""
+        before, self._dragged = self._dragged, None
+        if before is None:
+            super().mouseReleaseEvent(event)
+            return
+        node = self.node_at(event.position())
+        if node is not None and node != before:
+            self.asked.emit(node)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Ask for a node that is double-clicked."""
+        node = self.node_at(event.position())
+        if node is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.asked.emit(node)
+
+    def token_at(self, point: QPointF) -> Token | None:
+        """Return the token at a point of the view."""
+        placed = self._drawing.token_places(self.viewportTransform())
+        near = [token for token, at in placed if (at - point).manhattanLength() <= 1.3 * TOKEN]
+        return near[-1] if near else None
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to a neighbour, or zoom."""
+        """Go to a neighbour, ask for the node that is looked at, or zoom."""
         factors = {Qt.Key.Key_Plus: ZOOM_STEP, Qt.Key.Key_Minus: 1 / ZOOM_STEP}
         key = Qt.Key(event.key())
         if key in factors:
             self.zoom(factors[key])
         elif key == Qt.Key.Key_0:
             self.show_all()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._drawing.selected >= 0:
+            self.asked.emit(self._nodes[self._drawing.selected])
         elif not self._step(key):
             super().keyPressEvent(event)
 
@@ -524,3 +297,17 @@ class LatticeView(QGraphicsView):
 def _pairs(found: Iterable[tuple[int, int]]) -> npt.NDArray[np.intp]:
     """Return lines as the places of their two ends, shape (lines, 2)."""
     return np.array(list(found), dtype=np.intp).reshape(-1, 2)
+
+
+def zoom_buttons(lattice: LatticeView) -> list[QPushButton]:
+    """Return the buttons that zoom a lattice."""
+    buttons = []
+    for text, tip, run in (
+        ("+", tr("Zoom in (+)"), partial(lattice.zoom, ZOOM_STEP)),
+        ("−", tr("Zoom out (−)"), partial(lattice.zoom, 1 / ZOOM_STEP)),
+        (tr("Whole"), tr("Show the whole lattice (0)"), lattice.show_all),
+    ):
+        made = button(text, run, tip=tip)
+        made.setAccessibleName(tip)
+        buttons.append(made)
+    return buttons
