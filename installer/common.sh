@@ -148,6 +148,14 @@ prepare_r() {
   say "R with jsonlite and haven is not installed: tests that run R are skipped."
 }
 
+# prepare_postgresql: the server that tests read from; they are skipped where it is missing.
+prepare_postgresql() {
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
+  command -v initdb >/dev/null && return 0
+  if is_debian && is_root; then debian_packages "PostgreSQL is missing." postgresql; return 0; fi
+  say "PostgreSQL is not installed: tests that read from its server are skipped."
+}
+
 # prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
 prepare_qt() {
   local platform="${1-offscreen}"

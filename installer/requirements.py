@@ -21,7 +21,8 @@ def name_of(requirement: str) -> str:
 file = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
 build, project = file["build-system"]["requires"], file["project"]
 run = [*build, *project["dependencies"]]
-test = [*run, *project["optional-dependencies"]["test"]]
+extras = project["optional-dependencies"]
+test = [*run, *extras["databases"], *extras["test"]]
 engine = [requirement for requirement in test if name_of(requirement) in COMPUTING | TESTING]
 wanted = {"run": run, "test": test, "engine": engine}
 sys.stdout.writelines(f"{requirement}\n" for requirement in wanted[sys.argv[1]])

@@ -25,15 +25,16 @@ from sfumato.formats.table_format import TableFormat
 from sfumato.formats.tables import all_formats, format_called, format_of
 from tests.formats.reading import read, write
 
+DATABASES = ("sqlite", "duckdb", "postgresql")
 FRAME = pd.DataFrame({"id": range(1, 8), "ward": list("ABCABCA")})
 
 
 def test_the_formats_are_those_of_the_modules():
-    assert list(all_formats()) == ["csv", "parquet", "xlsx", "sav", "dta", "sas7bdat"]
+    assert list(all_formats()) == ["csv", "parquet", "xlsx", "sav", "dta", "sas7bdat", *DATABASES]
     assert list(writable_formats()) == ["csv", "parquet", "sav", "dta"]
 
 
-@pytest.mark.parametrize("name", list(all_formats()))
+@pytest.mark.parametrize("name", [n for n in all_formats() if n != "postgresql"])
 def test_every_format_says_what_it_is(name):
     chosen = format_called(name)
     assert isinstance(chosen, TableFormat)
@@ -42,6 +43,11 @@ def test_every_format_says_what_it_is(name):
     assert f".{name}" in chosen.extensions
     assert chosen.reading_options <= set(vars(ReadOptions()))
     assert readable_extensions()[chosen.title] == chosen.extensions
+
+
+def test_a_format_without_files_is_not_offered_for_any():
+    assert format_called("postgresql").extensions == ()
+    assert "PostgreSQL" not in readable_extensions()
 
 
 def test_no_ending_belongs_to_two_formats():

@@ -28,7 +28,8 @@ print(*sys.modules, sep="\\n", flush=True)
 window.session.close()
 """
 LATER = (
-    *("matplotlib", "openpyxl", "pyreadstat", "sklearn"),
+    *("matplotlib", "openpyxl", "pyreadstat", "sklearn", "duckdb"),
+    "adbc_driver_manager",
     *("scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.special"),
     *("sfumato.commands", "sfumato.report", "sfumato.plots.figure"),
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from sfumato.commands.shared.command import (
     PROJECT,
@@ -16,6 +17,7 @@ from sfumato.commands.shared.command import (
     ExitCode,
     argument,
     file_argument,
+    one_of,
     repeated,
 )
 from sfumato.commands.shared.opening import read_text
@@ -26,7 +28,8 @@ from sfumato.project.errors import ProjectExists
 if TYPE_CHECKING:
     from sfumato.engine.table.proposals import Proposal
     from sfumato.engine.table.table import Table
-    from sfumato.formats.reading import Note
+    from sfumato.formats.options import ReadOptions
+    from sfumato.formats.reading import Note, Place
     from sfumato.project.document.model import Document
     from sfumato.project.source import Tell
 
@@ -38,13 +41,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
         )
+    if arguments.query is not None and arguments.database is None:
+        terminal.note("--query asks a database: name it by --database.")
+        return ExitCode.USAGE
+    place, chosen = _source_in(arguments)
     rules = None if arguments.rules is None else read_text(arguments.rules)
     passphrase = terminal.new_passphrase(arguments.passphrase_fd)
     notes: list[Note] = []
     with terminal.working() as context:
         folder = None if arguments.rules is None else arguments.rules.parent
         document, proposed = document_for(
-            arguments.table,
+            place,
             rules,
             arguments.record_key,
             context,
@@ -52,6 +59,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             notes.append,
             arguments.units,
             arguments.unit_rows,
+            chosen,
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
@@ -67,8 +75,33 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _source_in(arguments: Namespace) -> tuple[Place, dict[str, str]]:
+    """Return where the table is, and of a database which table or query is read."""
+    from sfumato.formats.reading import place_of
+
+    if arguments.database is None:
+        return Path(arguments.table), {}
+    place = place_of(arguments.database)
+    if arguments.query is not None:
+        return place, {"sheet": "", "query": read_text(arguments.query)}
+    return place, {"sheet": arguments.table, "query": ""}
+
+
+def _reading_options(file: Place, rules: str | None, chosen: Mapping[str, Any]) -> ReadOptions:
+    """Return how the table is read: as the rules say, or as it seems to be meant."""
+    from sfumato.formats.options import ReadOptions
+    from sfumato.formats.reading import detect_options
+    from sfumato.project.rules.rules import reading_options_in
+
+    stated = reading_options_in(rules or "")
+    options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
+    if not chosen:
+        return options
+    return replace(options, format=detect_options(file).format, **chosen)
+
+
 def document_for(
-    file: Path,
+    file: Place,
     rules: str | None,
     record_key: str | None,
     context: Context,
@@ -76,12 +109,14 @@ def document_for(
     tell: Tell = lambda _: None,
     units: Sequence[str] = (),
     unit_rows: int | None = None,
+    chosen: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Document, tuple[Proposal, ...]]:
     """Return the document that rules make of a table, checked as a release would check it.
 
     Without rules, every column has the role that is proposed for it. The rules may name files of
     hierarchies, which are looked for in `folder`. Remarks on the table are told. What each column
-    is proposed to be is returned beside the document.
+    is proposed to be is returned beside the document. Of a database, `chosen` says which table or
+    query is read, in the names of `ReadOptions`.
 
     Raises
     ------
@@ -91,20 +126,18 @@ def document_for(
     from sfumato.analysis.pooled_rows import found_unit
     from sfumato.engine.table.proposals import proposals
     from sfumato.engine.table.repeated_units import find_repeated_units, units_of
-    from sfumato.formats.options import ReadOptions
-    from sfumato.formats.reading import Note, detect_options
+    from sfumato.formats.reading import Note
     from sfumato.project.document.model import Document
     from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
-    from sfumato.project.rules.rules import apply_rules, reading_options_in
-    from sfumato.project.source import read_source
+    from sfumato.project.rules.rules import apply_rules
+    from sfumato.project.source import read_source, title_of
 
-    stated = reading_options_in(rules or "")
-    options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
+    options = _reading_options(file, rules, chosen)
     table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
     proposed = proposals(table)
     if rules is None:
         columns = tuple(proposal.spec for proposal in proposed)
-        document = Document(title=file.stem, source=source, columns=columns)
+        document = Document(title=title_of(file, options), source=source, columns=columns)
     else:
         document = apply_rules(rules, table, Document(source=source), folder)
     if record_key is not None:
@@ -170,7 +203,22 @@ def _check(document: Document, table: Table, context: Context) -> None:
 COMMAND = Command(
     (
         *PROJECT,
-        file_argument("--table", "FILE", "the table", required=True),
+        one_of(
+            argument(
+                "--table",
+                metavar="FILE",
+                help="the table, or a folder of Parquet files that are one table; with --database,"
+                " the name of a table or view in it",
+            ),
+            file_argument("--query", "FILE", "a SELECT statement for the database, in a file"),
+            required=True,
+        ),
+        argument(
+            "--database",
+            metavar="WHERE",
+            help="a file of SQLite or DuckDB, or postgresql://user@host/database; the password is"
+            " never written there, but read from PGPASSWORD or a password file",
+        ),
         file_argument("--rules", "RULES", "the rules file (TOML); without it, roles are proposed"),
         argument(
             "--record-key",
@@ -196,5 +244,6 @@ COMMAND = Command(
     (
         "sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",
         "sfumato init clinic.sfumato --table clinic.csv",
+        "sfumato init clinic.sfumato --database clinic.duckdb --table patients",
     ),
 )

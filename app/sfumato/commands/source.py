@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, file_argument, one_of
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, one_of
 from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.formats.reading import Note
+    from sfumato.formats.reading import Note, place_of
     from sfumato.project.source import accept_edition, locate_source
 
     read_only = arguments.moved_to is None and arguments.new_edition is None
@@ -18,10 +18,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal, read_only) as project:
         with terminal.working() as context:
             if arguments.moved_to is not None:
-                place = arguments.moved_to
+                place = place_of(arguments.moved_to)
                 project.save_document(locate_source(project.document, place, context))
             elif arguments.new_edition is not None:
-                accept_edition(project, arguments.new_edition, context, notes.append)
+                edition = place_of(arguments.new_edition)
+                accept_edition(project, edition, context, notes.append)
             else:
                 source_of(project, context)
         source = project.document.source
@@ -36,8 +37,13 @@ COMMAND = Command(
     (
         *PROJECT,
         one_of(
-            file_argument("--moved-to", "FILE", "the same table stands there now"),
-            file_argument("--new-edition", "FILE", "this edition takes the table's place"),
+            argument("--moved-to", metavar="FILE", help="the same table stands there now"),
+            argument(
+                "--new-edition",
+                metavar="FILE",
+                help="this edition takes the table's place; it may be the same file or database,"
+                " changed",
+            ),
         ),
     ),
     _run,

@@ -129,6 +129,26 @@ class UnsupportedColumn(FileError):
     """A column holds something that is neither number, text, date nor yes/no."""
 
 
+class BadAddress(FileError):
+    """The address of a database can't be used."""
+
+
+class DriverMissing(FileError):
+    """The package that reads a kind of database is not installed."""
+
+
+class CannotConnect(FileError):
+    """The database does not answer, or does not let one in."""
+
+
+class WrongPassword(CannotConnect):
+    """The database wants a password, or another one."""
+
+
+class BadQuery(FileError):
+    """The database refuses what is asked of it, or fails while it answers."""
+
+
 class CannotWrite(FileError):
     """The folder or the file does not take what is written."""
 

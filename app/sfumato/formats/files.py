@@ -68,8 +68,15 @@ def is_folder(path: Path) -> bool:
 
 
 @contextmanager
-def opening(path: Path) -> Iterator[None]:
+def opening(path: Path, folders: bool = False) -> Iterator[None]:
     """Say in plain words what the system's refusal to read `path` means.
+
+    Parameters
+    ----------
+    path
+        The file.
+    folders
+        Whether it may be a folder.
 
     Raises
     ------
@@ -78,7 +85,7 @@ def opening(path: Path) -> Iterator[None]:
         would wait for ever.
     """
     try:
-        _check_regular(path)
+        _check_regular(path, folders)
         yield
     except OSError as error:
         raise refusal_to_read(error, path) from None
@@ -90,7 +97,7 @@ def opening(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _check_regular(path: Path) -> None:
+def _check_regular(path: Path, folders: bool) -> None:
     try:
         mode = path.stat().st_mode
     except ValueError:  # A NUL, or a character that no name has.
@@ -102,6 +109,8 @@ def _check_regular(path: Path) -> None:
             path=printable(path),
         )
     if stat.S_ISDIR(mode):
+        if folders:
+            return
         raise CannotOpen("{path} is a folder.", "Choose a file.", path=path)
     if not stat.S_ISREG(mode):
         raise CannotOpen(

@@ -95,7 +95,9 @@ class ReadOptions:
         Whether an apostrophe is taken away before texts that begin as formulas do, see
         `sfumato.formats.formulas`.
     sheet
-        The sheet of a workbook; empty for the first.
+        The sheet of a workbook, or the table or view of a database; empty for the first.
+    query
+        A SELECT statement whose result is read in place of a database's table.
     keep_user_missing
         Whether codes that an SPSS file declares missing are kept as values.
     any_size
@@ -127,6 +129,7 @@ class ReadOptions:
     quoted_empty_is_text: bool = False
     escaped_formulas: bool = False
     sheet: str = ""
+    query: str = ""
     keep_user_missing: bool = False
     any_size: bool = False
     column_types: Mapping[str, ColumnType] = field(default_factory=dict)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import described_as_escaped
-from sfumato.formats.errors import FileError, Way
+from sfumato.formats.databases.address import Address, Place, place_of
+from sfumato.formats.databases.reading import DatabaseFormat
+from sfumato.formats.errors import BadOptions, FileError, Way
 from sfumato.formats.files import digest_of, opening, written_whole
 from sfumato.formats.options import (
     DELIMITERS,
@@ -31,6 +33,7 @@ __all__ = [
     "DateOrder",
     "FileError",
     "Note",
+    "Place",
     "RaggedRows",
     "ReadOptions",
     "ReadResult",
@@ -38,10 +41,13 @@ __all__ = [
     "WriteResult",
     "detect_options",
     "digest_of",
+    "digest_of_source",
     "first_rows",
     "names_in_file",
+    "place_of",
     "preview",
     "read_file",
+    "read_known",
     "read_table",
     "readable_extensions",
     "sheets_of",
@@ -54,10 +60,11 @@ PREVIEW_ROWS = 200
 
 def readable_extensions() -> dict[str, tuple[str, ...]]:
     """Return the file endings of every format that can be read, by the format's title."""
-    return {item.title: item.extensions for item in all_formats().values() if item.can_read}
+    found = all_formats().values()
+    return {item.title: item.extensions for item in found if item.can_read and item.extensions}
 
 
-def detect_options(path: Path) -> ReadOptions:
+def detect_options(path: Place) -> ReadOptions:
     """Propose how to read a file, from its first bytes and a data package's word beside it.
 
     Raises
@@ -65,13 +72,20 @@ def detect_options(path: Path) -> ReadOptions:
     CannotOpen, UnknownFormat, DamagedFile
         If there is nothing to read.
     """
+    if isinstance(path, Address):
+        return ReadOptions(format="postgresql")
     found = format_of(path).detect(path)
     if "escaped_formulas" in format_called(found.format).reading_options:
         return replace(found, escaped_formulas=described_as_escaped(path))
     return found
 
 
-def first_rows(path: Path, options: ReadOptions, rows: int = PREVIEW_ROWS) -> ReadResult:
+def first_rows(
+    path: Place,
+    options: ReadOptions,
+    rows: int = PREVIEW_ROWS,
+    context: Context = Silent(),  # noqa: B008 (it holds nothing)
+) -> ReadResult:
     """Read the first rows of a file, fast however large it is, and say what is odd about it.
 
     Rows and values that don't fit are let pass: only `read_file` refuses them.
@@ -81,22 +95,21 @@ def first_rows(path: Path, options: ReadOptions, rows: int = PREVIEW_ROWS) -> Re
     FileError
         If the file can't be read so.
     """
-    with opening(path):
-        return format_called(options.format).read(path, options, Silent(), rows)
+    return _read(path, options, context, rows)
 
 
-def preview(path: Path, options: ReadOptions, rows: int = PREVIEW_ROWS) -> Table:
+def preview(path: Place, options: ReadOptions, rows: int = PREVIEW_ROWS) -> Table:
     """Read the first rows of a file; see `first_rows`."""
     return first_rows(path, options, rows).table
 
 
-def read_file(path: Path, options: ReadOptions, context: Context) -> ReadResult:
+def read_file(path: Place, options: ReadOptions, context: Context) -> ReadResult:
     """Read a file, and say what was left out.
 
     Parameters
     ----------
     path
-        The file.
+        The file, the folder of Parquet files, or the database on a server.
     options
         How to read it.
     context
@@ -117,19 +130,75 @@ def read_file(path: Path, options: ReadOptions, context: Context) -> ReadResult:
     Cancelled
         If the context says so.
     """
-    with opening(path):
-        return format_called(options.format).read(path, options, context)
+    return _read(path, options, context)
 
 
-def read_table(path: Path, options: ReadOptions, context: Context) -> Table:
+def _read(
+    path: Place, options: ReadOptions, context: Context, rows: int | None = None
+) -> ReadResult:
+    known = format_called(options.format)
+    if isinstance(path, Address):
+        if not isinstance(known, DatabaseFormat):
+            raise BadOptions(
+                "A database on a server can't be read as {title}.",
+                "Read it as PostgreSQL.",
+                title=known.title,
+            )
+        return known.read(path, options, context, rows)
+    with opening(path, folders=known.reads_folders):
+        return known.read(path, options, context, rows)
+
+
+def read_known(
+    path: Place,
+    options: ReadOptions,
+    context: Context,
+    check: Callable[[str], object] = lambda _: None,
+) -> tuple[ReadResult, str]:
+    """Read a source, and return by what digest it is known again.
+
+    That of a file is the SHA-256 of its bytes, and that of a database's table the SHA-256 of its
+    rows as they are read, see `sfumato.formats.databases.digest`.
+
+    Parameters
+    ----------
+    path, options, context
+        See `read_file`.
+    check
+        Called with the digest as soon as it is known; what it raises ends the reading.
+    """
+    if format_called(options.format).is_database:
+        read = read_file(path, options, context)
+        check(read.digest)
+        return read, read.digest
+    digest = digest_of_source(path, options, Part(context, 0.0, 0.2))
+    check(digest)
+    return read_file(path, options, Part(context, 0.2, 1.0)), digest
+
+
+def digest_of_source(path: Place, options: ReadOptions, context: Context) -> str:
+    """Return by what digest a source is known again; see `read_known`."""
+    known = format_called(options.format)
+    if known.is_database or isinstance(path, Address):
+        return read_file(path, options, context).digest
+    with opening(path, folders=known.reads_folders):
+        return known.digest(path, context)
+
+
+def read_table(path: Place, options: ReadOptions, context: Context) -> Table:
     """Read a file; see `read_file`."""
     return read_file(path, options, context).table
 
 
-def sheets_of(path: Path) -> tuple[str, ...]:
-    """Return the names of a workbook's sheets; none for a file that holds one table."""
-    with opening(path):
-        return format_of(path).sheets(path)
+def sheets_of(path: Place, context: Context = Silent()) -> tuple[str, ...]:  # noqa: B008
+    """Return a workbook's sheets or a database's tables; none for a file that holds one table."""
+    if isinstance(path, Address):
+        server = format_called("postgresql")
+        assert isinstance(server, DatabaseFormat)
+        return server.sheets(path, context)
+    found = format_of(path)
+    with opening(path, folders=found.reads_folders):
+        return found.sheets(path, context)
 
 
 def writable_formats() -> dict[str, str]:

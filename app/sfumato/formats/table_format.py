@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
+from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
 
 
@@ -50,11 +51,14 @@ class ReadResult:
         How many rows of the file the options left out.
     notes
         What the custodian should know.
+    digest
+        By what the table is known again, where it is not its file's digest.
     """
 
     table: Table
     skipped_rows: int = 0
     notes: tuple[Note, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,20 @@ class TableFormat(ABC):
     """The fields of `ReadOptions` that change how this format is read, beside `format`."""
     can_read: ClassVar[bool] = True
     can_write: ClassVar[bool] = False
+    is_database: ClassVar[bool] = False
+    """Whether its tables are known by their rows and not by the file that holds them."""
+    reads_folders: ClassVar[bool] = False
+    """Whether a folder of such files is read as one table; see `recognises_folder`."""
     last_resort: ClassVar[bool] = False
     """Whether its files can be told from others only by not being any of them."""
 
     @abstractmethod
     def recognises(self, path: Path, head: bytes) -> bool:
         """Whether a file's first bytes are those of this format, whatever its name."""
+
+    def recognises_folder(self, path: Path) -> bool:  # noqa: ARG002
+        """Whether a folder is one table of this format."""
+        return False
 
     def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
         """Propose how to read a file of this format; see `reading.detect_options`."""
@@ -108,7 +120,11 @@ class TableFormat(ABC):
     ) -> ReadResult:
         """Read a file, or its first rows, which refuse nothing; see `sfumato.formats.reading`."""
 
-    def sheets(self, path: Path) -> tuple[str, ...]:  # noqa: ARG002
+    def digest(self, path: Path, context: Context) -> str:
+        """Return by what a file is known again."""
+        return digest_of(path, context)
+
+    def sheets(self, path: Path, context: Context) -> tuple[str, ...]:  # noqa: ARG002
         """Return the tables a file holds, where it can hold several."""
         return ()
 
@@ -129,7 +145,7 @@ MOST_CELLS: Final = 250_000_000
 """About 2 GB of numbers. A packed file of a few kilobytes can state as many."""
 
 
-def refuse_many_cells(path: Path, rows: int, columns: int, options: ReadOptions) -> None:
+def refuse_many_cells(name: str, rows: int, columns: int, options: ReadOptions) -> None:
     """Refuse a file that states more cells than are read unasked.
 
     Raises
@@ -143,7 +159,7 @@ def refuse_many_cells(path: Path, rows: int, columns: int, options: ReadOptions)
         "{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.",
         "If you know where it comes from and there is memory for it, let any size be read.",
         ways=(Way("Read it all the same", replace(options, any_size=True)),),
-        file=path.name,
+        file=name,
         rows=rows,
         columns=columns,
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.files import digest_of, is_file
+from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import Note, read_file, read_table
+from sfumato.formats.reading import Note, Place, digest_of_source, read_known
+from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger.ledger import EntryKind
@@ -23,14 +25,14 @@ Tell = Callable[[Note], object]
 
 
 def read_source(
-    path: Path, options: ReadOptions, context: Context, tell: Tell = lambda _: None
+    path: Place, options: ReadOptions, context: Context, tell: Tell = lambda _: None
 ) -> tuple[Table, Source]:
     """Read a table for the first time, with what it takes to know it again.
 
     Parameters
     ----------
     path
-        The table's file.
+        The table's file, or its database.
     options
         How to read it.
     context
@@ -45,16 +47,22 @@ def read_source(
     SfumatoError
         If the file can't be read, see `sfumato.formats.reading.read_table`.
     """
-    path = _existing(Path(path).absolute())
-    digest = digest_of(path, Part(context, 0.0, 0.2))
-    read = read_file(path, options, Part(context, 0.2, 1.0))
+    path = _existing(path)
+    read, digest = read_known(path, options, context)
     for note in read.notes:
         tell(note)
     table = read.table
     return table, Source(str(path), digest, table.rows, options.to_dict())
 
 
-def find_source(document: Document, beside: Path | None = None) -> Path:
+def title_of(place: Place, options: ReadOptions) -> str:
+    """Return what a new project is called: as its file, or as the table of a database."""
+    if options.sheet and format_called(options.format).is_database:
+        return options.sheet
+    return place.stem if isinstance(place, Path) else place.name
+
+
+def find_source(document: Document, beside: Path | None = None) -> Place:
     """Return where the source table is: its place, or a file of its name in another folder.
 
     Parameters
@@ -69,10 +77,10 @@ def find_source(document: Document, beside: Path | None = None) -> Path:
     SourceMissing
         If the project has no source table, or the file is in neither place.
     """
-    source = _source_of(document)
-    place = Path(source.path)
-    if not is_file(place) and beside is not None and is_file(beside / place.name):
-        return beside / place.name
+    place = _source_of(document).place
+    if isinstance(place, Path) and not _is_there(place) and beside is not None:
+        moved = beside / place.name
+        place = moved if _is_there(moved) else place
     return _existing(place)
 
 
@@ -95,12 +103,13 @@ def open_source(
     """
     source = _source_of(document)
     path = find_source(document, beside)
-    _check_digest(path, document, Part(context, 0.0, 0.2))
-    table = read_table(path, _options(source.options), Part(context, 0.2, 1.0))
-    return table, replace(document, source=replace(source, path=str(path)))
+    read, _ = read_known(
+        path, _options(source.options), context, partial(_check_digest, path, document)
+    )
+    return read.table, replace(document, source=replace(source, path=str(path)))
 
 
-def locate_source(document: Document, path: Path, context: Context) -> Document:
+def locate_source(document: Document, path: Place, context: Context) -> Document:
     """Return the document with the new place of the same table.
 
     Raises
@@ -109,13 +118,14 @@ def locate_source(document: Document, path: Path, context: Context) -> Document:
         If there is no file, or it is another table.
     """
     source = _source_of(document)
-    path = _existing(Path(path).absolute())
-    _check_digest(path, document, context)
+    path = _existing(path)
+    digest = digest_of_source(path, _options(source.options), context)
+    _check_digest(path, document, digest)
     return replace(document, source=replace(source, path=str(path)))
 
 
 def accept_edition(
-    project: ProjectFile, path: Path, context: Context, tell: Tell = lambda _: None
+    project: ProjectFile, path: Place, context: Context, tell: Tell = lambda _: None
 ) -> Table:
     """Let a new edition of the table take the place of the old one, and record that.
 
@@ -165,8 +175,16 @@ def _source_of(document: Document) -> Source:
     return document.source
 
 
-def _existing(path: Path) -> Path:
-    if not is_file(path):
+def _is_there(path: Path) -> bool:
+    return is_file(path) or is_folder(path)
+
+
+def _existing(path: Place) -> Place:
+    """Return a place as it is kept: a path absolute, and something there."""
+    if not isinstance(path, Path):
+        return path
+    path = path.absolute()
+    if not _is_there(path):
         raise SourceMissing(
             "The source table is not at {path}.",
             "Show where the file is now, or bring it back.",
@@ -175,14 +193,14 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _check_digest(path: Path, document: Document, context: Context) -> None:
-    if digest_of(path, context) == _source_of(document).digest:
+def _check_digest(path: Place, document: Document, digest: str) -> None:
+    if digest == _source_of(document).digest:
         return
     if document.record_key is not None:
-        remedy = "Accept it as a new edition of the table, or bring the old file back."
+        remedy = "Accept it as a new edition of the table, or bring the old one back."
     else:
         remedy = (
-            "Bring the old file back. Before the first release you can accept the changed file"
+            "Bring the old table back. Before the first release you can accept the changed one"
             " as a new edition; after it, only a project with a record-key column can go on."
         )
     raise SourceChanged(

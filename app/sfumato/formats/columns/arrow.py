@@ -171,7 +171,7 @@ class NativeColumn:
 
     def __init__(self, name: str, source: pa.DataType, expected: int) -> None:
         self.name = name
-        self._target = _target(name, source)
+        self._target = target_of(name, source)
         self._expected = expected
         self._ordered: pa.DictionaryArray | None = None
         self._texts: TextBuffer | None = None
@@ -182,8 +182,8 @@ class NativeColumn:
             self._numbers = MaskedBuffer(self._target.to_pandas_dtype(), expected)
         self._keeps_order = pa.types.is_dictionary(source) and bool(source.ordered)
 
-    def add(self, values: pa.Array) -> None:
-        """Append an Arrow array of the type in the file."""
+    def add(self, values: pa.Array) -> pa.Array:
+        """Append an Arrow array of the type in the file; return it as the type it is read as."""
         if pa.types.is_dictionary(values.type):
             if self._keeps_order and self._ordered is None:
                 self._ordered = values.dictionary
@@ -192,9 +192,10 @@ class NativeColumn:
         if self._texts is not None:
             self._check_texts(plain)
             self._texts.add(plain)
-            return
+            return plain
         assert self._numbers is not None
         self._numbers.add(*unmasked(plain))
+        return plain
 
     def _check_texts(self, texts: pa.Array) -> None:
         """Refuse bytes that are no texts, which some programs write as such."""
@@ -223,8 +224,14 @@ class NativeColumn:
         return texts
 
 
-def _target(name: str, source: pa.DataType) -> pa.DataType:
-    """Return the Arrow type that a column of the file is read as."""
+def target_of(name: str, source: pa.DataType) -> pa.DataType:
+    """Return the Arrow type that a column of a file or a database is read as.
+
+    Raises
+    ------
+    UnsupportedColumn
+        If it holds lists, records, bytes or the like.
+    """
     if pa.types.is_dictionary(source):
         source = source.value_type
     for belongs, target in _TARGETS:

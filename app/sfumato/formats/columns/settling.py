@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -228,14 +229,14 @@ def with_fixed_types(result: ReadResult, options: ReadOptions) -> ReadResult:
     }
     if not wanted:
         return result
-    columns = [_gathered(frame[name], name, options) for name in wanted]
+    columns = [gathered(frame[name], name, options) for name in wanted]
     keep, notes = settle(columns, len(frame), options, lambda position: position + 1)
     changed = {}
     for column in columns:
         name = column.name
         if column.given_up:
             texts = options.with_type(name, ColumnType.TEXT)
-            changed[name] = _gathered(frame[name], name, texts).finish(None)
+            changed[name] = gathered(frame[name], name, texts).finish(None)
         else:
             changed[name] = column.finish(None)
     frame = pd.DataFrame({**{name: frame[name] for name in frame.columns}, **changed}, copy=False)
@@ -249,11 +250,16 @@ def with_fixed_types(result: ReadResult, options: ReadOptions) -> ReadResult:
         {name: labels[name] for name in labels if name not in wanted},
         result.table.column_labels,
     )
-    return ReadResult(table, result.skipped_rows + skipped, (*result.notes, *notes))
+    return replace(
+        result,
+        table=table,
+        skipped_rows=result.skipped_rows + skipped,
+        notes=(*result.notes, *notes),
+    )
 
 
-def _gathered(series: pd.Series, name: str, options: ReadOptions) -> GatheredColumn:
-    """Return a column whose values were turned into texts and read again."""
+def gathered(series: pd.Series, name: str, options: ReadOptions) -> GatheredColumn:
+    """Return a column whose values were turned into texts and read again, to be finished."""
     source = ArrowColumn(name, series)
     column = GatheredColumn(name, options, len(series))
     for start in range(0, len(series), _ROWS):

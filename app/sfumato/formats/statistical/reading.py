@@ -262,7 +262,7 @@ def read_statistical(
         total = described.rows
         if rows is not None:
             total = rows if total is None else min(rows, total)
-        refuse_many_cells(path, total or 0, len(usable_names(described.names)), options)
+        refuse_many_cells(path.name, total or 0, len(usable_names(described.names)), options)
         columns = [
             _StatisticalColumn(name, described.kinds[name], described.formats[name], total)
             for name in described.names

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from sfumato.formats.errors import UnknownFormat
-from sfumato.formats.files import opening
+from sfumato.formats.files import is_folder, opening
 from sfumato.formats.table_format import TableFormat
 
 _HEAD_BYTES: Final = 4096
@@ -61,9 +61,14 @@ def format_of(path: Path) -> TableFormat:
     UnknownFormat
         If it is in no format that can be read.
     """
+    readable = [item for item in all_formats().values() if item.can_read and item.extensions]
+    if is_folder(path):
+        with opening(path, folders=True):
+            found = next((item for item in readable if item.recognises_folder(path)), None)
+        if found is not None:
+            return found
     with opening(path), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-    readable = [item for item in all_formats().values() if item.can_read]
     by_name = [item for item in readable if path.suffix.lower() in item.extensions]
     known_by_bytes = [item for item in (*by_name, *readable) if not item.last_resort]
     last_resorts = [item for item in (by_name or readable) if item.last_resort]

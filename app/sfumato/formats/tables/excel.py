@@ -337,7 +337,7 @@ class _Excel(TableFormat):
             first = _first(workbook)
         return ReadOptions(format=self.name, sheet=first.name if first is not None else "")
 
-    def sheets(self, path: Path) -> tuple[str, ...]:
+    def sheets(self, path: Path, context: Context) -> tuple[str, ...]:  # noqa: ARG002
         with opened_workbook(path) as workbook:
             return tuple(sheet.name for sheet in workbook.sheets)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, precision
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
-from sfumato.formats.errors import DamagedFile, EmptyFile
+from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
+from sfumato.formats.files import digest_of, is_folder
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import ReadResult, TableFormat, WriteResult, refuse_many_cells
 
@@ -35,6 +37,13 @@ class _Parquet(TableFormat):
     order = 20
     reading_options = frozenset({"column_types", "bad_values", "any_size"})
     can_write = True
+    reads_folders = True
+
+    def recognises_folder(self, path: Path) -> bool:
+        """Whether a folder holds parts of a table, or folders named by a column and its value."""
+        return any(
+            each.suffix.lower() in self.extensions or "=" in each.name for each in path.iterdir()
+        )
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith(b"PAR1")
@@ -42,8 +51,20 @@ class _Parquet(TableFormat):
     def read(
         self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
     ) -> ReadResult:
-        found = _read(path, options, context, rows)
+        found = _read(path, parts_of(path), options, context, rows)
         return with_fixed_types(found, options if rows is None else options.tolerant())
+
+    def digest(self, path: Path, context: Context) -> str:
+        """Return a file's SHA-256; that of a folder is over its files' names and theirs."""
+        parts = parts_of(path)
+        if parts == [path]:
+            return digest_of(path, context)
+        whole = hashlib.sha256()
+        for place, part in enumerate(parts):
+            share = Part(context, place / len(parts), (place + 1) / len(parts))
+            name = part.name.encode(errors="surrogateescape")
+            whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
+        return whole.hexdigest()
 
     def write(self, table: Table, path: Path, context: Context) -> WriteResult:
         """Write a table; the same table gives the same bytes.
@@ -90,32 +111,92 @@ class _ParquetColumn:
         )
 
 
-def _read(path: Path, options: ReadOptions, context: Context, rows: int | None) -> ReadResult:
-    with _understood(path), pa.parquet.ParquetFile(path, memory_map=False) as file:
-        schema = file.schema_arrow
-        total = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
-        refuse_many_cells(path, total, len(schema), options)
-        if not total or not len(schema):
-            raise EmptyFile(
-                "{file} has no records.", "Choose a file with at least one.", file=path.name
-            )
-        names = usable_names(schema.names)
-        types = zip(names, schema.types, strict=True)
-        columns = [NativeColumn(name, kind, total) for name, kind in types]
-        done = 0
-        context.report(0.0, Sentence("Reading {path}", path=path.name))
-        for batch in file.iter_batches(batch_size=min(_ROWS, total)):
-            piece = batch.slice(0, total - done)
-            for column, values in zip(columns, piece.columns, strict=True):
-                column.add(values)
-            done += len(piece)
-            context.report(done / total, Sentence("Reading {path}", path=path.name))
-            if done >= total:
-                break
-        if done < total:
-            raise pa.ArrowInvalid
+def parts_of(path: Path) -> list[Path]:
+    """Return the Parquet files that are one table: a file, or those of a folder by their names.
+
+    Raises
+    ------
+    EmptyFile
+        If the folder has none.
+    BadOptions
+        If there are folders in it, whose names may be values.
+    """
+    if not is_folder(path):
+        return [path]
+    shown = sorted(each for each in path.iterdir() if not each.name.startswith((".", "_")))
+    if any(is_folder(each) for each in shown):
+        raise BadOptions(
+            "The folder {folder} holds further folders, whose names may be values of the table.",
+            "Choose one of these, or write the table again without partitions.",
+            folder=path.name,
+        )
+    found = [each for each in shown if each.suffix.lower() in _Parquet.extensions]
+    if not found:
+        raise EmptyFile(
+            "The folder {folder} has no Parquet files.",
+            "Choose a file, or a folder of Parquet files that are parts of one table.",
+            folder=path.name,
+        )
+    return found
+
+
+def _read(
+    path: Path, parts: Sequence[Path], options: ReadOptions, context: Context, rows: int | None
+) -> ReadResult:
+    schema, total = _measured(parts)
+    total = total if rows is None else min(rows, total)
+    refuse_many_cells(path.name, total, len(schema), options)
+    if not total or not len(schema):
+        raise EmptyFile(
+            "{file} has no records.", "Choose a file with at least one.", file=path.name
+        )
+    names = usable_names(schema.names)
+    types = zip(names, schema.types, strict=True)
+    columns = [NativeColumn(name, kind, total) for name, kind in types]
+    done = 0
+    context.report(0.0, Sentence("Reading {path}", path=path.name))
+    for part in parts:
+        if done >= total:
+            break
+        with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+            wanted = min(total - done, file.metadata.num_rows)
+            for batch in file.iter_batches(batch_size=min(_ROWS, total)):
+                piece = batch.slice(0, wanted)
+                for column, values in zip(columns, piece.columns, strict=True):
+                    column.add(values)
+                done += len(piece)
+                wanted -= len(piece)
+                context.report(done / total, Sentence("Reading {path}", path=path.name))
+                if not wanted:
+                    break
+            if wanted:
+                raise pa.ArrowInvalid
     frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
     return ReadResult(Table(frame, *_labels(schema.metadata or {})))
+
+
+def _measured(parts: Sequence[Path]) -> tuple[pa.Schema, int]:
+    """Return the schema that all parts share, and how many rows they have together.
+
+    Raises
+    ------
+    BadOptions
+        If a part has other columns than the first, or of other types.
+    """
+    first, total = None, 0
+    for part in parts:
+        with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+            schema, total = file.schema_arrow, total + file.metadata.num_rows
+        first = schema if first is None else first
+        if not schema.equals(first):
+            raise BadOptions(
+                "{file} has other columns than {first}, or columns of other types.",
+                "Choose a folder whose Parquet files are all parts of one table.",
+                file=part.name,
+                first=parts[0].name,
+            )
+    assert first is not None
+    return first, total
 
 
 @contextmanager

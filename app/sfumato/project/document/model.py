@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from sfumato.engine.core.columns import ColumnSpec, Role, find_column
@@ -17,6 +18,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.databases.address import Place, place_of
 from sfumato.project.document.generalization import Generalization
 
 
@@ -27,9 +29,9 @@ class Source:
     Parameters
     ----------
     path
-        The file, absolute.
+        The file or folder, absolute; or a database's address, without a password.
     digest
-        SHA-256 of the file, in hexadecimal.
+        SHA-256 of the file, or of a database's rows as they are read, in hexadecimal.
     rows
         The number of records that were read.
     options
@@ -40,6 +42,16 @@ class Source:
     digest: str
     rows: int
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return place_of(self.path)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that the file lies in; None for a database on a server."""
+        return self.place.parent if isinstance(self.place, Path) else None
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.reading import ColumnType, ReadResult, first_rows
+from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
@@ -262,7 +262,7 @@ class ImportPage(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.path: Path | None = None
+        self.path: Place | None = None
         self.sheets: tuple[str, ...] = ()
         self.form = OptionsForm(self)
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
@@ -309,13 +309,15 @@ class ImportPage(QWidget):
         """The options as they are chosen."""
         return self.form.options
 
-    def show_file(self, path: Path, options: ReadOptions, sheets: tuple[str, ...]) -> None:
+    def show_file(self, path: Place, options: ReadOptions, sheets: tuple[str, ...]) -> None:
         """Show a file as it would be read."""
         self.path, self.sheets = path, sheets
         self.file.setText(path.name)
         known = format_called(options.format)
-        size = size_words(path.stat().st_size) if path.is_file() else ""
-        self.about.setText(f"{spoken(known.title)} · {size}")
+        facts = [spoken(known.title)]
+        if isinstance(path, Path) and path.is_file():
+            facts.append(size_words(path.stat().st_size))
+        self.about.setText(" · ".join(facts))
         self.form.show_options(options, known.reading_options, sheets)
         self.hint.setVisible("column_types" in known.reading_options)
         self._preview()
@@ -331,7 +333,7 @@ class ImportPage(QWidget):
             return
         self._session.runner.run(
             self.tr("Reading the first rows"),
-            lambda _context: first_rows(path, options),
+            lambda context: first_rows(path, options, context=context),
             self._show_rows,
             self._show_problem,
             key=PREVIEW_KEY,

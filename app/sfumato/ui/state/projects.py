@@ -280,8 +280,8 @@ class Projects(QObject):
             return path.with_name(self.tr("{name} copy").format(name=path.stem) + SUFFIX)
         source = session.document.source
         name = session.document.title or self.tr("Untitled")
-        folder = Path(source.path).parent if source is not None else Path.home()
-        return folder / f"{name}{SUFFIX}"
+        folder = source.folder if source is not None else None
+        return (folder or Path.home()) / f"{name}{SUFFIX}"
 
 
 def _guarded(work: Callable[[Context], ProjectFile]) -> Callable[[Context], ProjectFile]:

@@ -76,7 +76,7 @@ class SourceReader(QObject):
         """Tell that the table of unsaved work, which has no ledger, is another by now."""
         source = self._session.document.source
         assert source is not None
-        path = Path(source.path)
+        path = source.place
         wanted = self._session.table_requested.emit
         now = Action(self.tr("Open it as it is now"), lambda: wanted(path))
         message = Message(
@@ -102,7 +102,7 @@ class SourceReader(QObject):
         project, source = session.project, session.document.source
         if project is None or source is None or not session.save():
             return
-        path = Path(source.path)
+        path = source.place
 
         def work(context: Context) -> Table:
             return accept_edition(project, path, context)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from PySide6.QtCore import (
@@ -294,12 +293,12 @@ class LoadedPage(QWidget):
         table, source = self._session.table, self._session.document.source
         if table is None:
             return
-        self.file.setText(Path(source.path).name if source is not None else "")
+        self.file.setText(source.place.name if source is not None else "")
         words = self.tr("{rows} records, {columns} columns").format(
             rows=grouped(table.rows), columns=grouped(len(table.columns))
         )
         self.title.setText(self._session.document.title)
-        place = str(Path(source.path).parent) if source is not None else ""
+        place = str(source.folder or source.path) if source is not None else ""
         self.about.setText(f"{words} · {place}" if place else words)
 
     def _rename(self) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.reading import (
     Note,
+    Place,
     ReadOptions,
     detect_options,
-    digest_of,
-    read_file,
+    read_known,
     sheets_of,
 )
 from sfumato.project.document.model import Document, Source
+from sfumato.project.source import title_of
 from sfumato.ui.state.insights import Insight, look_at
 
 
@@ -23,7 +24,7 @@ from sfumato.ui.state.insights import Insight, look_at
 class Found:
     """What a first look at a file told."""
 
-    path: Path
+    path: Place
     options: ReadOptions
     sheets: tuple[str, ...]
 
@@ -56,26 +57,28 @@ class Loaded:
     skipped: int
 
 
-def look(path: Path) -> Found:
-    """Find out how a file is most likely meant."""
-    return Found(path, detect_options(path), sheets_of(path))
+def look(path: Place, context: Context = Silent()) -> Found:  # noqa: B008 (it holds nothing)
+    """Find out how a file is most likely meant, or which tables a database has."""
+    options, sheets = detect_options(path), sheets_of(path, context)
+    if sheets and not options.sheet:
+        options = replace(options, sheet=sheets[0])
+    return Found(path, options, sheets)
 
 
-def load(path: Path, options: ReadOptions, document: Document, context: Context) -> Loaded:
+def load(path: Place, options: ReadOptions, document: Document, context: Context) -> Loaded:
     """Read a file, look at its columns, and make the document that goes with it.
 
     Parameters
     ----------
     path, options
-        The file and how it is read.
+        The file or the database, and how it is read.
     document
         What was decided so far; kept where the new table has the same columns.
     context
         Progress and cancelling.
     """
-    path = path.absolute()
-    digest = digest_of(path, Part(context, 0.0, 0.15))
-    result = read_file(path, options, Part(context, 0.15, 0.8))
+    path = path.absolute() if isinstance(path, Path) else path
+    result, digest = read_known(path, options, Part(context, 0.0, 0.8))
     table = result.table
     insight = look_at(table, Part(context, 0.8, 1.0))
     source = Source(str(path), digest, table.rows, options.to_dict())
@@ -85,5 +88,5 @@ def load(path: Path, options: ReadOptions, document: Document, context: Context)
         changed = replace(document, source=source, columns=ordered)
     else:
         columns = tuple(proposal.spec for proposal in insight.proposals)
-        changed = Document(title=path.stem, source=source, columns=columns)
+        changed = Document(title=title_of(path, options), source=source, columns=columns)
     return Loaded(table, changed, insight, kept, result.notes, result.skipped_rows)

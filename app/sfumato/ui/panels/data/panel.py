@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QStackedWidget, QVBoxLayout, QWidget
@@ -11,6 +10,7 @@ from PySide6.QtWidgets import QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import FileError
 from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.job import Ending, Job
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space
@@ -235,12 +235,12 @@ class DataPanel(Panel):
         """Open the table that comes with Sfumato."""
         self.open_file(resource_path("samples", "clinic.csv"))
 
-    def open_file(self, path: Path) -> None:
+    def open_file(self, path: Place) -> None:
         """Look at a file and show how it would be read."""
         self.messages.clear()
         job = self.session.runner.run(
             self.tr("Looking at {file}").format(file=path.name),
-            lambda _context: look(path),
+            lambda context: look(path, context),
             self._show_found,
             self._show_refusal,
             key=LOAD_KEY,
@@ -256,10 +256,10 @@ class DataPanel(Panel):
         source = self.session.document.source
         if source is None:
             return
-        path, options = Path(source.path), ReadOptions.from_dict(dict(source.options))
+        path, options = source.place, ReadOptions.from_dict(dict(source.options))
         self.session.runner.run(
             self.tr("Looking at {file}").format(file=path.name),
-            lambda _context: Found(path, options, look(path).sheets),
+            lambda context: Found(path, options, sheets_of(path, context)),
             self._show_found,
             self._show_refusal,
             key=LOAD_KEY,

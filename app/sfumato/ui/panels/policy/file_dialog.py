@@ -102,9 +102,9 @@ class FileDialog(Dialog):
     def ask_for_file(self, title: str, more: str = "", beside: Path | None = None) -> Path | None:
         """Ask for a table, beside another file or else beside the source."""
         source = self._session.document.source
-        if beside is None and source is not None:
-            beside = Path(source.path)
         folder = beside.parent if beside is not None else None
+        if beside is None and source is not None:
+            folder = source.folder
         return self._session.chooser.open_file(title, table_filters() + more, folder)
 
     def work(

@@ -294,9 +294,10 @@ class ReleasesPanel(Panel):
         session = self.session
         if self.form.folder.text() != self._folder_proposed:
             return
-        source = session.document.source
-        base = session.project_path or (Path(source.path) if source is not None else None)
-        self._folder_proposed = str(base.parent / FOLDER_NAME) if base is not None else ""
+        source, project = session.document.source, session.project_path
+        base = source.folder if source is not None else None
+        base = project.parent if project is not None else base
+        self._folder_proposed = str(base / FOLDER_NAME) if base is not None else ""
         self.form.folder.setText(self._folder_proposed)
 
     def _refresh_ledger(self) -> None:

@@ -105,7 +105,7 @@ class PopulationCard(Card):
 
     def _choose(self) -> None:
         source = self._session.document.source
-        folder = Path(source.path).parent if source is not None else None
+        folder = source.folder if source is not None else None
         path = self._session.chooser.open_file(
             tr("Choose a list of the population"), table_filters(), folder
         )
