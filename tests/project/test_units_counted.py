@@ -20,9 +20,12 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
+from sfumato.project.document.generalization import CriterionChoice, Generalization
 from sfumato.project.document.model import Source, Unit, ViewRule
+from sfumato.project.publication.publish import publish_table
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, leaving_table
 from sfumato.project.release.uniqueness import release_sentence
@@ -89,7 +92,8 @@ def test_every_class_of_an_exported_file_has_rows_of_k_households(tmp_path, most
         assert joined["household"].value_counts().max() <= most_rows
         fewer_than_rows += int(sizes.min() < rows.groupby(KNOWN).size().min())
         text = (made.path / "README.md").read_text()
-        assert f"with records of at least {k - 1} other units" in text
+        others = "one other unit" if k == 2 else f"{k - 1} other units"
+        assert f"with records of at least {others}" in text
         told = json.loads((made.path / "datapackage.json").read_text())["sfumato"]["view"]
         assert (told["k"], told["k_counts_distinct"]) == (k, "household")
         report = verify_bundle(project, Table(frame), made.path, Silent())
@@ -192,3 +196,56 @@ def test_what_dropping_a_column_reaches_is_estimated_within_its_error():
     assert 0 < found.error < unique
     assert abs(found.unique - unique) <= 1.5 * found.error
     assert abs(found.rows - alone.sum()) <= 3 * found.error
+
+
+@pytest.mark.parametrize("suppressed", [Suppressed.DROPPED, Suppressed.STARRED])
+def test_a_published_table_keeps_k_households_in_every_class(tmp_path, suppressed):
+    frame = with_ages(200).drop(columns="rent")
+    frame["age"] = frame.groupby("household")["age"].transform("first")
+    document = surveyed(with_ages(200), asked={})
+    decided = Generalization(
+        "illness",
+        tuple(KNOWN),
+        (CriterionChoice("k-anonymity", {"k": 6}), CriterionChoice("distinct-diversity", {"l": 2})),
+        suppression=0.1,
+        suppressed=suppressed,
+    )
+    columns = tuple(spec for spec in document.columns if spec.name != "rent")
+    document = replace(document, columns=columns, policy=(), generalization=decided)
+    project = new_project(tmp_path, document)
+    path = publish_table(project, Table(frame), tmp_path / "out", "csv", Silent()).path
+    rows = pd.read_csv(path / "data.csv", keep_default_na=False)
+    sizes, joined = units_per_class(rows, frame, KNOWN)
+    assert sizes.min() >= 6
+    assert sizes.min() < rows.groupby(KNOWN).size().min()
+    assert rows.groupby(KNOWN)["illness"].nunique().min() >= 2
+    # Whoever picks a row of a class hits a household by its share of the class.
+    own = joined.groupby([*KNOWN, "household"]).size()
+    share = own / own.groupby(KNOWN).transform("sum")
+    risk = project.releases[0].details["risk"]
+    assert risk["after"]["prosecutor"] == pytest.approx(share.max())
+    assert risk["after"]["smallest"] == sizes.min()
+    marketer = (own * share).sum() / len(rows)
+    assert risk["after"]["marketer"] == pytest.approx(marketer)
+    alone = project.releases[0].details["alone"]
+    tagged = joined.groupby([*KNOWN, "sex", "tag"])["household"].transform("nunique") == 1
+    assert alone["alone"] == joined.loc[tagged, "household"].nunique()
+    assert (alone["unit"], alone["units"]) == ("household", joined["household"].nunique())
+    text = (path / "README.md").read_text()
+    assert "with records of at least 5 other units" in text
+    assert "several of one unit in a class count each" in text
+    report = verify_bundle(project, Table(frame), path, Silent())
+    assert report.holds, [(c.title, c.finding) for c in report.failed]
+    project.close()
+
+
+def test_a_published_table_s_k_above_the_number_of_units_is_refused(tmp_path):
+    frame = with_ages(20)
+    decided = Generalization("illness", tuple(KNOWN), (CriterionChoice("k-anonymity", {"k": 21}),))
+    document = replace(surveyed(frame, asked={}), policy=(), generalization=decided)
+    project = new_project(tmp_path, document)
+    with pytest.raises(DiversityError, match="k is 21, and the records belong to 20 units"):
+        publish_table(project, Table(frame), tmp_path / "out", "csv", Silent())
+    assert not (tmp_path / "out").exists()
+    assert project.releases == ()
+    project.close()

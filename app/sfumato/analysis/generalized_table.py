@@ -110,7 +110,7 @@ def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[M
     for number, node in enumerate(nodes):
         context.report(number / len(nodes), "Measuring what is lost")
         classes = equivalence_classes(found.coded, node, found.criteria)
-        kept = classes.sizes[classes.kept]
+        kept = classes.units[classes.kept]
         loss = loss_of_classes(found.coded, node, classes)
         measured.append(Measured(node, loss, int(kept.min()) if len(kept) else 0))
     return tuple(measured)

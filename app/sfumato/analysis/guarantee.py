@@ -154,7 +154,8 @@ def asked_instead(document: Document) -> tuple[str, ...]:
     decided = document.generalization
     if decided is None or document.policy:
         return ()
-    return tuple(choice.build().promise for choice in decided.criteria)
+    unit = "" if document.unit is None else document.unit.name
+    return tuple(choice.build(unit).promise for choice in decided.criteria)
 
 
 def guarantee_of(

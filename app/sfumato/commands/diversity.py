@@ -82,7 +82,8 @@ def _risk(
     classes = equivalence_classes(prepared.coded, node, prepared.criteria)
     population = read_population(document, table, prepared, context)
     risks = risks_of(document, table, prepared, classes, population, node)
-    return told(risks, population, decided.sampling_fraction)
+    unit = "" if document.unit is None else document.unit.name
+    return told(risks, population, decided.sampling_fraction, unit)
 
 
 def _figures(

@@ -263,7 +263,7 @@ def build_class_sizes(data: RiskData, style: PlotStyle) -> PlotFigure:
     fit_percent_ticks(axes, "y")
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         said = style.say(
-            "Classes of {size} records: before {old} with {old_records} records,"
+            "Classes of size {size}: before {old} with {old_records} records,"
             " after {new} with {new_records}",
             size=_size_name(old),
             old=old.classes,
@@ -287,7 +287,7 @@ def _sizes_table(before: Sequence[SizeShare], after: Sequence[SizeShare]) -> pd.
 def _sizes_headline(data: RiskData, style: PlotStyle) -> str:
     if data.before.uniques == 0:
         return style.say("Nobody is unique, before or after")
-    before = percent(data.before.uniques / data.before.records)
+    before = percent(data.before.uniques / data.before.units)
     if data.after.uniques == 0:
         return style.say(
             "{before} of the people are unique in the table as it is; as published, nobody is",
@@ -296,7 +296,7 @@ def _sizes_headline(data: RiskData, style: PlotStyle) -> str:
     return style.say(
         "{before} of the people are unique in the table as it is; as published, {after}",
         before=before,
-        after=percent(data.after.uniques / data.after.records),
+        after=percent(data.after.uniques / data.after.units),
     )
 
 

@@ -177,7 +177,8 @@ def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) ->
         for name, title in _ATTACKERS.items()
     ]
     if internal:
-        rows.append(("Records alone in their class", *(str(risk[t]["uniques"]) for t in times)))
+        alone = "Units alone in their class" if risk.get("unit") else "Records alone in their class"
+        rows.append((alone, *(str(risk[t]["uniques"]) for t in times)))
     heads = {"before": "As it is", "after": "As published"}
     numeric = tuple(range(1, len(times) + 1))
     blocks: list[Block] = [

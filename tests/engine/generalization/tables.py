@@ -104,13 +104,17 @@ def brute_force(table, criteria, allowed=0, others=()):
     safe = np.zeros(table.lattice.shape, dtype=bool)
     narrowed = narrowed_by(others, range(table.size), table.values)
     for node in table.lattice.nodes():
-        classes = defaultdict(Counter)
+        classes, units = defaultdict(Counter), defaultdict(set)
         columns = [
             quasi.levels[level][quasi.codes]
             for quasi, level in zip(table.quasi_identifiers, node, strict=True)
         ]
-        for *public, value in zip(*columns, table.sensitive, strict=True):
+        whose = range(table.rows) if table.units is None else table.units.tolist()
+        for *public, value, unit in zip(*columns, table.sensitive, whose, strict=True):
             classes[tuple(public)][int(value)] += 1
+            units[tuple(public)].add(unit)
+        for public, each in classes.items():
+            each.units = len(units[public])
         safe[node] = keeps(list(classes.values()), criteria, allowed, narrowed)
     return safe
 
@@ -142,7 +146,7 @@ def holds(criterion, one, whole, narrowed):
     total = sum(counts)
     match criterion:
         case KAnonymity():
-            return total >= criterion.k
+            return one.units >= criterion.k
         case DistinctDiversity():
             return len(one) >= criterion.l
         case NonCentralizedDiversity():

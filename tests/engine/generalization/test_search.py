@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from sfumato.engine.generalization.criteria import (
     RecursiveDiversity,
 )
 from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.risk import risk_of_classes
 from sfumato.engine.generalization.search import Method, search
 from tests.engine.generalization.tables import (
     PARAMETERS,
@@ -64,6 +68,43 @@ def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, 
     found = searched(table, criteria, suppression, others)
     allowed = int(suppression * table.rows + 1e-9)
     assert np.array_equal(found.safe, brute_force(table, criteria, allowed, others))
+
+
+@pytest.mark.parametrize("kind", [None, "distinct", "recursive"])
+@pytest.mark.parametrize("suppression", [0.0, 0.2, 0.6])
+@given(
+    table=coded_tables(), k=st.integers(2, 4), several=st.integers(1, 4), seed=st.integers(0, 99)
+)
+@settings(max_examples=25, deadline=None)
+def test_the_search_counts_units_as_brute_force_does(kind, suppression, table, k, several, seed):
+    drawn = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
+    units = pd.factorize(drawn)[0]
+    table = replace(table, units=units)
+    criteria = [KAnonymity(k, "household"), *([PARAMETERS[kind][0]] if kind else [])]
+    found = searched(table, criteria, suppression)
+    allowed = int(suppression * table.rows + 1e-9)
+    assert np.array_equal(found.safe, brute_force(table, criteria, allowed))
+    for node in found.minimal[:2]:
+        made = publish(table, source_frame(table), node, criteria, suppression)
+        public = [made.frame[name] for name in table.names]
+        sizes = pd.Series(units[made.rows], made.frame.index).groupby(public, observed=True)
+        assert sizes.nunique().min() >= k
+        check = verify_publication(
+            made.frame, table.names, "sensitive", criteria, units=units[made.rows]
+        )
+        assert check.holds
+        assert check.criteria[0].reached == sizes.nunique().min()
+        risk = risk_of_classes(made.classes, made.suppressed)
+        most = sizes.agg(lambda each: each.value_counts().max() / len(each))
+        assert risk.prosecutor == pytest.approx(most.max())
+        assert risk.smallest == sizes.nunique().min()
+        assert risk.units == len(set(units[made.rows]))
+
+
+def test_a_k_above_the_number_of_units_is_refused():
+    table = replace(one_mixed_class(), units=np.arange(10) // 2)
+    with pytest.raises(DiversityError, match="k is 6, and the records belong to 5 units"):
+        search(table, [KAnonymity(6, "household")], Silent())
 
 
 @given(

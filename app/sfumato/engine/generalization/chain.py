@@ -450,7 +450,7 @@ class _Search:
         asked = zip(self._ks, self._allowed, strict=True)
         # Rows are no fewer than units, so they often settle it.
         if self._units is not None and any(suppressed[sizes < k].sum() <= a for k, a in asked):
-            sizes = self._units.of(tuples, small)
+            sizes = self._units.of(node, tuples.records(small))
         for losses, k, allowed in zip(self._losses, self._ks, self._allowed, strict=True):
             gone = sizes < k
             hidden = int(suppressed[gone].sum())

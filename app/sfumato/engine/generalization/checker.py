@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import singledispatch
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
@@ -42,9 +44,9 @@ class CheckedCriterion:
     criterion
         What was promised.
     reached
-        What the worst class reaches, in the criterion's own measure: its records, its values, the
-        exponential of its entropy, the smallest c (any above it holds), its distance, or the
-        values that remain beside the others' tables.
+        What the worst class reaches, in the criterion's own measure: its records or units, its
+        values, the exponential of its entropy, the smallest c (any above it holds), its distance,
+        or the values that remain beside the others' tables.
     holds
         Whether every class satisfies it.
     failing
@@ -84,6 +86,7 @@ class _Released:
     """The published table, read again."""
 
     classes: list[Counter[Value]]
+    units: list[int]
     whole: Counter[Value]
     order: dict[Value, int]
     others: list[list[frozenset[Value]]]
@@ -96,6 +99,7 @@ def verify_publication(
     criteria: Sequence[Criterion],
     others: Sequence[OtherTable] = (),
     order: Sequence[Value] = (),
+    units: Sequence[int] | npt.NDArray[np.int64] | None = None,
 ) -> PublicationCheck:
     """Check that a published table keeps the criteria, from its own rows.
 
@@ -114,6 +118,8 @@ def verify_publication(
     order
         The order of the sensitive values, for t-closeness with the ordered distance; the values'
         own order where it is empty.
+    units
+        Whose each row is, where several belong to one unit; None where each stands alone.
 
     Raises
     ------
@@ -141,7 +147,8 @@ def verify_publication(
         ]
         for o in others
     ]
-    released = _Released(classes, whole, {v: i for i, v in enumerate(ranked)}, sets)
+    counted = _units(frame, quasi_identifiers, range(len(frame)) if units is None else units)
+    released = _Released(classes, counted, whole, {v: i for i, v in enumerate(ranked)}, sets)
     checked = tuple(_checked(criterion, released) for criterion in criteria)
     return PublicationCheck(len(frame), len(classes), checked)
 
@@ -164,6 +171,21 @@ def _classes(
     return list(found.values())
 
 
+def _units(
+    frame: pd.DataFrame,
+    quasi_identifiers: Sequence[str],
+    units: Sequence[int] | npt.NDArray[np.int64],
+) -> list[int]:
+    """Return how many different units each class has."""
+    keys = [
+        frame[name].astype(object).where(frame[name].notna(), None) for name in quasi_identifiers
+    ]
+    found: dict[tuple[object, ...], set[int]] = {}
+    for *public, unit in zip(*keys, units, strict=True):
+        found.setdefault(tuple(public), set()).add(int(unit))
+    return [len(each) for each in found.values()]
+
+
 @singledispatch
 def _checked(criterion: Criterion, _released: _Released) -> CheckedCriterion:
     raise TypeError(f"no check is known for {type(criterion).__name__}")
@@ -171,9 +193,8 @@ def _checked(criterion: Criterion, _released: _Released) -> CheckedCriterion:
 
 @_checked.register
 def _(criterion: KAnonymity, released: _Released) -> CheckedCriterion:
-    sizes = [each.total() for each in released.classes]
-    failing = sum(size < criterion.k for size in sizes)
-    return CheckedCriterion(criterion, min(sizes), failing == 0, failing)
+    failing = sum(size < criterion.k for size in released.units)
+    return CheckedCriterion(criterion, min(released.units), failing == 0, failing)
 
 
 @_checked.register

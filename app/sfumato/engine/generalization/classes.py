@@ -5,6 +5,7 @@ Sets of sensitive values are bit masks: bit v of word v // 64 stands for value v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Final
@@ -157,12 +158,16 @@ class Classes:
         Records with each sensitive value, shape (C, m).
     whole
         Records of the whole table with each sensitive value, shape (m,).
+    with_units
+        Which classes have records of so many different units, shape (C,); None where every
+        record is a unit of its own, or where records are counted as the most that units can be.
     """
 
     sizes: npt.NDArray[np.int64] | None = None
     sets: SetArray | None = None
     counts: npt.NDArray[np.int64] | None = None
     whole: npt.NDArray[np.int64] | None = None
+    with_units: Callable[[int], npt.NDArray[np.bool_]] | None = None
 
     def known_sizes(self) -> npt.NDArray[np.int64]:
         """Return `sizes`, which must have been asked for."""

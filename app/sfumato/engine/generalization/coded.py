@@ -133,6 +133,8 @@ class CodedTable:
         What each sensitive code stands for, in the domain's order; m of them.
     sensitive_name
         The sensitive column's name.
+    units
+        Each row's unit, from 0, shape (n,); None where rows stand alone.
 
     Raises
     ------
@@ -145,6 +147,7 @@ class CodedTable:
     sensitive: npt.NDArray[np.integer] = field(repr=False)
     values: tuple[str, ...] = field(repr=False)
     sensitive_name: str = "sensitive"
+    units: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:

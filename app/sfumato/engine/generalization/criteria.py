@@ -84,16 +84,45 @@ class Criterion(ABC):
 
 @dataclass(frozen=True)
 class KAnonymity(Criterion):
-    """Every class has at least k records (Sweeney 2002)."""
+    """Every class has at least k records (Sweeney 2002), or records of k units.
+
+    Parameters
+    ----------
+    k
+        How many.
+    unit
+        What names the units, where several records belong to one; else empty.
+    """
 
     k: int
+    unit: str = ""
     needs: ClassVar[Need] = Need.SIZES
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "k-anonymity"
 
     def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
-        """Return which classes have k records."""
+        """Return which classes have k records or units."""
+        if classes.with_units is not None:
+            return classes.with_units(self.k)
         return classes.known_sizes() >= self.k
+
+    def check_units(self, units: int) -> None:
+        """Refuse a k above the number of units.
+
+        Raises
+        ------
+        DiversityError
+            Saying how many there are.
+        """
+        if self.unit and self.k > units:
+            raise DiversityError(
+                "k is {k}, and the records belong to {units:,} units: k counts records with the"
+                " same {unit} once.",
+                "Choose a k from 1 to {units:,}, or state another unit of protection.",
+                k=self.k,
+                units=units,
+                unit=self.unit,
+            )
 
     def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse a k below 1 or above the number of records."""
@@ -109,6 +138,15 @@ class KAnonymity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
+        if self.unit:
+            units = Sentence("{count:,} other units", count=self.k - 1)
+            return Sentence(
+                "Every record shares its published values with records of at least {others}."
+                " Records with the same {unit} are one unit; several of them together may fit"
+                " fewer.",
+                others=Sentence("one other unit") if self.k == 2 else units,
+                unit=self.unit,
+            )
         others = Sentence("{count:,} others", count=self.k - 1)
         return Sentence(
             "Everybody shares their published values with at least {others}.",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from sfumato.engine.generalization.classes import (
 )
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
 from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.unit_counts import UnitCounts
 
 _CHUNK_CELLS: Final = 1 << 22
 """Frequencies that are spread out at once."""
@@ -147,6 +149,8 @@ class Grouping:
         How often each sensitive value occurs in the table, shape (m,).
     needs
         What the criteria have to know; frequencies make tuples tell sensitive values apart.
+    units
+        Counts the units of classes; None where rows stand alone.
     """
 
     def __init__(
@@ -154,7 +158,9 @@ class Grouping:
         quasi_identifiers: Sequence[QuasiIdentifier],
         whole: npt.NDArray[np.int64],
         needs: Need,
+        units: UnitCounts | None = None,
     ) -> None:
+        self._units = units
         self._quasi = tuple(quasi_identifiers)
         self._whole = whole
         self._size = len(whole)
@@ -245,7 +251,9 @@ class Grouping:
         They come in parts, since spreading out all frequencies at once may take too much memory.
         """
         if tuples.values is None:
-            yield Classes(tuples.sizes, tuples.sets, whole=self._whole), np.arange(tuples.count)
+            examples = np.arange(tuples.count)
+            counted = self._with_units(tuples, examples, tuples.sizes)
+            yield Classes(tuples.sizes, tuples.sets, None, self._whole, counted), examples
             return
         of_class, examples = self._class_of(tuples)
         order = np.argsort(of_class, kind="stable")
@@ -256,7 +264,23 @@ class Grouping:
             part = order[starts[first] : starts[last]]
             counts = np.zeros((last - first, self._size), dtype=np.int64)
             counts[of_class[part] - first, tuples.values[part]] = tuples.sizes[part]
-            yield classes_of_counts(counts, self._whole), examples[first:last]
+            here = examples[first:last]
+            counted = self._with_units(tuples, here, counts.sum(axis=1))
+            yield classes_of_counts(counts, self._whole, counted), here
+
+    def _with_units(
+        self, tuples: Tuples, examples: IntArray, sizes: npt.NDArray[np.int64]
+    ) -> Callable[[int], npt.NDArray[np.bool_]] | None:
+        """Return what tells which classes have so many units."""
+        if self._units is None:
+            return None
+        return partial(self._units.at_least, tuples.node, tuples.records, examples, sizes)
+
+    def units(self, tuples: Tuples) -> npt.NDArray[np.int64] | None:
+        """Return how many units each class of tuples that tell values apart has, shape (C,)."""
+        if self._units is None:
+            return None
+        return self._units.of(tuples.node, tuples.records(self._class_of(tuples)[1]))
 
     def frequencies(self, tuples: Tuples) -> scipy.sparse.csr_array:
         """Return the frequencies of each class of tuples that tell values apart, shape (C, m)."""
@@ -279,7 +303,11 @@ class Grouping:
         return of_class, examples
 
 
-def classes_of_counts(counts: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> Classes:
+def classes_of_counts(
+    counts: npt.NDArray[np.int64],
+    whole: npt.NDArray[np.int64],
+    with_units: Callable[[int], npt.NDArray[np.bool_]] | None = None,
+) -> Classes:
     """Return classes with all that can be known of them.
 
     Parameters
@@ -288,8 +316,10 @@ def classes_of_counts(counts: npt.NDArray[np.int64], whole: npt.NDArray[np.int64
         Frequencies of the sensitive values in each class, shape (C, m).
     whole
         Frequencies in the whole table, shape (m,).
+    with_units
+        Which of them have so many units; None where rows stand alone.
     """
-    return Classes(counts.sum(axis=1), from_flags(counts > 0), counts, whole)
+    return Classes(counts.sum(axis=1), from_flags(counts > 0), counts, whole, with_units)
 
 
 def _joined(sets: SetArray, place: IntArray, present: int) -> SetArray:

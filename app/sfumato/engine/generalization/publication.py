@@ -9,7 +9,7 @@ discernibility of Bayardo and Agrawal (ICDE 2005), and the non-uniform entropy o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -27,6 +27,7 @@ from sfumato.engine.generalization.grouping import frequencies, sizes, totals
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.search import SearchResult, allowed_records, check_criteria
 from sfumato.engine.generalization.verdict import good_classes, kept_classes
+from sfumato.engine.table.repeated_units import count_units, units_among
 
 SUPPRESSED: Final = "*"
 """What stands for a public value that is not shown."""
@@ -53,16 +54,26 @@ class EquivalenceClasses:
         Frequencies of the sensitive values in each class, shape (C, m), sparse.
     kept
         Whether a class is published as it is, shape (C,).
+    unit_of_row
+        Each record's unit, shape (n,); None where records stand alone.
     """
 
     of_row: IntArray = field(repr=False)
     counts: scipy.sparse.csr_array = field(repr=False)
     kept: npt.NDArray[np.bool_] = field(repr=False)
+    unit_of_row: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """The number of records in each class, shape (C,)."""
         return sizes(self.counts)
+
+    @cached_property
+    def units(self) -> npt.NDArray[np.int64]:
+        """The number of units in each class, shape (C,); of records where they stand alone."""
+        if self.unit_of_row is None:
+            return self.sizes
+        return count_units(self.of_row, self.unit_of_row, len(self.kept))
 
     @property
     def kept_rows(self) -> npt.NDArray[np.bool_]:
@@ -134,9 +145,11 @@ def equivalence_classes(
     ones = np.ones(table.rows, dtype=np.int64)
     counts = frequencies(of_row, table.sensitive, ones, (number, table.size))
     kept = np.ones(number, dtype=np.bool_)
-    if criteria:
-        kept = kept_classes(criteria, counts, table.counts)
-    return EquivalenceClasses(of_row, counts, kept)
+    classes = EquivalenceClasses(of_row, counts, kept, table.units)
+    if not criteria:
+        return classes
+    units = None if table.units is None else classes.units
+    return replace(classes, kept=kept_classes(criteria, counts, table.counts, units))
 
 
 def publish(
@@ -241,8 +254,12 @@ def _check_starred(
     joined = scipy.sparse.vstack(
         [classes.counts[classes.kept], scipy.sparse.csr_array(starred[None])]
     )
+    units = None
+    if classes.unit_of_row is not None:
+        hidden = units_among(classes.unit_of_row, ~classes.kept_rows)
+        units = np.append(classes.units[classes.kept], hidden)
     for criterion in criteria:
-        if not good_classes([criterion], scipy.sparse.csr_array(joined), whole).all():
+        if not good_classes([criterion], scipy.sparse.csr_array(joined), whole, units).all():
             raise DiversityError(
                 "With the {rows} starred records as a class of their own the table does not keep"
                 " {criterion}.",

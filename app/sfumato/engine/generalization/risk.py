@@ -6,6 +6,10 @@ JAMIA 2008). Each is measured before and after, from the sizes of the equivalenc
 of the table, and F people of the population that the table's people belong to. F is counted in a
 population file, or estimated from the share of the population that is in the table.
 
+Where several records belong to one person, household or company, finding any of them finds this
+unit. An attacker who picks a record of its class hits the unit with the share of the class that is
+its own, which may be more than one over the units in the class.
+
 A `Population` holds how many of the people that the table's belong to are in each class.
 """
 
@@ -249,17 +253,20 @@ class Risk:
     ----------
     records, classes
         Of the table.
+    units
+        How many units the records belong to; as many where they stand alone.
     smallest, average
-        Class sizes.
+        Class sizes, in units.
     prosecutor
-        The highest chance of picking the right record: 1 over the smallest class, max 1/f.
+        The highest chance of picking the right record: 1 over the smallest class, max 1/f; or of
+        picking one of the right unit's r records, max r/f.
     journalist
         The same where the attacker looks for people of a population: 1 over the smallest class of
         the population that has somebody in the table, max 1/F.
     marketer
         The share of the records that are expected to be found: the mean of 1/F over the records.
     uniques
-        How many records are alone in their class.
+        How many units are alone in their class.
     population_uniques
         How many of these are alone in the population as well; where classes are estimated, how
         many of them are expected to be.
@@ -267,9 +274,12 @@ class Risk:
         How the records are spread over class sizes.
     basis
         What is known of the population.
+    by_unit
+        Whether several records may belong to one unit.
     """
 
     records: int
+    units: int
     classes: int
     smallest: int
     average: float
@@ -280,6 +290,7 @@ class Risk:
     population_uniques: float
     sizes: tuple[SizeShare, ...]
     basis: Basis
+    by_unit: bool = False
 
     def above(self, threshold: float) -> float:
         """Return the share of the records in bars whose every class has a higher risk."""
@@ -287,11 +298,54 @@ class Risk:
         return risky / self.records
 
 
+@dataclass(frozen=True)
+class UnitSpread:
+    """How the records of each class are spread over units.
+
+    Parameters
+    ----------
+    units
+        How many units have records in each class, shape (C,).
+    most
+        The most records that one of them has there, shape (C,).
+    squares
+        The sum, over the units, of their records squared, shape (C,).
+    total
+        The units of all classes; one may have records in several.
+    """
+
+    units: npt.NDArray[np.int64]
+    most: npt.NDArray[np.int64]
+    squares: npt.NDArray[np.int64]
+    total: int
+
+
+def unit_spread(classes: IntArray, units: npt.NDArray[np.int64], number: int) -> UnitSpread:
+    """Return how the rows of classes are spread over units.
+
+    Parameters
+    ----------
+    classes, units
+        Each row's class and unit, from 0, shape (n,).
+    number
+        How many classes there are.
+    """
+    span = int(units.max(initial=0)) + 1
+    pairs, rows = np.unique(classes.astype(np.int64) * span + units, return_counts=True)
+    of_class = pairs // span
+    most = np.zeros(number, dtype=np.int64)
+    np.maximum.at(most, of_class, rows)
+    squares = np.bincount(of_class, rows.astype(np.float64) ** 2, minlength=number)
+    counted = np.bincount(of_class, minlength=number)
+    return UnitSpread(counted, most, squares.astype(np.int64), len(np.unique(units)))
+
+
 def risk_of_sizes(
     sizes: npt.NDArray[np.int64],
     people: npt.NDArray[np.int64] | None = None,
     fraction: float | None = None,
     weights: npt.NDArray[np.float64] | None = None,
+    spread: UnitSpread | None = None,
 ) -> Risk:
     """Measure the risk of a table.
 
@@ -307,6 +361,8 @@ def risk_of_sizes(
     weights
         Where neither is known, the sum of the sampling weights in each class, shape (C,): the
         people that it is estimated to have.
+    spread
+        How the records of each class are spread over units; None where each stands alone.
 
     Raises
     ------
@@ -316,34 +372,45 @@ def risk_of_sizes(
     """
     if not len(sizes):
         raise DiversityError("The table has no records.", "Choose a table with records.")
-    alone = sizes == 1
-    if people is not None:
-        _check_people(sizes, people)
-        basis, shares, alone_there = Basis.COUNTED, 1 / people, float((alone & (people == 1)).sum())
-    elif fraction is not None:
-        basis, shares = Basis.SAMPLED, expected_shares(sizes, fraction)
-        # Nobody else is in the class with the chance that all others would be in the sample.
-        alone_there = float(alone.sum()) * fraction
-    elif weights is not None:
-        inside = np.minimum(sizes / weights, 1.0)
-        basis, shares = Basis.WEIGHTED, expected_shares(sizes, inside)
-        alone_there = float(inside[alone].sum())
-    else:
-        basis, shares, alone_there = Basis.TABLE, 1 / sizes, float(alone.sum())
+    spread = spread or UnitSpread(sizes, np.ones_like(sizes), sizes, int(sizes.sum()))
+    alone = spread.units == 1
+    basis, shares, alone_there = _in_population(sizes, alone, people, fraction, weights)
     records = int(sizes.sum())
     return Risk(
         records,
+        spread.total,
         len(sizes),
-        int(sizes.min()),
-        records / len(sizes),
-        1 / int(sizes.min()),
-        float(shares.max()),
-        float((sizes * shares).sum()) / records,
+        int(spread.units.min()),
+        float(spread.units.mean()),
+        float((spread.most / sizes).max()),
+        float((spread.most * shares).max()),
+        float((spread.squares * shares).sum()) / records,
         int(alone.sum()),
         alone_there,
-        size_shares(sizes),
+        size_shares(spread.units, sizes),
         basis,
+        spread.total < records,
     )
+
+
+def _in_population(
+    sizes: npt.NDArray[np.int64],
+    alone: npt.NDArray[np.bool_],
+    people: npt.NDArray[np.int64] | None,
+    fraction: float | None,
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[Basis, npt.NDArray[np.float64], float]:
+    """Return what is known, one over each class's people, and the uniques of the population."""
+    if people is not None:
+        _check_people(sizes, people)
+        return Basis.COUNTED, 1 / people, float((alone & (people == sizes)).sum())
+    if fraction is not None:
+        # Nobody else is in the class with the chance that all others would be in the sample.
+        return Basis.SAMPLED, expected_shares(sizes, fraction), float(alone.sum()) * fraction
+    if weights is not None:
+        inside = np.minimum(sizes / weights, 1.0)
+        return Basis.WEIGHTED, expected_shares(sizes, inside), float(inside[alone].sum())
+    return Basis.TABLE, 1 / sizes, float(alone.sum())
 
 
 def _check_people(sizes: npt.NDArray[np.int64], people: npt.NDArray[np.int64]) -> None:
@@ -393,21 +460,32 @@ def risk_of_classes(
         kept = counts[classes.kept]
         return np.append(kept, counts[~classes.kept].sum()) if starred else kept
 
+    spread = None
+    if classes.unit_of_row is not None:
+        places = np.cumsum(classes.kept) - 1
+        places[~classes.kept] = int(classes.kept.sum())
+        inside = classes.kept_rows | starred
+        number = int(classes.kept.sum()) + starred
+        spread = unit_spread(places[classes.of_row[inside]], classes.unit_of_row[inside], number)
     return risk_of_sizes(
         shown(classes.sizes),
         None if people is None else shown(people),
         fraction,
         None if weights is None else shown(weights),
+        spread,
     )
 
 
-def size_shares(sizes: npt.NDArray[np.int64]) -> tuple[SizeShare, ...]:
-    """Return how classes and records are spread over class sizes."""
+def size_shares(
+    sizes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None
+) -> tuple[SizeShare, ...]:
+    """Return how classes, and the records in them, are spread over class sizes."""
+    rows = sizes if rows is None else rows
     found = []
     for least, following in zip(SIZE_STEPS, (*SIZE_STEPS[1:], None), strict=True):
         inside = sizes >= least
         if following is not None:
             inside &= sizes < following
         most = None if following is None else following - 1
-        found.append(SizeShare(least, most, int(inside.sum()), int(sizes[inside].sum())))
+        found.append(SizeShare(least, most, int(inside.sum()), int(rows[inside].sum())))
     return tuple(found)

@@ -33,7 +33,7 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import Criterion, needs_of
+from sfumato.engine.generalization.criteria import Criterion, KAnonymity, needs_of
 from sfumato.engine.generalization.grouping import Grouping, Tuples
 from sfumato.engine.generalization.lattice import (
     Lattice,
@@ -46,6 +46,7 @@ from sfumato.engine.generalization.lattice import (
     meet,
     minimal,
 )
+from sfumato.engine.generalization.unit_counts import UnitCounts
 from sfumato.engine.generalization.verdict import Verdict, Witnesses, judge
 
 
@@ -180,6 +181,8 @@ def check_criteria(table: CodedTable, criteria: Sequence[Criterion], allowed: in
         )
     for criterion in criteria:
         criterion.check(table.counts, allowed)
+        if table.units is not None and isinstance(criterion, KAnonymity):
+            criterion.check_units(int(table.units.max()) + 1)
 
 
 class _Search:
@@ -200,7 +203,8 @@ class _Search:
         self._survives_growth = all(criterion.survives_growth for criterion in criteria)
         self._quasi = quasi
         self._lattice = Lattice(tuple(each.height for each in quasi))
-        self._grouping = Grouping(quasi, table.counts, needs)
+        units = None if table.units is None else UnitCounts(quasi, table.units)
+        self._grouping = Grouping(quasi, table.counts, needs, units)
         self._rows = self._grouping.rows(table.sensitive)
         self._witnesses = Witnesses(quasi, table.sensitive, criteria, table.counts)
         self.safe: NodeSet = np.zeros(self._lattice.shape, dtype=np.bool_)

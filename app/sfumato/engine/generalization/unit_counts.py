@@ -8,15 +8,18 @@ rows than the k − 1 largest units have together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
-from sfumato.engine.generalization.grouping import Tuples
+from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.repeated_units import count_units
+
+Counts = npt.NDArray[np.int64]
+Kept = npt.NDArray[np.bool_]
 
 
 class UnitCounts:
@@ -49,27 +52,53 @@ class UnitCounts:
         """Return from how many rows on a class is certain to have k units."""
         return int(self._largest[min(k - 1, len(self._largest) - 1)]) + 1
 
-    def of(self, tuples: Tuples, chosen: IntArray) -> npt.NDArray[np.int64]:
-        """Return how many units some tuples of a node have, shape (chosen,).
+    def at_least(
+        self,
+        node: Node,
+        records: Callable[[IntArray], Sequence[IntArray]],
+        chosen: IntArray,
+        rows: Counts,
+        k: int,
+    ) -> Kept:
+        """Return which of some classes have k units, shape (C,).
 
         Parameters
         ----------
-        tuples
-            A node's classes.
+        node
+            The level of each quasi-identifier.
+        records
+            Reads the ground codes of one record of each tuple with the numbers given.
         chosen
-            The numbers of those that are asked about.
+            The number of a tuple of each class.
+        rows
+            How many rows each class has, shape (C,).
+        k
+            How many units.
         """
-        if not len(chosen):
+        enough: Kept = rows >= k
+        open_still = np.flatnonzero(enough & (rows < self.most_rows(k)))
+        enough[open_still] = self.of(node, records(chosen[open_still])) >= k
+        return enough
+
+    def of(self, node: Node, records: Sequence[IntArray]) -> Counts:
+        """Return how many units some classes of a node have, shape (C,).
+
+        Parameters
+        ----------
+        node
+            The level of each quasi-identifier.
+        records
+            For each quasi-identifier, the ground code of one record of each class, shape (C,).
+        """
+        count = len(records[0])
+        if not count:
             return np.zeros(0, dtype=np.int64)
         columns, sizes = [], []
-        of_tuples = tuples.records(chosen)
-        for quasi, level, codes, rows in zip(
-            self._quasi, tuples.node, of_tuples, self._codes, strict=True
-        ):
+        for quasi, level, codes, rows in zip(self._quasi, node, records, self._codes, strict=True):
             columns.append(quasi.levels[level].take(np.concatenate([codes, rows])))
             sizes.append(quasi.sizes[level])
         key, _ = mixed_radix(columns, sizes)
-        own, rest = pd.Index(key[: len(chosen)]), pd.Index(key[len(chosen) :])
+        own, rest = pd.Index(key[:count]), pd.Index(key[count:])
         place = own.get_indexer(rest)
         found = place >= 0
-        return count_units(place[found], self._units[found], len(chosen))
+        return count_units(place[found], self._units[found], count)

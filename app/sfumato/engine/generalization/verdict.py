@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, TypeVar
 
 import numpy as np
@@ -106,7 +106,7 @@ def _left_out(
 ) -> int:
     """Return how many records are left out when the rest has to satisfy the criteria by itself."""
     counts = grouping.frequencies(tuples)
-    kept = kept_classes(criteria, counts, totals(counts))
+    kept = kept_classes(criteria, counts, totals(counts), grouping.units(tuples))
     return int(sizes(counts)[~kept].sum())
 
 
@@ -114,6 +114,7 @@ def kept_classes(
     criteria: Sequence[Criterion],
     counts: scipy.sparse.csr_array,
     whole: npt.NDArray[np.int64],
+    units: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Return which classes remain when those that violate the criteria are left out.
 
@@ -125,6 +126,8 @@ def kept_classes(
         Frequencies of the sensitive values in each class, shape (C, m).
     whole
         Frequencies in the whole table, shape (m,).
+    units
+        The units of each class, shape (C,); None where rows stand alone.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def kept_classes(
     """
     kept = np.ones(counts.shape[0], dtype=np.bool_)
     while kept.any():
-        good = good_classes(criteria, counts[kept], whole)
+        good = good_classes(criteria, counts[kept], whole, None if units is None else units[kept])
         if good.all():
             break
         kept[np.flatnonzero(kept)[~good]] = False
@@ -146,11 +149,13 @@ def good_classes(
     criteria: Sequence[Criterion],
     counts: scipy.sparse.csr_array,
     whole: npt.NDArray[np.int64],
+    units: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Return which classes satisfy all criteria, shape (C,)."""
     good = np.zeros(counts.shape[0], dtype=np.bool_)
     for rows, part in in_parts(counts):
-        good[rows] = satisfies(criteria, classes_of_counts(part, whole))
+        counted = None if units is None else partial(np.greater_equal, units[rows])
+        good[rows] = satisfies(criteria, classes_of_counts(part, whole, counted))
     return good
 
 
@@ -174,6 +179,9 @@ class _Pack:
 
 class Witnesses:
     """The class of any record at every node.
+
+    Where records belong to units, each counts as one of its own: what has too few records has too
+    few units, and the rest is left to be grouped and tested.
 
     Parameters
     ----------

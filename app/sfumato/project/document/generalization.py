@@ -7,7 +7,7 @@ be told from others by the public columns (`sfumato.engine.generalization`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sfumato.engine.core.errors import PolicyError
@@ -139,9 +139,10 @@ class CriterionChoice:
                     expected="whole number" if name in known.whole else "number",
                 )
 
-    def build(self) -> Criterion:
-        """Return the criterion."""
-        return CRITERION_KINDS[self.kind].build(self.numbers)
+    def build(self, unit: str = "") -> Criterion:
+        """Return the criterion; k counts units where their name is given."""
+        built = CRITERION_KINDS[self.kind].build(self.numbers)
+        return replace(built, unit=unit) if isinstance(built, KAnonymity) else built
 
     @property
     def text(self) -> str:

@@ -34,6 +34,7 @@ from sfumato.engine.generalization.others import (
 )
 from sfumato.engine.generalization.publication import Choice, Publication, choose, publish
 from sfumato.engine.generalization.search import SearchResult, search
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.packages import table_file
 from sfumato.formats.files import is_file
@@ -115,7 +116,7 @@ def prepare(document: Document, table: Table, context: Context) -> Prepared:
         If nothing is decided yet, a column has another role or no hierarchy, or a criterion
         can't be satisfied.
     HierarchyError, DomainError, TableError
-        If a hierarchy or a domain does not fit the table.
+        If a hierarchy or a domain does not fit the table, or a row's unit is missing.
     SourceMissing, SourceChanged, FileError
         If another holder's file is gone, changed or can't be read.
     """
@@ -124,6 +125,8 @@ def prepare(document: Document, table: Table, context: Context) -> Prepared:
     hierarchies = tuple(_hierarchy(document, table, name) for name in decided.quasi_identifiers)
     context.report(0.1, "Encoding the table")
     coded = coded_table(_grounded(document, table), hierarchies, document.column(decided.sensitive))
+    if document.unit is not None:
+        coded = replace(coded, units=units_of(table, document.unit.columns))
     others = tuple(
         read_other(other, Part(context, 0.2 + 0.7 * at / n, 0.2 + 0.7 * (at + 1) / n))
         for n in [max(len(decided.others), 1)]
@@ -132,7 +135,8 @@ def prepare(document: Document, table: Table, context: Context) -> Prepared:
     domain = encode_column(table, document.column(decided.sensitive)).attribute.domain
     assert domain is not None  # or the table would not have been encoded
     holders = tuple(holder_classes(other, domain.values) for other in others)
-    criteria = criteria_of(decided, holders, len(domain.values))
+    unit = "" if document.unit is None else document.unit.name
+    criteria = criteria_of(decided, holders, len(domain.values), unit)
     return Prepared(coded, hierarchies, criteria, others, holders, domain.values)
 
 
@@ -237,21 +241,24 @@ def published_table(
         prepared.criteria,
         prepared.others,
         prepared.values,
+        None if prepared.coded.units is None else prepared.coded.units[publication.rows],
     )
     return publication, check
 
 
 def criteria_of(
-    decided: Generalization, holders: Sequence[HolderClasses], size: int
+    decided: Generalization, holders: Sequence[HolderClasses], size: int, unit: str = ""
 ) -> tuple[Criterion, ...]:
     """Return the criteria; beside other tables, distinct diversity counts what remains.
+
+    k-anonymity counts units where it is said what names them.
 
     Raises
     ------
     DiversityError
         If the other tables have too many sets to compare.
     """
-    built = [choice.build() for choice in decided.criteria]
+    built = [choice.build(unit) for choice in decided.criteria]
     if not holders:
         return tuple(built)
     sets = minimal_sets(holders, size)

@@ -15,7 +15,7 @@ from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier
 from sfumato.engine.generalization.hierarchies import Hierarchy, value_text
 from sfumato.engine.generalization.hierarchies.problems import widened
@@ -217,6 +217,7 @@ def risks_of(
         ),
         prepared.coded.sensitive,
         prepared.coded.values,
+        units=prepared.coded.units,
     )
     bottom = as_it_is.lattice.bottom
     raw = equivalence_classes(as_it_is, bottom)
@@ -245,12 +246,17 @@ def _summed(
 
 
 def told(
-    risks: tuple[Risk, Risk], population: PopulationFound | None, fraction: float | None
+    risks: tuple[Risk, Risk],
+    population: PopulationFound | None,
+    fraction: float | None,
+    unit: str = "",
 ) -> dict[str, Any]:
     """Return the risks as plain values, for the ledger and for tools."""
     named = ("prosecutor", "journalist", "marketer", "uniques", "population_uniques", "smallest")
     before, after = ({name: getattr(risk, name) for name in named} for risk in risks)
     facts: dict[str, Any] = {"before": before, "after": after, "basis": risks[1].basis.value}
+    if unit:
+        facts["unit"] = unit
     if population is not None:
         facts["people"] = population.people
         facts["population_digest"] = population.file.digest
@@ -263,14 +269,27 @@ def told(
     return facts
 
 
-def basis_text(facts: Mapping[str, Any]) -> Sentence:
-    """Return in plain words what the journalist's and the marketer's risk rest on.
+def basis_text(facts: Mapping[str, Any]) -> str:
+    """Return in plain words what the risks rest on.
 
     Parameters
     ----------
     facts
         From `told`.
     """
+    if not facts.get("unit"):
+        return _population_text(facts)
+    return joined(
+        _population_text(facts),
+        Sentence(
+            "Records with the same {unit} are one unit, which is found by any of them: the chance"
+            " is its share of a class's records.",
+            unit=facts["unit"],
+        ),
+    )
+
+
+def _population_text(facts: Mapping[str, Any]) -> Sentence:
     if facts["basis"] == Basis.COUNTED:
         return Sentence(
             "The journalist and the marketer look among the {people:,} people of the population,"

@@ -187,7 +187,8 @@ def _risk(
     """Return how likely somebody is found in a table, before and after."""
     population = read_population(document, table, prepared, context)
     found = risks_of(document, table, prepared, made.classes, population, made.node)
-    return told(found, population, decided_in(document).sampling_fraction)
+    unit = "" if document.unit is None else document.unit.name
+    return told(found, population, decided_in(document).sampling_fraction, unit)
 
 
 def _making(
@@ -342,6 +343,7 @@ def _spec(published: Published, frame: pd.DataFrame, spec: ColumnSpec) -> Column
 def generalized_facts(published: Published) -> Generalized:
     """Return what is told about a generalized table."""
     decided, prepared = published.decided, published.searched.prepared
+    unit = published.document.unit
     levels = {
         hierarchy.column: (int(level), hierarchy.height - 1)
         for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
@@ -359,6 +361,7 @@ def generalized_facts(published: Published) -> Generalized:
             "criteria": [{"kind": c.kind, **c.numbers} for c in decided.criteria],
             "beside_tables_of": [other.holder for other in decided.others],
             "suppression": decided.suppression,
+            **({"k_counts_distinct": unit.name} if unit is not None else {}),
         },
         suppression=left[decided.suppressed] if rows else "",
         limits=(

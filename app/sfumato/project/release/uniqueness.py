@@ -463,7 +463,19 @@ def publication_limits(
     exact = published_as_they_are(document)
     counted = publication_sentence(found) if found is not None and found.exact == exact else ""
     said = (exact_sentence(exact), counted, publication_advice(exact) if advice else "")
-    return tuple(filter(None, said))
+    return tuple(filter(None, (*said, _by_record_sentence(document))))
+
+
+def _by_record_sentence(document: Document) -> str:
+    """Say what goes by record in a generalized table; empty where rows stand alone."""
+    if document.unit is None or document.generalization is None:
+        return ""
+    return Sentence(
+        "All records of a unit (with the same {unit}) are in the table, however many. Conditions on"
+        " {sensitive} count records: several of one unit in a class count each.",
+        unit=document.unit.name,
+        sensitive=document.generalization.sensitive,
+    )
 
 
 def told_alone(found: AloneInPublication | None) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ Every check says in plain words what was found; no finding holds a value of the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -273,29 +274,40 @@ def check_publication(
         prepared = prepare(document, table, Part(context, 0.0, 0.4))
     except SfumatoError as error:
         return (Check("Table", False, Sentence("It can't be made again. {error}", error=error)),)
-    checks = [_check_promises(bundle, decided.quasi_identifiers, decided.sensitive, prepared)]
+    promises = partial(
+        _check_promises, bundle, decided.quasi_identifiers, decided.sensitive, prepared
+    )
     if hierarchies_digest(prepared.hierarchies) != facts["hierarchies"]:
         finding = "It can't be made again: a hierarchy is not what it was when it was published."
-        return (*checks, Check("Table", False, finding))
+        return (promises(None), Check("Table", False, finding))
     context.report(0.6, "Making the table again")
     try:
         publication, _ = published_table(document, table, prepared, tuple(facts["levels"]))
         rows = publication.rows
         order = order_of(match, regenerator, rows)
     except SfumatoError as error:
-        return (
-            *checks,
-            Check("Table", False, Sentence("It can't be made again. {error}", error=error)),
-        )
+        finding = Sentence("It can't be made again. {error}", error=error)
+        return (promises(None), Check("Table", False, finding))
     made = publication.frame.take(order).reset_index(drop=True)
-    return (*checks, _check_rows(bundle.table.frame, made, rows[order]))
+    return (promises(rows[order]), _check_rows(bundle.table.frame, made, rows[order]))
 
 
 def _check_promises(
-    bundle: Bundle, quasi_identifiers: tuple[str, ...], sensitive: str, prepared: Prepared
+    bundle: Bundle,
+    quasi_identifiers: tuple[str, ...],
+    sensitive: str,
+    prepared: Prepared,
+    places: Positions | None,
 ) -> Check:
-    """Check what was promised from the bundle's own rows."""
-    title = "Promises"
+    """Check what was promised from the bundle's own rows.
+
+    Whose rows they are is known by the source table's rows that stand at `places`.
+    """
+    title, units = "Promises", prepared.coded.units
+    if places is None or len(places) != bundle.table.rows:
+        units = None
+    elif units is not None:
+        units = units[places]
     try:
         found = verify_publication(
             bundle.table.frame,
@@ -304,6 +316,7 @@ def _check_promises(
             prepared.criteria,
             prepared.others,
             prepared.values,
+            units,
         )
     except SfumatoError as error:
         return Check(title, False, str(error))
@@ -313,16 +326,11 @@ def _check_promises(
             title, False, Sentence("Its rows don't keep {names}.", names=", ".join(failing))
         )
     kept = ", ".join(c.criterion.title for c in found.criteria)
-    return Check(
-        title,
-        True,
-        Sentence(
-            "Its {rows:,} rows in {classes:,} classes keep {kept}.",
-            rows=found.rows,
-            classes=found.classes,
-            kept=kept,
-        ),
-    )
+    said = "Its {rows:,} rows in {classes:,} classes keep {kept}."
+    if units is None and prepared.coded.units is not None:
+        said = "Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only."
+    detail = {"rows": found.rows, "classes": found.classes, "kept": kept}
+    return Check(title, True, Sentence(said, **detail))
 
 
 def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> Check:

@@ -259,8 +259,10 @@ class BeforeAfterPage(ScrollPage):
 def statistics(view: View) -> pd.DataFrame:
     """Return what is counted of a table before and after."""
     before, after = view.risks
+    units = (tr("Units"), grouped(before.units), grouped(after.units))
     rows = [
         (tr("Records"), grouped(before.records), grouped(after.records)),
+        *([units] if before.by_unit else []),
         (tr("Equivalence classes"), grouped(before.classes), grouped(after.classes)),
         (tr("Smallest class"), grouped(before.smallest), grouped(after.smallest)),
         (tr("Average class"), number(before.average, 4), number(after.average, 4)),
@@ -282,7 +284,10 @@ def statistics(view: View) -> pd.DataFrame:
 def _sentence(view: View) -> str:
     risk = view.risks[1]
     words = tr(
-        "{records} records in {classes} equivalence classes of at least {smallest} records.",
+        "{records} records in {classes} equivalence classes with records of at least {smallest}"
+        " units."
+        if view.risks[0].by_unit
+        else "{records} records in {classes} equivalence classes of at least {smallest} records.",
         records=grouped(risk.records),
         classes=grouped(risk.classes),
         smallest=grouped(risk.smallest),
