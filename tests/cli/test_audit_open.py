@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.samples.tables import companies
 
 ROWS = 2_500
 FALSE_ALARM = 4.0
@@ -69,31 +70,9 @@ insolvency = { retention_probability = 0.2 }
 """
 
 
-def firms():
-    rng = np.random.default_rng(5)
-    revenue = rng.lognormal(11.0, 0.8, ROWS).round()
-    costs = (revenue * rng.uniform(0.5, 0.95, ROWS)).round()
-    staff = 1.0 + rng.poisson(12.0, ROWS)
-    sector = rng.choice(list("ABCD"), ROWS)
-    failing = (sector == "A") & (rng.random(ROWS) < 0.8)
-    usual = rng.choice(["no", "yes", "pending"], ROWS, p=[0.7, 0.2, 0.1])
-    return pd.DataFrame(
-        {
-            "firm": [f"F{place}" for place in range(ROWS)],
-            "sector": sector,
-            "staff": staff,
-            "revenue": revenue,
-            "costs": costs,
-            "result": revenue - costs,
-            "wages": (2_000.0 * staff + rng.normal(0.0, 4_000.0, ROWS)).round(),
-            "insolvency": np.where(failing, "yes", usual),
-        }
-    )
-
-
 @pytest.fixture
 def books(line):
-    firms().to_csv(line.folder / "ward.csv", index=False)
+    companies().to_csv(line.folder / "ward.csv", index=False)
     (line.folder / "rules.toml").write_text(RULES)
     assert line.init() == ExitCode.OK, line.remarks
     return line
@@ -128,7 +107,7 @@ def test_one_recipient_is_told_of_alone_and_an_unknown_one_is_refused(books):
 def test_the_figures_are_those_of_a_linear_law(books):
     """Wages are 2,000 a head give or take 4,000; noise adds to that by the law of Gauss."""
     found = figures(books)["wages", "Public"]
-    spread = firms()["wages"].std()
+    spread = companies()["wages"].std()
     normal = 1.6449
     told = found["without any release"]
     assert told["no other column"] == pytest.approx(normal * spread, rel=0.06)
@@ -154,7 +133,7 @@ def test_coalitions_are_told_the_same_figures(books):
 def bundle(line, recipient):
     assert line.release(recipient) == ExitCode.OK, line.remarks
     [path] = [path for path in line.bundles() if recipient in path.name]
-    with_truth = firms().set_index("firm")
+    with_truth = companies().set_index("firm")
     return pd.read_csv(path / "data.csv"), with_truth
 
 
@@ -175,7 +154,7 @@ def test_an_attacker_with_the_file_alone_does_no_better_than_told(books, recipie
     terms = np.column_stack([np.ones(ROWS), rows["staff"]])
     line, *_ = np.linalg.lstsq(terms, rows["wages"], rcond=None)
     guess, shown = terms @ line, rows["wages"]
-    noise = firms()["wages"].var() * {"Bank": 0.25, "Public": 1.0}[recipient]
+    noise = companies()["wages"].var() * {"Bank": 0.25, "Public": 1.0}[recipient]
     open_ = max((shown - guess).var() - noise, 1.0)
     best = guess + (shown - guess) * open_ / (open_ + noise)
     off = np.abs(best - rows["wages_true"])
