@@ -1,9 +1,8 @@
 """The columns that leave unperturbed, looked at fast enough to ask again after every edit.
 
 Everything that takes long depends on one column of the table and its bins, and is kept. Which
-records agree on several columns follows from one 64-bit number for each record: the sum, over the
-columns, of a number that stands for the record's value. Leaving a column out is a subtraction.
-Two groups of a table with n groups share a number by accident with a probability below n²/2⁶⁵.
+records agree on several columns follows from one number for each record
+(`sfumato.engine.table.marks`).
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from sfumato.engine.core.columns import Binning, ColumnSpec
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.marks import Marks, class_counts, marks_of, mixed
 from sfumato.engine.table.profile import suggest_binning, suggest_ends
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.summary import ColumnProfile, summarize
@@ -30,13 +30,10 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.release_columns import leaving_table
 
-Marks = npt.NDArray[np.uint64]
-"""One number a record; the same where records agree."""
-
 _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""
 _BANDS: Final = 8
-_MOST_MARKS: Final = 1 << 25
+_MOST_MARKS: Final = 1 << 24
 """So many marks are kept, 8 bytes each; those of further columns are made each time."""
 _LOW_BITS: Final = (1 << 22) - 1
 _ANSWERS: Final = 3
@@ -255,22 +252,11 @@ class ShownColumns:
 
     def _marks(self, look: Look) -> Marks:
         if look not in self._marked:
-            found = self._find_marks(look)
+            found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
             if self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
                 return found
             self._marked[look] = found
         return self._marked[look]
-
-    def _find_marks(self, look: Look) -> Marks:
-        codes = self.codes(look)
-        numbers = np.arange(-1, int(codes.max(initial=-1)) + 1, dtype=np.int64)
-        name = np.array([look.name], dtype=object)
-        seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
-        with np.errstate(over="ignore"):
-            marks = _mixed(_mixed(numbers.astype(np.uint64)) + seed)
-        # From −1: the last number is that of missing values.
-        taken: Marks = np.roll(marks, -1)[codes]
-        return taken
 
     def codes(self, look: Look) -> npt.NDArray[np.integer]:
         """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""
@@ -317,9 +303,7 @@ def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:
     if every > 1:
         # The numbers are as good as random, so a part of them is a part of the classes by chance.
         marks = marks[marks < np.uint64(2**64 // every)]
-    ordered = np.sort(marks)
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    sizes = np.diff(ends, prepend=-1)
+    sizes = class_counts(marks)
     unique = int(np.count_nonzero(sizes == 1))
     small = int(sizes[sizes < SMALL].sum())
     smallest = int(sizes.min()) if len(sizes) else 1
@@ -330,7 +314,7 @@ def _counted_by_unit(marks: Marks, units: Codes, every: int) -> Classes:
     """Count classes by the units in them, or those of a part of the units by chance."""
     chosen = np.ones(len(units), dtype=np.bool_)
     if every > 1:
-        chosen = _mixed(units.astype(np.uint64)) < np.uint64(2**64 // every)
+        chosen = mixed(units.astype(np.uint64)) < np.uint64(2**64 // every)
         # All rows of the classes that the chosen units have rows in, and some others.
         low = (marks & np.uint64(_LOW_BITS)).astype(np.intp)
         met = np.zeros(_LOW_BITS + 1, dtype=np.bool_)
@@ -350,12 +334,3 @@ def _counted_by_unit(marks: Marks, units: Codes, every: int) -> Classes:
 def _error(unique: int, every: int) -> int:
     """Return twice the standard error of the unique ones that a part of the classes tells of."""
     return 0 if every == 1 else round(2.0 * every * float(np.sqrt(max(unique, 1))))
-
-
-def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return numbers whose bits depend on all bits of these ones (splitmix64)."""
-    with np.errstate(over="ignore"):
-        mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return mixed ^ (mixed >> np.uint64(31))

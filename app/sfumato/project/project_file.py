@@ -13,7 +13,7 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,8 @@ class ProjectFile:
             for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
                 with suppress(OSError):
                     leftover.unlink(missing_ok=True)
-        return cls.open(path, passphrase, clock=clock)
+        # Asking the passphrase for its secret once more would take as long as a guess.
+        return cls._opened(path, lambda _: secret, clock)
 
     @classmethod
     def open(
@@ -226,10 +227,25 @@ class ProjectFile:
                 "Check the name, or choose the project where it is now.",
                 path=path,
             )
+
+        def secret_in(contents: Contents) -> ProjectSecret:
+            return unwrap(wrapped_in(contents), passphrase, _project_id(contents))
+
+        return cls._opened(path, secret_in, clock, read_only=read_only, accepting=accepting)
+
+    @classmethod
+    def _opened(
+        cls,
+        path: Path,
+        secret_in: Callable[[Contents], ProjectSecret],
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        accepting: str = "",
+    ) -> ProjectFile:
         database, contents = (connect_for_reading if read_only else connect_for_writing)(path)
         try:
-            secret = unwrap(wrapped_in(contents), passphrase, _project_id(contents))
-            project = cls(database, contents, secret, clock)
+            project = cls(database, contents, secret_in(contents), clock)
             if not read_only:
                 project._take_over(contents, accepting)
         except BaseException:

@@ -8,6 +8,7 @@ belong together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,7 @@ import pandas as pd
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
+from sfumato.engine.table.marks import class_counts
 from sfumato.engine.table.table import Table
 
 Codes = npt.NDArray[np.int64]
@@ -150,21 +152,14 @@ def find_repeated_units(table: Table, context: Context) -> tuple[RepeatedUnit, .
     context
         Progress and cancelling.
     """
-    factorized: dict[str, tuple[Codes, int]] = {}
-    for place, name in enumerate(table.columns):
-        context.report(0.5 * place / len(table.columns), "Looking for rows that belong together")
-        try:
-            positions, uniques = factorize(table.column(name))
-        except TypeError:
-            continue  # lists and the like, which no CSV file holds
-        factorized[name] = positions.astype(np.int64, copy=False), len(uniques)
     found = []
-    for place, (name, (positions, distinct)) in enumerate(factorized.items()):
-        context.report(0.5 + 0.5 * place / len(factorized), "Looking for rows that belong together")
-        if not _may_be_a_unit(table.column(name), positions, distinct):
+    others = _Factorized(table)
+    for place, name in enumerate(table.columns):
+        context.report(place / len(table.columns), "Looking for rows that belong together")
+        if not _may_be_a_unit(table.column(name)):
             continue
-        others = {key: known for key, known in factorized.items() if key != name}
-        constant = _constant_within(positions, others)
+        positions = others.of(name)[0]
+        constant = _constant_within(positions, others.beside(name))
         if constant:
             sizes = np.bincount(positions[positions >= 0])
             units, largest = int((sizes > 0).sum()), int(sizes.max())
@@ -188,29 +183,60 @@ def repeated_unit(table: Table, name: str, context: Context) -> RepeatedUnit:
             "Choose a column that several rows of one person or household share.",
             column=name,
         )
-    others: dict[str, tuple[Codes, int]] = {}
-    for place, other in enumerate(table.columns):
-        context.report(place / len(table.columns), "Looking for rows that belong together")
-        if other != name:
-            found, uniques = factorize(table.column(other))
-            others[other] = found.astype(np.int64, copy=False), len(uniques)
-    constant = _constant_within(positions, others)
+    context.report(0.5, "Looking for rows that belong together")
+    constant = _constant_within(positions, _Factorized(table).beside(name))
     return RepeatedUnit(name, int((sizes > 0).sum()), int(sizes.max()), constant, positions)
 
 
-def _may_be_a_unit(column: pd.Series, positions: Codes, distinct: int) -> bool:
+class _Factorized:
+    """A table's columns as codes, with how many different values each has; kept once made."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._known: dict[str, tuple[Codes, int]] = {}
+
+    def of(self, name: str) -> tuple[Codes, int]:
+        if name not in self._known:
+            positions, uniques = factorize(self._table.column(name))
+            self._known[name] = positions.astype(np.int64, copy=False), len(uniques)
+        return self._known[name]
+
+    def beside(self, name: str) -> Mapping[str, tuple[Codes, int]]:
+        """Return all columns but one; none that holds lists and the like, as no CSV file does."""
+        found = {}
+        for other in self._table.columns:
+            if other != name:
+                with suppress(TypeError):
+                    found[other] = self.of(other)
+        return found
+
+
+def _may_be_a_unit(column: pd.Series) -> bool:
     """Return whether many values are each shared by a few rows, and they are no measured ones."""
-    present = positions[positions >= 0]
-    if distinct < FEWEST_UNITS or len(present) > distinct * MOST_ROWS_A_UNIT:
-        return False
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         finite = numbers[np.isfinite(numbers)]
         if (finite != np.floor(finite)).any():
             return False
-    sizes = np.bincount(present)
+    try:
+        sizes = _sizes(column)
+    except TypeError:
+        return False  # lists and the like, which no CSV file holds
+    present = int(sizes.sum())
+    distinct = len(sizes)
+    if distinct < FEWEST_UNITS or present > distinct * MOST_ROWS_A_UNIT:
+        return False
     shared = sizes[sizes > 1].sum()
-    return bool(shared >= SHARED_ROWS * len(positions)) and int(sizes.max()) <= len(present) // 2
+    return bool(shared >= SHARED_ROWS * len(column)) and int(sizes.max()) <= present // 2
+
+
+def _sizes(column: pd.Series) -> npt.NDArray[np.int64]:
+    """Return how many rows have each value, in no order; missing ones are not counted."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+        return class_counts(column.to_numpy())
+    positions = factorize(column)[0]
+    sizes = np.bincount(positions[positions >= 0])
+    return sizes[sizes > 0]
 
 
 def _constant_within(positions: Codes, others: Mapping[str, tuple[Codes, int]]) -> dict[str, float]:

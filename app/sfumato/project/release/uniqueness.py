@@ -21,12 +21,12 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.publication import Publication
-from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, without
+from sfumato.engine.table.marks import Marks, add_marks, class_counts
+from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import (
-    groups_known_by,
     is_known_to_others,
     public_names,
 )
@@ -180,34 +180,52 @@ def alone_in_release(
     names = public_names(document)
     if not names:
         return None
-    if seen is None:
-        groups = groups_known_by(document, table, names, context)
-    else:
-        shown = {
-            n: seen.columns[n] if n in seen.columns else open_column(table, document.column(n))
-            for n in names
-        }
-        groups = micro_groups(pd.DataFrame(shown, copy=False), names, context)
+    shown = {} if seen is None else seen.columns
+
+    def agreeing(columns: Sequence[str]) -> Marks:
+        """Return one number a row, the same where rows agree on columns as they leave."""
+        found = np.zeros(table.rows, dtype=np.uint64)
+        for place, name in enumerate(columns):
+            context.report(place / len(columns), "Counting unique records")
+            spec = document.column(name)
+            add_marks(found, shown[name] if name in shown else open_column(table, spec))
+        return found
+
     recipient = "" if seen is None else seen.coarsening.own.recipient
-    unit = document.unit
+    unit, weight = document.unit, weight_column(document)
     units = None if unit is None else units_of(table, unit.columns)
-    unique, smallest = _alone(groups, units)
-    alone = units_among(units, unique)
-    found = AloneInRelease(names, groups.records, alone, smallest, recipient=recipient)
-    if unit is not None and units is not None:
+    unique, alone, smallest = _unique_rows(agreeing(names), units, weight is not None)
+    found = AloneInRelease(names, table.rows, alone, smallest, recipient=recipient)
+    if unit is not None and units is not None and unique is not None:
         counted = int(units.max()) + 1
         found = replace(found, unit=unit.name, units=counted, rows=int(unique.sum()))
     marked = tuple(n for n in names if is_known_to_others(document.column(n)))
     if len(marked) not in (0, len(names)):
-        known = without(groups, [name for name in names if name not in marked])
-        marked_alone = units_among(units, _alone(known, units)[0])
+        marked_alone = _unique_rows(agreeing(marked), units)[1]
         found = replace(found, marked=marked, marked_alone=marked_alone)
-    weight, weights = weight_column(document), weights_of(document, table)
-    if weight is not None and weights is not None:
+    context.report(1.0, "Unique records are counted")
+    weights = weights_of(document, table)
+    if weight is not None and weights is not None and unique is not None:
         chosen = unique if units is None else _one_of_each(unique, units)
         expected = population_uniques(chosen, weights)
         found = replace(found, weight=weight.name, expected=expected)
     return found
+
+
+def _unique_rows(
+    marks: Marks, units: Codes | None, named: bool = False
+) -> tuple[npt.NDArray[np.bool_] | None, int, int]:
+    """Return which rows no other record or unit agrees with, how many, and the smallest class.
+
+    Which rows they are is told where there are units, or where it is asked for (`named`).
+    """
+    if units is None and not named:
+        sizes = class_counts(marks)
+        return None, int(np.count_nonzero(sizes == 1)), int(sizes.min())
+    classes, found = pd.factorize(marks)
+    sizes = count_units(classes, units, len(found))
+    unique = sizes[classes] == 1
+    return unique, units_among(units, unique), int(sizes.min())
 
 
 def _one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,89 @@
+"""One 64-bit number for each record, the same where records agree on some columns.
+
+It is the sum, over the columns, of a number that stands for the record's value; leaving a column
+out is a subtraction. Nothing as long as the table is needed but the sum itself. Two groups of a
+table with n groups share a number by accident with a probability below n²/2⁶⁵.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.values import factorize
+
+Marks = npt.NDArray[np.uint64]
+
+_TILE: Final = 1 << 15
+_MISSING: Final = np.uint64(0x7FF8000000000000)
+"""The bits of one of the many floats that are not a number."""
+
+
+def marks_of(columns: Iterable[pd.Series], rows: int) -> Marks:
+    """Return each record's mark by columns, shape (rows,); a column's name tells it apart.
+
+    A missing value is a value like any other.
+    """
+    total = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        add_marks(total, column)
+    return total
+
+
+def add_marks(total: Marks, column: pd.Series) -> None:
+    """Add a column's part to each record's mark."""
+    name = np.array([column.name], dtype=object)
+    seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
+    numbers = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
+    table = None
+    if numbers is None or numbers.dtype.kind not in "biufmM":
+        numbers, _ = factorize(column)
+        # Codes are from −1, so the last number is that of missing values.
+        codes = np.arange(-1, int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+        table = np.roll(_mark(codes.view(np.uint64), seed), -1)
+    for start in range(0, len(total), _TILE):
+        part = slice(start, start + _TILE)
+        if table is None:
+            total[part] += _mark(_bits_of(numbers[part]), seed)
+        else:
+            total[part] += table[numbers[part]]
+
+
+def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return numbers whose bits depend on all bits of these ones (splitmix64)."""
+    with np.errstate(over="ignore"):
+        found = numbers + np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(30)
+        found *= np.uint64(0xBF58476D1CE4E5B9)
+        found ^= found >> np.uint64(27)
+        found *= np.uint64(0x94D049BB133111EB)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+def class_counts(marks: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Return how many records share each mark, or another whole number; ascending by it."""
+    ordered = np.sort(marks)
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    return np.diff(ends, prepend=-1)
+
+
+def _mark(bits: npt.NDArray[np.uint64], seed: npt.NDArray[np.uint64]) -> Marks:
+    with np.errstate(over="ignore"):
+        return mixed(mixed(bits) + seed)
+
+
+def _bits_of(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.uint64]:
+    """Return numbers, moments or yes/no values as 64 bits, the same for equal ones."""
+    if numbers.dtype.kind == "f":
+        decimals = numbers.astype(np.float64) + 0.0  # so that -0 is 0
+        bits = decimals.view(np.uint64)
+        bits[np.isnan(decimals)] = _MISSING
+        return bits
+    if numbers.dtype.kind in "mM":
+        return numbers.view(np.uint64)
+    return numbers.astype(np.int64).view(np.uint64)
