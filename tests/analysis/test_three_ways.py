@@ -331,11 +331,11 @@ def test_which_small_groups_are_given_away(qtbot, opened, line, material, attrib
         choose(page.bar.recipient, told["recipient"])
         wait_for_jobs(qtbot, page.session)
         groups = int(told["violating_groups"])
-        assert row[:2] == (told["recipient"], str(groups))
+        assert row[:3] == (told["recipient"], str(groups), str(told["groups"]))
         given = re.match(r"(None|\d+) of", page.sentence.text())
         assert given is not None, page.sentence.text()
         assert given[1] == (str(groups) if groups else "None")
-        assert page.table.model().rowCount() == found["groups"]
+        assert page.table.model().rowCount() == told["groups"]
     limits = page.limits
     assert (limits.epsilon, limits.delta, limits.rule) == (
         found["epsilon"],

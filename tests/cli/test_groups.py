@@ -46,7 +46,8 @@ def test_risk_counts_the_groups_that_every_recipient_is_given(crowd):
     answer = found(crowd, "risk", crowd.project, "--remedies")
     assert answer["attribute"] == "illness"
     assert answer["knows"] == ["sex", "town"]
-    assert (answer["groups"], answer["records"]) == (4, 600)
+    assert answer["records"] == 600
+    assert [each["groups"] for each in answer["recipients"]] == [4, 4]
     clinic, institute = answer["recipients"]
     assert clinic["recipient"] == "Clinic A"
     assert clinic["violating_groups"] >= institute["violating_groups"]
@@ -55,13 +56,24 @@ def test_risk_counts_the_groups_that_every_recipient_is_given(crowd):
     assert [change["column"] for change in clinic["remedies"]] == ["sex", "town"]
 
 
+def test_risk_looks_people_up_by_what_each_recipient_sees(crowd):
+    asked = ("views", crowd.project, "--recipient", "Institute B", "--k", "1", "--propose")
+    assert crowd.run(*asked, "--level", "town=1") == ExitCode.OK, crowd.remarks
+    clinic, institute = found(crowd, "risk", crowd.project)["recipients"]
+    assert (clinic["groups"], institute["groups"]) == (4, 2)
+    assert clinic["looked up by"] == ""
+    assert "Institute B sees: sex at level 0 and town at level 1" in institute["looked up by"]
+    assert crowd.run("risk", crowd.project) == ExitCode.OK
+    assert institute["looked up by"] in crowd.output
+
+
 def test_risk_by_another_test_and_knowledge(crowd):
     arguments = ("risk", crowd.project, "--recipient", "Clinic A")
     exact = found(crowd, *arguments, "--knows", "age", "--knows", "town")
     published = found(
         crowd, *arguments, "--knows", "age", "--knows", "town", "--rule", "simplified"
     )
-    assert exact["groups"] == published["groups"] == 20
+    assert exact["recipients"][0]["groups"] == published["recipients"][0]["groups"] == 20
     assert [each["recipient"] for each in exact["recipients"]] == ["Clinic A"]
     more = exact["recipients"][0]["violating_groups"]
     assert published["recipients"][0]["violating_groups"] < more
@@ -69,7 +81,8 @@ def test_risk_by_another_test_and_knowledge(crowd):
 
 def test_risk_is_printed_for_people_without_any_cell_value(crowd):
     assert crowd.run("risk", crowd.project, "--remedies") == ExitCode.OK
-    assert "4 groups of people alike in sex, town" in crowd.output
+    assert "illness, whoever knows sex, town" in crowd.output
+    assert "4 of 4 groups of people alike given away" in crowd.output
     assert "Clinic A" in crowd.output
     assert "without town:" in crowd.output
     for value in (*TOWNS, "flu", "gout"):

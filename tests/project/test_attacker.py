@@ -9,6 +9,7 @@ import pytest
 from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
 from sfumato.analysis.query_desk import answer_pool, open_desk
 from sfumato.analysis.small_groups import Subject, answer_risk, possible_changes, with_remedies
+from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Silent
@@ -22,6 +23,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_columns import material_of, released_columns
+from sfumato.project.release.views import coarsened, coarsening_of
 
 KEYS = KeyRing(bytes(range(32)))
 
@@ -177,6 +179,36 @@ def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
     by_change = {(each.change.attribute, each.change.level): each.total for each in found}
     assert by_change["town", 1].all_groups < known.grouped.groups
     assert by_change["age", 1].all_groups == 12
+
+
+def test_people_are_looked_up_by_what_recipients_views_show() -> None:
+    table = crowd()
+    whole = document(recipients=(*document().recipients, Recipient("C", {})))
+    whole, _ = with_proposed_hierarchies(whole, table)
+    whole, _ = with_levels(with_statement(whole, "B", 1), "B", {"age": 1})
+    whole, _ = with_levels(with_statement(whole, "C", 30, 0.2), "C", {"age": 2, "town": 0})
+    material = material_of(whole, table)
+    column = material.encoded["illness"]
+    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    exact, finer, coarser = subject.known_to_each(("A", "B", "C"), Silent())
+    for name, known in (("B", finer), ("C", coarser)):
+        coarsening = coarsening_of(whole, whole.recipient(name))
+        assert coarsening is not None
+        shown = pd.DataFrame(dict(coarsened(coarsening, whole.columns, table).columns))
+        sizes = shown.value_counts(sort=False)
+        assert sorted(known.grouped.sizes) == sorted(sizes)
+        assert name in known.looked_up
+    assert exact.grouped.groups > finer.grouped.groups > coarser.grouped.groups
+    assert exact.looked_up == ""
+    # Whoever pools files has the finest view among them.
+    pooled = subject.known(Silent(), ("C", "B"))
+    assert sorted(pooled.grouped.sizes) == sorted(finer.grouped.sizes)
+    assert subject.known(Silent(), ("C", "A")).grouped.groups == exact.grouped.groups
+    # What is shown as labels can only be left out.
+    changes = possible_changes(whole, table, finer)
+    assert [each.level for each in changes if each.attribute == "age"] == [None]
+    answer = answer_risk(subject, finer, whole.recipients[1], RiskLimits(0.3, 0.17), Silent())
+    assert len(with_remedies(subject, answer, Silent()).remedies) == len(changes)
 
 
 def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from sfumato.analysis.record_path import record_path
+from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.project.release.release_columns import released_columns
+from sfumato.project.release.views import coarsened, coarsening_of
 from tests.engine.ladders.path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table
 
@@ -48,6 +51,26 @@ def test_what_recipients_see_is_what_they_are_released():
         assert frame["illness"].iloc[16] == found[recipient.name].value
     trusts = [stop.trust for stop in path(17).stops]
     assert trusts == sorted(trusts, reverse=True)
+
+
+def test_the_record_is_shown_as_every_recipient_s_view_shows_it():
+    document, _ = with_proposed_hierarchies(a_document(), a_table())
+    document = with_statement(document, "Institute B", 2, 0.1)
+    document = find_views(with_statement(document, "Public C", 30, 0.1), a_table(), Silent())
+    found = {stop.recipient: stop for stop in path(17, document).stops}
+    for recipient in document.recipients:
+        frame = released_columns(document, a_table(), recipient, KEYS, Silent())[["age", "zip"]]
+        stop = found[recipient.name]
+        if recipient.view is None:
+            assert stop.alike == (frame == frame.iloc[16]).all(axis=1).sum()
+            assert dict(stop.public) == dict(frame.iloc[16])
+        else:
+            assert stop.alike >= recipient.view.k
+            coarsening = coarsening_of(document, recipient)
+            shown = pd.DataFrame(coarsened(coarsening, document.columns, a_table()).columns)
+            assert stop.alike == (shown == shown.iloc[16]).all(axis=1).sum()
+            assert dict(stop.public) == dict(shown.iloc[16])
+    assert found["Clinic A"].alike <= found["Institute B"].alike <= found["Public C"].alike
 
 
 @pytest.mark.parametrize("row", [0, 901, -5])

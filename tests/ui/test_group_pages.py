@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.views import with_levels, with_proposed_hierarchies
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.generalization.hierarchies import Intervals
 from sfumato.engine.mechanisms import mechanism_called
@@ -106,6 +107,19 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     assert "Public" in text(page.sentence)
     assert text(page.sentence) != before
     assert page.curves.figure.data["records"].max() > 0
+
+
+def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
+    document, _ = with_proposed_hierarchies(protected(), clinic_of_groups())
+    document, _ = with_levels(document, "Public", {"age": 2})
+    page = made(GroupRiskPage, document)
+    know(qtbot, page, "age")
+    exact = page.table.model().rowCount()
+    assert "looked up" not in text(page.explanation)
+    choose(page.bar.recipient, "Public")
+    wait_for_jobs(qtbot, page.session)
+    assert page.table.model().rowCount() < exact
+    assert "by what Public sees: age at level 2" in text(page.explanation)
 
 
 def test_the_gap_between_published_and_true_is_said(qtbot, made):

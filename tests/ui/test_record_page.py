@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.record import RecordPage
-from tests.ui.clinic import clinic_document, open_clinic, protected, wait_for_jobs
+from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 
 
 @pytest.fixture
@@ -30,6 +32,18 @@ def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     assert cells(page, 0) == ["Clinic A", "Institute", "Public"]
     assert cells(page, 1) == ["0.6", "0.3", "0.1"]
     assert "Row 1 " in page.plot.figure.headline
+
+
+def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtbot, page):
+    document, _ = with_proposed_hierarchies(protected(), clinic_table())
+    document = with_statement(document, "Public", 5)
+    open_clinic(page.session, find_views(document, clinic_table(), Silent()))
+    wait_for_jobs(qtbot, page.session)
+    ages, alike = cells(page, 3), cells(page, 4)
+    assert ages[:2] == ["20", "20"]
+    same = (clinic_table().frame["age"] == 20).sum()
+    assert [int(count) for count in alike[:2]] == [same, same]
+    assert int(alike[2]) >= 5
 
 
 def test_another_row_is_shown_when_it_is_typed(qtbot, page):

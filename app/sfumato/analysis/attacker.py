@@ -16,6 +16,7 @@ from scipy import sparse
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.group_tails import effective_draws
 from sfumato.engine.disclosure.grouped_values import GroupedValues, Integers, grouped_values
 from sfumato.engine.disclosure.resampled_law import (
@@ -32,6 +33,7 @@ from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import groups_known_by
 from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.views import Coarsened, coarsened, coarsening_of, finest_of
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,34 @@ class Attacked:
         The micro groups that the attacker tells apart.
     grouped
         The values in each of these.
+    seen
+        The quasi-identifiers as the attacker's files show them; None for the values as they are.
     """
 
     column: EncodedColumn
     groups: MicroGroups
     grouped: GroupedValues
+    seen: Coarsened | None = None
+
+    @property
+    def looked_up(self) -> str:
+        """By which view people are looked up, in a sentence; empty for the values as they are."""
+        if self.seen is None:
+            return ""
+        levels = [
+            Sentence("{name} at level {level}", name=name, level=self.seen.coarsening.level(name))
+            for name in self.grouped.names
+            if name in self.seen.columns
+        ]
+        if not levels:
+            return ""
+        return Sentence(
+            "People are looked up by what {recipient} sees: {levels}; {suppressed:,} records show"
+            " * instead.",
+            recipient=self.seen.coarsening.own.recipient,
+            levels=listed(levels),
+            suppressed=self.seen.view.suppressed_rows,
+        )
 
     @property
     def attribute(self) -> Attribute:
@@ -93,6 +118,7 @@ def attacked(
     column: EncodedColumn,
     names: Sequence[str],
     context: Context,
+    recipients: Sequence[str] = (),
 ) -> Attacked:
     """Return a sensitive attribute as whoever knows some public columns sees it.
 
@@ -106,6 +132,9 @@ def attacked(
         The public columns that the attacker knows.
     context
         Progress and cancelling.
+    recipients
+        Whose files the attacker has, and so the finest of their views of the quasi-identifiers;
+        nobody's for the values as they are.
 
     Raises
     ------
@@ -121,10 +150,14 @@ def attacked(
             "Choose an attribute with a list of values.",
             column=column.attribute.name,
         )
-    groups = groups_known_by(document, table, names, Part(context, 0.0, 0.8))
+    finest = finest_of(document, recipients)
+    coarsening = None if finest is None else coarsening_of(document, finest)
+    seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
+    shown = {} if seen is None else seen.columns
+    groups = groups_known_by(document, table, names, Part(context, 0.0, 0.8), shown)
     grouped = grouped_values(groups, cast("Codes", column.values), domain.size)
     context.report(1.0, "Groups are ready")
-    return Attacked(column, groups, grouped)
+    return Attacked(column, groups, grouped, seen)
 
 
 def exposure(

@@ -5,9 +5,9 @@ For the custodian only: whoever sees the whole way knows the true value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +20,9 @@ from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.views import coarsened, coarsening_of, quasi_identifiers
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -54,11 +55,25 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Stop:
-    """What one recipient sees of the record."""
+    """What one recipient sees of the record.
+
+    Parameters
+    ----------
+    recipient, trust
+        Who, and from 0 to 1 how far they are trusted with the attribute.
+    value
+        The attribute, as it is released.
+    public
+        The quasi-identifiers as the recipient's view shows them, by name.
+    alike
+        How many records show the same there, this one among them; 0 without quasi-identifiers.
+    """
 
     recipient: str
     trust: float
     value: Any
+    public: Mapping[str, Any] = field(default_factory=dict)
+    alike: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,14 +159,40 @@ def record_path(
     for place, trust in enumerate(trusts):
         context.report(place / len(trusts), "Walking down the ladder")
         seen.append(looker.at(float(trust)))
-    stops = tuple(
-        sorted((looker.for_recipient(r.name) for r in document.recipients), key=_by_trust)
-    )
+    stops = _stops(looker, document, table, row - 1)
     if looker.is_numeric:
         numbers = np.array([np.nan if pd.isna(value) else float(value) for value in seen])
         return RecordPath(attribute, row, (), trusts, numbers, stops)
     nothing = np.empty(0)
     return RecordPath(attribute, row, _stretches(looker, trusts, seen), nothing, nothing, stops)
+
+
+def _stops(looker: _Looker, document: Document, table: Table, place: int) -> tuple[Stop, ...]:
+    """Return what every recipient sees of a record, the most trusted first."""
+    stops = (
+        replace(looker.for_recipient(each.name), **_public(document, table, each, place))
+        for each in document.recipients
+    )
+    return tuple(sorted(stops, key=lambda stop: -stop.trust))
+
+
+def _public(document: Document, table: Table, recipient: Recipient, place: int) -> dict[str, Any]:
+    """Return what a recipient's view shows of a record, and how many records show the same."""
+    names = quasi_identifiers(document)
+    if not names:
+        return {}
+    coarsening = coarsening_of(document, recipient)
+    if coarsening is None:
+        shown = {name: document.column(name).shown(table.column(name)) for name in names}
+    else:
+        shown = dict(coarsened(coarsening, document.columns, table).columns)
+    alike = np.ones(table.rows, dtype=np.bool_)
+    for column in shown.values():
+        value = column.iloc[place]
+        same = column.isna() if pd.isna(value) else column == value
+        alike &= same.to_numpy(bool, na_value=False)
+    public = {name: column.iloc[place] for name, column in shown.items()}
+    return {"public": public, "alike": int(np.count_nonzero(alike))}
 
 
 class _Looker:
@@ -236,7 +277,3 @@ def _change(looker: _Looker, above: float, below: float, value: Any) -> float:
 def _same(one: Any, other: Any) -> bool:
     missing = bool(pd.isna(one)), bool(pd.isna(other))
     return missing == (True, True) or (missing == (False, False) and one == other)
-
-
-def _by_trust(stop: Stop) -> float:
-    return -stop.trust

@@ -22,7 +22,7 @@ from sfumato.analysis.attacker import (
 )
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import (
@@ -49,6 +49,7 @@ from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.views import finest_of
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -88,9 +89,22 @@ class Subject:
     knowledge: tuple[str, ...]
     folders: Sequence[Path] = ()
 
-    def known(self, context: Context) -> Attacked:
-        """Return the attribute as the attacker sees it; raises what `attacked` does."""
-        return attacked(self.document, self.table, self.column, self.knowledge, context)
+    def known(self, context: Context, recipients: Sequence[str] = ()) -> Attacked:
+        """Return the attribute as an attacker with recipients' files sees it, as `attacked`."""
+        asked = (self.document, self.table, self.column, self.knowledge)
+        return attacked(*asked, context, recipients)
+
+    def known_to_each(self, names: Sequence[str], context: Context) -> tuple[Attacked, ...]:
+        """Return the attribute as each recipient sees it, found once for those without a view."""
+        found: dict[str, Attacked] = {}
+        for place, name in enumerate(names):
+            finest = finest_of(self.document, (name,))
+            holder = "" if finest is None else finest.name
+            if holder not in found:
+                part = Part(context, place / len(names), (place + 1) / len(names))
+                found[holder] = self.known(part, (name,))
+        views = (finest_of(self.document, (name,)) for name in names)
+        return tuple(found["" if each is None else each.name] for each in views)
 
     def regenerator(self, keys: KeyRing) -> Regenerator:
         """Return what makes released columns with a project's keys."""
@@ -196,6 +210,8 @@ def risk_figures(answer: RiskAnswer) -> dict[str, object]:
     return {
         "recipient": answer.shown.recipient,
         "level": answer.shown.level,
+        "looked up by": str(answer.known.looked_up),
+        "groups": total.all_groups,
         "violating_groups": total.groups,
         "violating_records": total.records,
         "group_share": total.group_share,
@@ -275,7 +291,9 @@ def possible_changes(document: Document, table: Table, known: Attacked) -> tuple
     names = known.grouped.names
     found = [left_out(name) for name in names]
     for name in names:
-        found += _coarser(document, table, name)
+        # What a view shows as labels has no values to put into bins or levels.
+        if known.seen is None or name not in known.seen.changed:
+            found += _coarser(document, table, name)
     return tuple(found)
 
 

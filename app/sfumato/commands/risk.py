@@ -62,12 +62,12 @@ def _examine(arguments: Namespace, subject: Subject, context: Context) -> dict[s
     from sfumato.analysis.small_groups import answer_risk, risk_figures, with_remedies
 
     limits = _limits(arguments, subject.entry)
-    known = subject.known(Part(context, 0.0, 0.2))
     names = arguments.recipient or [recipient.name for recipient in subject.document.recipients]
+    recipients = [recipient_called(subject.document, name) for name in names]
+    everybody = subject.known_to_each(names, Part(context, 0.0, 0.2))
     found = []
-    for place, name in enumerate(names):
+    for place, (recipient, known) in enumerate(zip(recipients, everybody, strict=True)):
         part = part_of(Part(context, 0.2, 1.0), place, len(names))
-        recipient = recipient_called(subject.document, name)
         answer = answer_risk(subject, known, recipient, limits, Part(part, 0.0, 0.5))
         figures = risk_figures(answer)
         if arguments.remedies:
@@ -75,13 +75,12 @@ def _examine(arguments: Namespace, subject: Subject, context: Context) -> dict[s
             figures["remedies"] = [_remedy(each) for each in answer.remedies]
         found.append(figures)
     return {
-        "attribute": known.attribute.name,
+        "attribute": subject.column.attribute.name,
         "knows": list(subject.knowledge),
         "epsilon": limits.epsilon,
         "delta": limits.delta,
         "rule": limits.rule.value,
-        "groups": known.grouped.groups,
-        "records": known.grouped.records,
+        "records": subject.table.rows,
         "recipients": found,
     }
 
@@ -102,18 +101,21 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     knows = ", ".join(found["knows"]) or "nothing"
     yield (
-        f"{found['attribute']}: {found['groups']:,} groups of people alike in {knows};"
+        f"{found['attribute']}, whoever knows {knows};"
         f" ε = {found['epsilon']:g}, δ = {found['delta']:g}, {found['rule']} test"
     )
     width = max((len(each["recipient"]) for each in found["recipients"]), default=0)
     for each in found["recipients"]:
         yield (
             f"{each['recipient']:<{width}}  level {each['level']:.4g}:"
-            f" {each['violating_groups']:,} groups given away ({100 * each['group_share']:.2f} %),"
+            f" {each['violating_groups']:,} of {each['groups']:,} groups of people alike given away"
+            f" ({100 * each['group_share']:.2f} %),"
             f" {each['violating_records']:,} records ({100 * each['record_share']:.2f} %);"
             f" an estimate within {100 * found['epsilon']:.0f} % with a confidence of up to"
             f" {100 * each['highest_confidence']:.1f} %"
         )
+        if each["looked up by"]:
+            yield f"  {each['looked up by']}"
         for change in each.get("remedies", ()):
             yield (
                 f"  {_change(change)}: {change['violating_groups']:,} of"

@@ -293,8 +293,10 @@ def _small_groups(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
     """Return what each recipient's release gives away; nothing where groups can't be examined."""
     found, limits = [], promised_limits(subject.entry)
     with suppress(SfumatoError):
-        known = subject.known(Part(context, 0.0, 0.3))
-        for recipient in subject.document.recipients:
+        recipients = subject.document.recipients
+        names = [each.name for each in recipients]
+        everybody = subject.known_to_each(names, Part(context, 0.0, 0.3))
+        for recipient, known in zip(recipients, everybody, strict=True):
             with suppress(SfumatoError):  # the promises say what is wrong with this level
                 part = Part(context, 0.3, 1.0)
                 found.append(answer_risk(subject, known, recipient, limits, part))

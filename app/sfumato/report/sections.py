@@ -404,21 +404,25 @@ def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Bloc
     limits, grouped = answers[0].risk.limits, answers[0].known.grouped
     names = ", ".join(grouped.names) or "no public column"
     yield Paragraph(
-        f"Whoever knows {names} of a person tells {whole(grouped.groups)} groups of people alike"
-        " apart. Asked of each: an estimate of a value's share in it is too high by more than"
-        f" {percent(limits.epsilon)} at least {percent(limits.delta)} of the time, and too low as"
-        " often. A group where that fails is given away."
+        f"Whoever knows {names} of a person tells groups of people alike apart, by what the"
+        " recipient sees of these. Asked of each: an estimate of a value's share in it is too"
+        f" high by more than {percent(limits.epsilon)} at least {percent(limits.delta)} of the"
+        " time, and too low as often. A group where that fails is given away."
     )
     rows = tuple(
         (
             answer.shown.recipient,
             whole(answer.risk.total.groups),
+            whole(answer.risk.total.all_groups),
             whole(answer.risk.total.records),
             percent(answer.risk.total.record_share),
         )
         for answer in answers
     )
-    yield Grid(("Recipient", "Groups given away", "Records", "Share"), rows, (1, 2, 3))
+    heads = ("Recipient", "Groups given away", "Of groups", "Records", "Share")
+    yield Grid(heads, rows, (1, 2, 3, 4))
+    if said := tuple(dict.fromkeys(a.known.looked_up for a in answers if a.known.looked_up)):
+        yield Bullets(said)
 
 
 def _beside(material: ReportMaterial) -> Iterator[Section]:

@@ -52,8 +52,15 @@ def public_columns(document: Document, settings: Settings, mechanism: str) -> tu
     return tuple(name for name in shown if name in named)
 
 
-def groups_by(table: Table, specs: Sequence[ColumnSpec], context: Context) -> MicroGroups:
+def groups_by(
+    table: Table,
+    specs: Sequence[ColumnSpec],
+    context: Context,
+    seen: Mapping[str, pd.Series] | None = None,
+) -> MicroGroups:
     """Group a table's records by public columns as they are released: bins as their labels.
+
+    Columns that are `seen` otherwise, by name, are grouped as they are there.
 
     Raises
     ------
@@ -62,7 +69,11 @@ def groups_by(table: Table, specs: Sequence[ColumnSpec], context: Context) -> Mi
     DomainError
         If a row does not fit a column's bins.
     """
-    columns = {spec.name: spec.shown(table.column(spec.name)) for spec in specs}
+    seen = seen or {}
+    columns = {
+        spec.name: seen[spec.name] if spec.name in seen else spec.shown(table.column(spec.name))
+        for spec in specs
+    }
     frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
     return micro_groups(frame, tuple(columns), context)
 
@@ -129,9 +140,13 @@ def check_knowledge(document: Document, names: Sequence[str]) -> None:
 
 
 def groups_known_by(
-    document: Document, table: Table, names: Sequence[str], context: Context
+    document: Document,
+    table: Table,
+    names: Sequence[str],
+    context: Context,
+    seen: Mapping[str, pd.Series] | None = None,
 ) -> MicroGroups:
-    """Return the micro groups of whoever knows some public columns.
+    """Return the micro groups of whoever knows some public columns, as `groups_by` does.
 
     Raises
     ------
@@ -141,4 +156,4 @@ def groups_known_by(
         If a row does not fit a column's bins.
     """
     check_knowledge(document, names)
-    return groups_by(table, [document.column(name) for name in names], context)
+    return groups_by(table, [document.column(name) for name in names], context, seen)

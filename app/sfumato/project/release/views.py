@@ -135,6 +135,12 @@ def in_chain(document: Document) -> tuple[Recipient, ...]:
     return tuple(sorted(with_view, key=trust))
 
 
+def finest_of(document: Document, names: Sequence[str]) -> Recipient | None:
+    """Return whose view recipients hold who pool their files; None for the values as they are."""
+    pooled = [each for each in in_chain(document) if each.name in names]
+    return pooled[0] if pooled and len(pooled) == len(set(names)) else None
+
+
 def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None:
     """Return a recipient's view; None where quasi-identifiers are shown as they are.
 

@@ -36,6 +36,7 @@ from sfumato.plots.groups import (
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.panels.audit.groups.risk_wording import (
     gain_sentence,
@@ -186,6 +187,7 @@ class GroupRiskPage(GroupsPage):
         """Show what was found, and start on the curves."""
         self._answer = answer
         notes = (
+            spoken(answer.known.looked_up),
             whole_table_sentence(answer.known.grouped.names),
             gain_sentence(answer),
             gap_sentence(answer),
@@ -261,7 +263,7 @@ def _examined(
     subject: Subject, recipient: str, limits: RiskLimits, keys: KeyRing, context: Context
 ) -> RiskAnswer:
     """Examine the groups of one recipient's release, what would help, and what it shows of them."""
-    known = subject.known(Part(context, 0.0, 0.2))
+    known = subject.known(Part(context, 0.0, 0.2), (recipient,))
     chosen = subject.document.recipient(recipient)
     answer = answer_risk(subject, known, chosen, limits, Part(context, 0.2, 0.4))
     answer = with_remedies(subject, answer, Part(context, 0.4, 0.8))

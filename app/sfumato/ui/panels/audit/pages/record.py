@@ -157,6 +157,10 @@ class RecordPage(AuditPage):
                 self.tr("Sees"): [seen for _, _, seen in stops],
             }
         )
+        if any(stop.alike for stop in path.stops):
+            for name in path.stops[0].public:
+                frame[f"{name}\u200b"] = [_text(stop.public[name]) for stop in path.stops]
+            frame[self.tr("Records alike")] = [stop.alike for stop in path.stops]
         self._model = FrameModel(frame)
         self.table.setModel(self._model)
         self.table.fit_columns()
