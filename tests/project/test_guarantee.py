@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +13,7 @@ from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute, encode_column
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from tests.noise import NOISE
 from tests.project import numbers
 
@@ -104,6 +106,57 @@ def test_one_recipient_may_be_trusted_most_with_everything():
         " tell about each other, so whoever holds several may learn more of one than its own"
         " promise says."
     )
+
+
+def enumerated_loss(levels, sizes, rows=None):
+    """ε of all that is released of one unit, over every pair of truths and every outcome."""
+    worst = []
+    for level, size, count in zip(levels, sizes, rows or (1,) * len(levels), strict=True):
+        matrix = level * np.eye(size) + (1 - level) / size
+        outcomes = itertools.product(range(size), repeat=count)
+        ratios = [
+            np.prod([matrix[shown, one] / matrix[shown, other] for shown in outcome])
+            for outcome in outcomes
+            for one, other in itertools.permutations(range(size), 2)
+        ]
+        worst.append(max(ratios))
+    return float(np.log(worst).sum())
+
+
+def test_the_loss_of_all_attributes_is_that_of_the_worst_outcome():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6, job=0.5)),
+        Recipient("B", keeping(illness=0.2, job=0.1)),
+        both=True,
+    )
+    guarantee = guarantee_of(document, ATTRIBUTES)
+    for name, levels in (("A", (0.6, 0.5)), ("B", (0.2, 0.1))):
+        loss = enumerated_loss(levels, (3, 2))
+        assert sum(each.loss for each in guarantee.for_recipient(name)) == pytest.approx(loss)
+        told = dict(guarantee.totals)[name]
+        odds, epsilon = re.search(r"by at most ([\d.]+) \(ε = ([\d.]+),", told).groups()
+        assert np.exp(loss) - 1e-9 <= float(odds) < np.exp(loss) + 0.1
+        assert loss - 1e-9 <= float(epsilon) < loss + 0.1
+        assert "anything about one person" in told
+
+
+def test_an_attribute_that_is_drawn_row_by_row_counts_for_each_row_of_a_unit():
+    document = a_document(Recipient("A", keeping(illness=0.3, job=0.2)), both=True)
+    unit = Unit(("person",), 3, ("job",))
+    guarantee = guarantee_of(replace(document, unit=unit), ATTRIBUTES)
+    by_key = {each.entry.key: each for each in guarantee.promises}
+    # A row's level follows from K; the job is drawn once for all rows.
+    loss = enumerated_loss((by_key["illness"].level, 0.2), (3, 2), (3, 1))
+    assert sum(each.loss for each in guarantee.promises) == pytest.approx(loss)
+    assert "all rows with the same person" in dict(guarantee.totals)["A"]
+
+
+def test_true_values_have_no_bound_and_one_attribute_has_no_total():
+    shown = a_document(Recipient("A", keeping(illness=1.0, job=0.5)), both=True)
+    assert dict(guarantee_of(shown, ATTRIBUTES).totals) == {
+        "A": "True values of illness are shown: ε has no bound."
+    }
+    assert guarantee_of(a_document(Recipient("A", keeping(illness=0.6))), ATTRIBUTES).totals == ()
 
 
 def test_numbers_that_depend_on_each_other_and_are_protected_apart_are_a_caution():

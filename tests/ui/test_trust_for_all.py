@@ -13,8 +13,9 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import clinic_table, open_clinic, protected
-from tests.ui.hands import click
+from tests.ui.hands import choose, click
 from tests.ui.policy_steps import statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -97,3 +98,19 @@ def test_of_two_rungs_at_one_level_the_chosen_recipients_moves(panel, qtbot, cho
     levels = {name: statement(panel, name)["retention_probability"] for name in names}
     assert levels.pop(chosen) == pytest.approx(0.7, abs=0.01)
     assert sorted(levels.values()) == [0.1, 0.4]
+
+
+def test_the_guarantee_adds_up_what_all_attributes_tell_the_recipient_chosen(session, qtbot):
+    card = GuaranteeCard(session)
+    qtbot.addWidget(card)
+    table, document = several(session.noise)
+    open_clinic(session, document, table)
+    qtbot.waitUntil(lambda: "All attributes" in card.text())
+    # Four diseases at p = 0.6, two wards at ε = 0.5; the cost is protected by noise.
+    total = np.log(1 + 4 * 0.6 / 0.4) + 0.5
+    told = next(line for line in card.text().splitlines() if "disease and ward together" in line)
+    assert f"ε = {np.ceil(10 * total) / 10:g}" in told
+    assert "Not counted, as noise bounds no odds: cost." in told
+    choose(card.recipient, "Public")
+    assert told not in card.text()
+    assert "disease and ward together" in card.text()

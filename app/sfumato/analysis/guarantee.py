@@ -7,6 +7,7 @@ read, released or kept, so that it can be asked for at each edit.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise
+from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
@@ -28,9 +30,11 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
 from sfumato.project.release.pseudonyms import linking_cautions
 from sfumato.project.release.release_compatibility import edition_sentences
-from sfumato.project.release.units import promise_by_unit
+from sfumato.project.release.units import loss_by_unit, promise_by_unit
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of
 
+_LARGEST_TOLD: Final = 13.8
+"""Odds beyond a million say no more than ε does."""
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
 STRONG: Final = 0.3
@@ -60,6 +64,8 @@ class EntryPromise:
         The level on a scale from 0 (nothing) to 1 (the original).
     promise
         The promise, in words and in figures.
+    loss
+        ε of all rows of a unit, or of a row that stands alone; None where no odds are bounded.
     """
 
     recipient: str
@@ -67,6 +73,7 @@ class EntryPromise:
     level: float
     trust: float
     promise: Promise
+    loss: float | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,9 @@ class Guarantee:
     together
         The virtual recipient; None where nobody has a view, or one recipient is trusted most with
         everything.
+    totals
+        For each recipient of several policy entries, the name and what the release of all of them
+        tells of one person or unit.
     """
 
     promises: tuple[EntryPromise, ...]
@@ -130,6 +140,7 @@ class Guarantee:
     in_house: tuple[str, ...] = ()
     views: tuple[tuple[str, str], ...] = ()
     together: Together | None = None
+    totals: tuple[tuple[str, str], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -206,6 +217,7 @@ def guarantee_of(
         in_house=(*(p.sentence for p in worst_pooled(pooled)), *_depending(document, attributes)),
         views=views,
         together=together,
+        totals=_totals(document, promises),
     )
 
 
@@ -275,7 +287,52 @@ def _promise(
         level=plan.level,
         trust=mechanism.trust(plan.level),
         promise=promise_by_unit(document, plan, chosen),
+        loss=loss_by_unit(document, plan, chosen),
     )
+
+
+def _totals(document: Document, promises: Sequence[EntryPromise]) -> tuple[tuple[str, str], ...]:
+    """Return by recipient what the release of several entries tells of one person or unit.
+
+    Entries are drawn independently of each other, so all that they tell multiplies anyone's odds
+    by the product of their factors at most: ε is the sum.
+    """
+    told = []
+    for recipient in document.recipients:
+        theirs = [each for each in promises if each.recipient == recipient.name]
+        counted = [(each.entry.key, each.loss) for each in theirs if each.loss is not None]
+        others = [each.entry.key for each in theirs if each.loss is None]
+        if len(counted) < 2:
+            continue
+        total, keys = sum(loss for _, loss in counted), listed([key for key, _ in counted])
+        whom: str = Sentence("one person")
+        if document.unit is not None:
+            whom = Sentence("all rows with the same {unit}", unit=document.unit.name)
+        if math.isinf(total):
+            true = listed([key for key, loss in counted if math.isinf(loss)])
+            said = Sentence("True values of {true} are shown: ε has no bound.", true=true)
+        elif total > _LARGEST_TOLD:
+            said = Sentence(
+                "{keys} together: ε = {total} for {whom}, the sum over them.",
+                keys=keys,
+                total=at_most(total),
+                whom=whom,
+            )
+        else:
+            said = Sentence(
+                "{keys} together: this release multiplies the odds on anything about {whom} by at"
+                " most {odds} (ε = {total}, the sum over them).",
+                keys=keys,
+                whom=whom,
+                odds=at_most(math.exp(total)),
+                total=at_most(total),
+            )
+        if others:
+            names = listed(others)
+            apart = Sentence("Not counted, as noise bounds no odds: {names}.", names=names)
+            said = joined(said, apart)
+        told.append((recipient.name, said))
+    return tuple(told)
 
 
 def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:

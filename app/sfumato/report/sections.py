@@ -106,7 +106,8 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
             None,
             (in_table(promise, material.attributes, material.open) for promise in trusted.values()),
         )
-    told += [f"To {recipient}: {promise}" for recipient, promise in guarantee.views]
+    for_each = (*guarantee.totals, *guarantee.views)
+    told += [f"To {recipient}: {promise}" for recipient, promise in for_each]
     told += [guarantee.coalition] if guarantee.coalition else []
     blocks: list[Block] = [
         Paragraph(sentence, "lead" if place == 0 else "") for place, sentence in enumerate(told)

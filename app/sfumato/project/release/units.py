@@ -192,6 +192,21 @@ def promise_by_unit(
     return Promise(joined(promise.sentence, said), facts, (*promise.limits, more))
 
 
+def loss_by_unit(
+    document: Document, plan: EntryPlan, attributes: Sequence[Attribute]
+) -> float | None:
+    """Return ε: what a release of a policy entry tells of a unit, or of a row that stands alone.
+
+    None where the mechanism bounds no odds; infinite where it shows true values.
+    """
+    mechanism = mechanism_called(plan.mechanism)
+    odds = mechanism.odds_factor(plan.level, attributes, plan.settings)
+    if odds is None:
+        return None
+    unit = document.unit
+    return float(np.log(odds)) * (1 if unit is None or plan.by_unit else unit.most_rows)
+
+
 def propose_unit(
     document: Document, table: Table, columns: Sequence[str], most_rows: int | None = None
 ) -> Unit:

@@ -179,6 +179,9 @@ class GuaranteeCard(QFrame):
         chosen = self._shown.for_recipient(str(self.recipient.value))
         for promise in chosen:
             self._add_promise(lines, promise, named=len(chosen) > 1)
+        total = [text for name, text in self._shown.totals if name == self.recipient.value]
+        if total:
+            lines.addLayout(self._titled(self.tr("All attributes"), total))
         seen = [text for name, text in self._shown.views if name == self.recipient.value]
         if seen:
             lines.addLayout(self._titled(self.tr("Quasi-identifiers"), seen))
