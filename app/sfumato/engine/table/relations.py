@@ -20,6 +20,7 @@ import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.table.marks import class_counts
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -286,11 +287,13 @@ def _determines(by: Sequence[Integers], of: Integers, differing: float) -> bool:
 
 
 def _growing(rows: int) -> Iterator[int]:
-    """Return a few rows first: most columns are told to be independent by them."""
-    if rows > _ROWS:
-        yield _ROWS
+    """Return a few rows first, then more: most columns are told to be independent by them."""
+    few = _ROWS
+    while few < rows:
+        yield few
+        few *= 4
     yield rows
 
 
 def _distinct(keys: Integers) -> int:
-    return len(np.unique(keys))
+    return len(class_counts(keys))
