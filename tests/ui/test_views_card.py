@@ -10,12 +10,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.ui.panels.policy import PANEL, views_picture
 from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, UNIQUE, K
 from sfumato.ui.panels.policy.views_picture import node_of
+from tests.cli.test_view_combinations import QUASI, survey
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 
@@ -123,6 +125,42 @@ def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     type_in(qtbot, card, 0, row, text)
     assert card.session.document is before
     assert card.problem
+
+
+def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
+    frame, session = survey(), card.session
+    kinds = dict(zip(QUASI, (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE, Kind.TEXT), strict=True))
+    columns = [
+        ColumnSpec(name, Role.QUASI_IDENTIFIER, kinds[name])
+        if name in kinds
+        else ColumnSpec(name, Role.IDENTIFYING)
+        for name in frame.columns
+    ]
+    document = Document(
+        columns=(*columns[:6], replace(columns[6], role=Role.SENSITIVE), *columns[7:]),
+        policy=(PolicyEntry(("illness",), "uniform"),),
+        recipients=(Recipient("Institute"), Recipient("Public")),
+    )
+    session.open_table("Open", Table(frame), document)
+    wait_for_jobs(qtbot, session)
+    type_in(qtbot, card, 1, K, "4")
+    qtbot.mouseClick(card.propose, LEFT)
+    wait_for_jobs(qtbot, session)
+    assert set(session.document.hierarchies) == set(QUASI)
+    qtbot.mouseClick(card.find_levels, LEFT)
+    wait_for_jobs(qtbot, session)
+    assert card.problem == ""
+    assert all(" of " in level for level in shown(card)[1][LEVELS:])
+    before = session.document
+    short = before.with_hierarchy("tenure", Taxonomy((("owner", "housed"),)))
+    session.edit("Import", short)
+    wait_for_jobs(qtbot, session)
+    assert "tenure does not list 2 of its 3 values" in card.problem
+    session.undo()
+    wait_for_jobs(qtbot, session)
+    assert card.problem == ""
+    type_in(qtbot, card, 1, K, "401")
+    assert "Public's k is 401, and the table has 400 records" in card.problem
 
 
 def test_without_quasi_identifiers_or_recipients_there_is_no_card(card):
