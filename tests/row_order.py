@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,16 +13,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from tests.keyed_hash import cbc_mac
+from tests.keyed_hash import cbc_mac, key_of
 
 if TYPE_CHECKING:  # The engine's tests run where Arrow is not installed.
     from sfumato.project.project_file import ProjectFile
-
-
-def key_of(secret: bytes, *parts: str) -> bytes:
-    """HKDF with SHA-256 (RFC 5869), one block, no salt."""
-    info = json.dumps(["sfumato", 1, *parts]).encode()
-    return hmac.digest(hmac.digest(bytes(32), secret, "sha256"), info + b"\1", "sha256")
 
 
 def order_by_hand(secret: bytes, release_id: str, record_ids: Sequence[int]) -> np.ndarray:

@@ -24,10 +24,9 @@ from sfumato.project.release.release_columns import attributes_of, material_of, 
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.policy.edits import renamed
-from tests.keyed_hash import cbc_mac
+from tests.keyed_hash import ALPHABET, pseudonym_by_hand
 from tests.project.making import document, new_project, table
 from tests.project.test_release import release, released_csv
-from tests.row_order import key_of
 
 SECRET = bytes(range(32))
 
@@ -52,14 +51,6 @@ def project_of(tmp_path):
         one.close()
 
 
-def by_hand(secret, column, scope, value):
-    """Return a pseudonym a value at a time: HKDF, then CBC-MAC, then 26 letters."""
-    mac = cbc_mac(key_of(secret, "pseudonyms", column, scope), value.encode())
-    words = int.from_bytes(mac[:8], "little"), int.from_bytes(mac[8:], "little")
-    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-    return "".join(alphabet[word // 32**place % 32] for word in words for place in range(13))
-
-
 def shown(project, out, recipient):
     frame = released_csv(release(project, out, recipient))
     return list(frame["person"])
@@ -69,7 +60,7 @@ def test_pseudonyms_are_keyed_hashes_in_letters():
     values = pd.Series(["a", "b", None, "a"], name="person", dtype="str")
     key = KeyRing(SECRET).for_pseudonyms("person", "shared")
     found = engine.pseudonyms(values, key, Silent())
-    expected = [by_hand(SECRET, "person", "shared", value) for value in ("a", "b", "a")]
+    expected = [pseudonym_by_hand(SECRET, "person", "shared", value) for value in ("a", "b", "a")]
     assert found.dropna().tolist() == expected
     assert found.isna().tolist() == [False, False, True, False]
     assert all(len(text) == engine.LETTERS for text in expected)
@@ -82,8 +73,7 @@ def test_they_have_nothing_to_do_with_record_identifiers_or_other_columns():
     other = engine.pseudonyms(values, keys.for_pseudonyms("house", "shared"), Silent())
     assert not set(made) & set(other)
     ids = record_ids_by_key(values, keys, Silent())
-    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-    as_text = {"".join(alphabet[int(one) >> 5 * at & 31] for at in range(12)) for one in ids}
+    as_text = {"".join(ALPHABET[int(one) >> 5 * at & 31] for at in range(12)) for one in ids}
     assert not as_text & {text[start : start + 12] for text in made for start in (0, 13)}
 
 
@@ -105,7 +95,7 @@ def test_those_who_share_see_the_same_pseudonym_for_the_same_person(project_of, 
     assert one != other  # their rows stand in orders of their own
     secret = project.secret.reveal()
     people = table().frame["person"]
-    assert set(one) == {by_hand(secret, "person", "shared", value) for value in people}
+    assert set(one) == {pseudonym_by_hand(secret, "person", "shared", value) for value in people}
 
 
 def test_a_release_with_pseudonyms_is_verified_and_a_changed_one_is_not(project_of, tmp_path):
@@ -198,7 +188,7 @@ def test_every_row_shows_the_pseudonym_of_its_own_person(project_of, tmp_path):
     frame = released_csv(release(project, tmp_path / "out"))
     true, secret = table().frame, project.secret.reveal()
     expected = {
-        (by_hand(secret, "person", "recipient Clinic A", person), sex)
+        (pseudonym_by_hand(secret, "person", "recipient Clinic A", person), sex)
         for person, sex in zip(true["person"], true["sex"], strict=True)
     }
     assert set(zip(frame["person"], frame["sex"], strict=True)) == expected

@@ -29,7 +29,7 @@ QUICK = ("attributes-filled", "policy-filled", "releases-filled")
 OTHERS = (
     *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
     *("policy-generalized-promise", "preview-filled", "attributes-ends", "attributes-pseudonym"),
-    *("audit-planned", "audit-filled", "audit-numbers"),
+    *("audit-planned", "audit-filled", "audit-numbers", "audit-pooled-rows"),
 )
 
 
