@@ -18,6 +18,9 @@ to compare are whole rows: how often a row's values occur together in each relea
 Whoever has the table can make rows that look like a release's without having one: a release
 shows true values, so does the table, and a value drawn by chance is sometimes the same as a
 released one. `Unreleased` says how likely each leaked row is in such ways.
+
+Rows of one person or household may show one draw all together. Where several of them leaked, each
+counts as the part of a draw that it is, or a household of nine would speak with nine voices.
 """
 
 from __future__ import annotations
@@ -151,6 +154,9 @@ class LeakCounts:
     added
         For each candidate, how likely the values are of the compared columns that it does not
         have, shape (candidates,); None where all have all of them.
+    draws
+        How much of a draw of its own each distinct row shows, above 0 to 1, shape (distinct
+        rows,): 1/r where r leaked rows may show one draw. None where every row shows its own.
     """
 
     leaked: Counts
@@ -159,6 +165,13 @@ class LeakCounts:
     possible: float
     unreleased: Unreleased | None = field(default=None, repr=False)
     added: Likelihoods | None = field(default=None, repr=False)
+    draws: Likelihoods | None = field(default=None, repr=False)
+
+    @property
+    def evidence(self) -> Likelihoods:
+        """How many draws each distinct row stands for, shape (distinct rows,)."""
+        whole: Likelihoods = self.leaked.astype(np.float64)
+        return whole if self.draws is None else whole * self.draws
 
     @property
     def likelihoods(self) -> Likelihoods:
@@ -184,6 +197,7 @@ def count_rows(
     ways: Sequence[Way] = (),
     whole: RowGroups | None = None,
     added: Likelihoods | None = None,
+    together: Counts | None = None,
 ) -> LeakCounts:
     """Count each distinct leaked row in every candidate release.
 
@@ -204,6 +218,9 @@ def count_rows(
         where that has them all.
     added
         See `LeakCounts`.
+    together
+        How many leaked rows may show one draw with each of them, at most, shape (k,); the same
+        for rows that are alike in every column compared. None where every row shows its own.
     """
     every = groups[0] if whole is None else whole
     first = every.leaked
@@ -216,6 +233,10 @@ def count_rows(
         own[first] = candidate.leaked
         released[place] = counted[own]
     counts = LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0), added=added)
+    if together is not None:
+        most = np.ones(len(leaked), dtype=np.int64)
+        np.maximum.at(most, first, together)
+        counts = replace(counts, draws=1.0 / most)
     if not ways:
         return counts
     return replace(counts, unreleased=_unreleased(ways, first, len(leaked), rows))
@@ -332,7 +353,7 @@ def trace_leak(counts: LeakCounts, context: Context) -> TracedLeak:
     TracedLeak
         No candidate is a source where the evidence could be chance (`FALSE_ALARM`).
     """
-    merged, leaked, ways = _told_apart(counts)
+    merged, leaked, rows, ways = _told_apart(counts)
     released = ways.released
     alone = np.array([_fit(ways.altered, released[[j]], leaked)[0] for j in range(len(merged))])
     nothing, unreleased = _fit(ways.unreleased, released[:0], leaked)
@@ -343,7 +364,7 @@ def trace_leak(counts: LeakCounts, context: Context) -> TracedLeak:
     tests = _tests(ways, leaked, together, of_releases, context)
     enough = _fit(ways.unreleased, released[[int(np.argmax(alone))]], leaked)[0]
     sources = _sources(alone, nothing, enough, together, tests, of_releases)
-    own = [int(leaked[(released[j] > 0) & _only(released, j)].sum()) for j in range(len(merged))]
+    own = [int(rows[(released[j] > 0) & _only(released, j)].sum()) for j in range(len(merged))]
     mixed = len(sources) > 1
     suspects = [
         Suspect(
@@ -390,8 +411,11 @@ class _Ways:
         return np.vstack([self.altered, self.truthful])
 
 
-def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, _Ways]:
-    """Return the candidates that differ, and the leaked rows that differ in their likelihoods."""
+def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, Vector, _Ways]:
+    """Return the candidates that differ, and the leaked rows that differ in their likelihoods.
+
+    Of these, how many draws they stand for and how many they are.
+    """
     likelihoods = counts.likelihoods
     _, first, which = np.unique(likelihoods, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -407,10 +431,11 @@ def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, _Way
     rows, pattern = np.unique(
         np.vstack([released, chance, given.altered, truthful]), axis=1, return_inverse=True
     )
-    leaked = np.zeros(rows.shape[1])
-    np.add.at(leaked, pattern.ravel(), counts.leaked)
+    leaked, often = np.zeros((2, rows.shape[1]))
+    np.add.at(leaked, pattern.ravel(), counts.evidence)
+    np.add.at(often, pattern.ravel(), counts.leaked)
     released, altered, truthful = np.split(rows, sizes)
-    return merged, leaked, _Ways(released, altered, truthful, has_table=table is not None)
+    return merged, leaked, often, _Ways(released, altered, truthful, has_table=table is not None)
 
 
 def _only(released: Likelihoods, candidate: int) -> npt.NDArray[np.bool_]:

@@ -209,9 +209,19 @@ def tracing_price(
         releases.append(_hashed([shown.iloc[kept], *columns]))
         from_table.compare(made)
     figures = traceability(releases, Part(context, 0.8, 1.0), from_table.ways())
+    # Rows of a unit that show one draw count as parts of it, at the least by the largest unit.
+    figures = replace(figures, rows_needed=figures.rows_needed * _rows_of_a_draw(regenerator))
     names = tuple(recipient.name for recipient in document.recipients)
     lowered = {r.name: document.level_spacing * r.mark for r in document.recipients}
     return TracingPrice(names, figures, lowered, extra_records(document, attributes))
+
+
+def _rows_of_a_draw(regenerator: Regenerator) -> int:
+    """Return how many rows that leave show one draw together, at most."""
+    unit = regenerator.document.unit
+    if unit is None or not unit.constant:
+        return 1
+    return int(np.bincount(regenerator.units[regenerator.leaving]).max())
 
 
 class _FromTable:

@@ -84,7 +84,8 @@ class Regenerator:
         return record_ids_of(self.document.record_key, self.table, self._keys, Silent())
 
     @cached_property
-    def _units(self) -> npt.NDArray[np.int64]:
+    def units(self) -> npt.NDArray[np.int64]:
+        """Each row's unit, from 0, shape (n,); only where the policy states units."""
         assert self.document.unit is not None
         return units_of(self.table, self.document.unit.columns)
 
@@ -294,6 +295,6 @@ class Regenerator:
         if name not in self._encoded:
             column = encode_attribute(self.table, self.document.column(name))
             if self.document.unit is not None:
-                column = by_unit(self.document.unit, self._units, column)
+                column = by_unit(self.document.unit, self.units, column)
             self._encoded[name] = column
         return self._encoded[name]

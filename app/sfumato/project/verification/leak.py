@@ -20,6 +20,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import factorize
 from sfumato.engine.disclosure.tracing import (
     LeakCounts,
     RowGroups,
@@ -29,6 +30,7 @@ from sfumato.engine.disclosure.tracing import (
     count_rows,
     trace_leak,
 )
+from sfumato.engine.table.repeated_units import varying_units
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.found import bundle_at, lone_file
@@ -365,8 +367,59 @@ class _Comparison:
         lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
         ways = [replace(way, others=way.others * lacked) for way in ways]
         possible = float(prod(map(float, self._different.values())))
-        found = count_rows(groups, self._table.rows, possible, ways, whole, added)
+        together = self._together(starts, whole)
+        found = count_rows(groups, self._table.rows, possible, ways, whole, added, together)
         return found, tuple(compared)
+
+    def _together(
+        self, starts: Mapping[tuple[int, str], RowGroups], whole: RowGroups
+    ) -> npt.NDArray[np.int64] | None:
+        """Return how many leaked rows may show one draw with each, at most, shape (k,).
+
+        Where an attribute is drawn once for a unit these are the unit's rows in the file. Which
+        they are is not known; but they are no more than such a unit has in the table, and no more
+        than the leaked rows that are alike in all that is the same in a unit's rows.
+        """
+        found: npt.NDArray[np.int64] | None = None
+        for candidate in self._candidates:
+            names = [n for plan in candidate.plans if plan.by_unit for n in plan.attributes]
+            once = [name for name in names if name in self._telling]
+            if not once:
+                continue
+            most = self._rows_of_a_unit(candidate, once, starts[candidate.seen])
+            found = most if found is None else np.maximum(found, most)
+        if found is None:
+            return None
+        # Rows alike in every column compared count alike.
+        most = np.zeros(whole.count, dtype=np.int64)
+        np.maximum.at(most, whole.leaked, found)
+        return most[whole.leaked]
+
+    def _rows_of_a_unit(
+        self, candidate: Candidate, once: Sequence[str], start: RowGroups
+    ) -> npt.NDArray[np.int64]:
+        """Return how many of a candidate's rows in the file may be of one unit, shape (k,)."""
+        maker, leaving = candidate.maker, candidate.maker.leaving
+        units = maker.units[leaving]
+        sizes = np.bincount(units)[units]
+        groups = start.table[leaving]
+        known = groups >= 0
+        most = np.zeros(start.count, dtype=np.int64)
+        np.maximum.at(most, groups[known], sizes[known])
+        bound = most[start.leaked]
+        # A row that is like none of the table's may be of any unit.
+        bound[bound == 0] = int(sizes.max())
+        alike = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
+        constant = [
+            name
+            for name, column in self._open[candidate.seen].items()
+            if not varying_units(units, factorize(column.iloc[leaving])[0]).any()
+        ]
+        for name in (*once, *constant):
+            alike = _split(alike, self._leak.column(name), self._leak.column(name), {})
+        here = np.bincount(alike.leaked)[alike.leaked]
+        together: npt.NDArray[np.int64] = np.minimum(bound, here)
+        return together
 
     def _made(self, candidate: Candidate, context: Context) -> dict[str, pd.Series]:
         """Return the telling columns as a candidate releases them."""
@@ -448,7 +501,8 @@ def _split(
     expected, actual = _alike(released, leaked)
     table_places, leaked_places = common_positions(expected, actual)
     name = str(leaked.name)
-    different[name] = max(different.get(name, 1), int(table_places.max()) + 1)
+    # One more would make chance less likely than it is, and speak for every release.
+    different[name] = max(different.get(name, 1), len(np.unique(table_places)))
     return groups.split_by(leaked_places, table_places)
 
 
