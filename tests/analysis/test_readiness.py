@@ -235,3 +235,61 @@ def test_no_finding_shows_a_value_of_the_table():
         for one in each.findings:
             said = " ".join([one.sentence, *(remedy.words for remedy in one.remedies)])
             assert not any(value in said.split() for value in values)
+
+
+def with_views(k=1, levels=(0, 0), suppression=0.0):
+    """Sex and region at two recipients' levels, with an age that both see in bands."""
+    age = ColumnSpec("age", Role.INSENSITIVE, Kind.NUMERIC, binning=Binning((0.0, 30.0, 90.0)))
+    document = replace(
+        a_document(household=Role.IDENTIFYING).with_column(age),
+        hierarchies={"sex": Suppression(), "region": Suppression()},
+    )
+    institute, public = document.recipients
+    return replace(
+        document,
+        recipients=(
+            replace(institute, view=ViewRule()),
+            replace(public, view=ViewRule(k, suppression, {"sex": levels[0], "region": levels[1]})),
+        ),
+    )
+
+
+def rare_regions():
+    """A table in which some regions have one record, so that it is unique."""
+    frame = TABLE.frame.copy()
+    frame.loc[:4, "region"] = list("vwxyz")
+    return Table(frame)
+
+
+def test_a_level_is_raised_that_leaves_fewest_unique_and_it_reaches_what_it_says():
+    document, table = with_views(), rare_regions()
+    one = finding(found_in(document, table), "Unique records")
+    remedy = next(each for each in one.remedies if each.deed is Deed.RAISE)
+    assert (remedy.recipient, remedy.column, remedy.level) == ("Public", "region", 1)
+    banded = table.frame.assign(age=table.frame["age"] >= 30)
+    assert remedy.before == unique_in(banded[["age", "sex", "region"]]) == 5
+    assert remedy.after == unique_in(banded[["age", "sex"]]) == 0
+    assert remedy.words == "Show region at level 1 to Public: 5 → 0 unique"
+    after = mended(document, remedy)
+    assert after.recipient("Public").view.levels["region"] == 1
+    assert finding(found_in(after, table), "Unique records").severity is Severity.GOOD
+
+
+def test_who_is_trusted_less_follows_where_a_level_is_raised():
+    document, table = with_views(), rare_regions()
+    one = finding(found_in(document, table), "Unique records", "Institute")
+    remedy = next(each for each in one.remedies if each.deed is Deed.RAISE)
+    assert "to Institute and Public" in remedy.words
+    views = {each.name: each.view for each in mended(document, remedy).recipients}
+    assert views["Institute"].levels["region"] == views["Public"].levels["region"] == 1
+
+
+def test_a_view_that_does_not_keep_its_k_is_grave_and_a_higher_level_mends_it():
+    document, table = with_views(k=5), rare_regions()
+    one = finding(found_in(document, table), "View")
+    assert one.severity is Severity.GRAVE
+    assert "5 of 3,000 records have to be suppressed for k = 5" in one.sentence
+    assert not one.is_open, "a release is refused for it, whatever the reason"
+    remedy = one.remedies[0]
+    assert remedy.words == "Show region at level 1 to Public: 5 → 0 suppressed"
+    assert "View" not in checks(found_in(mended(document, remedy), table))

@@ -115,3 +115,18 @@ def test_the_report_keeps_the_reason_from_outsiders(empty):
     more = ("--for", "outside")
     assert empty.run("report", empty.project, "--out", outside, *more) == ExitCode.OK, empty.remarks
     assert "They signed for it" not in outside.read_text(encoding="utf-8")
+
+
+def test_a_level_that_had_better_be_raised_is_told_as_the_command_that_raises_it(made):
+    asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
+    assert made.run(*asked) == ExitCode.EXPECTED_ERROR
+    code, found = checked(made, "--recipient", "Institute B")
+    assert code == ExitCode.OK, "a release is refused by its view, not for want of a reason"
+    [one] = [each for each in graves(found["Institute B"]) if each["check"] == "View"]
+    assert one["remedies"][0]["recipient"] == "Institute B"
+    assert made.run("check", made.project) == ExitCode.OK
+    assert "Show sex at level 1 to Institute B: 12 → 0 suppressed" in made.output
+    command = next(line for line in made.output.splitlines() if "sfumato views" in line)
+    assert "--recipient 'Institute B' --level sex=1" in command
+    assert made.run("views", made.project, "--recipient", "Institute B", "--level", "sex=1") == 0
+    assert "View" not in {each["check"] for each in checked(made)[1]["Institute B"]["findings"]}

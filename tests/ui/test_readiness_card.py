@@ -101,9 +101,9 @@ def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
     opened(qtbot, panel, tmp_path, clinic_table(), protected(levels))
     assert "disease is released with its true values" in words(panel)
     assert "Not ready: Clinic A." in words(panel)
-    with qtbot.waitSignal(panel.session.panel_requested) as asked:
+    with qtbot.waitSignal(panel.session.place_requested) as asked:
         press(qtbot, panel, "Go to Policy")
-    assert asked.args == ["policy"]
+    assert asked.args == ["policy", "disease", "Clinic A"]
     panel.form.model.choose(["Public"])
     qtbot.mouseClick(panel.primary, LEFT)
     wait_for_jobs(qtbot, panel.session)

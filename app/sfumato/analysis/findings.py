@@ -47,6 +47,7 @@ class Deed(StrEnum):
     PROTECT = "protect"
     COARSEN = "coarsen"
     UNIT = "protect by unit"
+    RAISE = "raise level"
 
     @property
     def needs_rows(self) -> bool:
@@ -72,6 +73,8 @@ class Remedy:
         Twice the standard error of `after`, where it is estimated.
     columns
         All columns it is done to, where they are several; to be protected, those beside `column`.
+    recipient, level
+        In whose view the column is shown at which level.
     """
 
     deed: Deed
@@ -83,6 +86,8 @@ class Remedy:
     after: int | None = None
     error: int = 0
     columns: tuple[str, ...] = ()
+    recipient: str = ""
+    level: int = 0
 
 
 @dataclass(frozen=True)

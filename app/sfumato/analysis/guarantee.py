@@ -17,7 +17,7 @@ from sfumato.analysis.pooled_rows import PooledRows, worst_pooled
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Promise
+from sfumato.engine.mechanisms.base import Promise, Settings
 from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.covariance import correlation
@@ -37,6 +37,7 @@ _LARGEST_TOLD: Final = 13.8
 """Odds beyond a million say no more than ε does."""
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
+_CERTAIN: Final = 1.0 - 1e-12
 STRONG: Final = 0.3
 """A correlation from which on numbers that are protected apart are worth a caution."""
 MOST_CAUTIONS: Final = 3
@@ -559,3 +560,24 @@ def _several_tops(tops: Mapping[str, Sequence[str]]) -> str:
         "all of these learns what somebody with all of them would, and no more."
     )
     return joined(*parts, together)
+
+
+def promise_is_empty(
+    mechanism: str,
+    level: float,
+    settings: Settings,
+    attributes: Sequence[Attribute],
+    key: str,
+) -> str:
+    """Say why a release at a level promises nothing of an entry; empty where it does."""
+    known = mechanism_called(mechanism)
+    if known.trust(level) >= _CERTAIN:
+        return Sentence("{key} is released with its true values: nothing hides them.", key=key)
+    odds = known.odds_factor(level, attributes, settings)
+    if odds is not None and math.isinf(odds):
+        return Sentence(
+            "For some values of {key} an attacker can be certain: the odds have no limit"
+            " (γ is infinite).",
+            key=key,
+        )
+    return ""

@@ -13,21 +13,20 @@ from typing import Any
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS
-from sfumato.analysis.shown_columns import LeavingColumns, Look, ShownColumns, look_of
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.view_checks import shown_to
+from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.groups import public_names
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.units import propose_unit
-from sfumato.project.release.views import coarsened, coarsening_of
 
 
 @dataclass(frozen=True)
@@ -86,25 +85,6 @@ def examine(
     return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
 
 
-def shown_to(document: Document, recipient: Recipient, columns: ShownColumns) -> tuple[Look, ...]:
-    """Return the columns that a recipient sees unperturbed, as they leave.
-
-    Raises the errors of `coarsening_of` and `coarsened`.
-    """
-    names = [name for name in public_names(document) if name in columns.table.columns]
-    looks = {name: look_of(document.column(name)) for name in names}
-    coarsening = coarsening_of(document, recipient)
-    if coarsening is not None:
-        specs = tuple(document.column(name) for name in coarsening.hierarchies)
-        told = canonical_json([coarsening.to_dict(), to_plain(specs)])
-        seen = columns.keep(
-            ("view", told), lambda: coarsened(coarsening, document.columns, columns.table)
-        )
-        for name in seen.changed:
-            looks[name] = replace(looks[name], view=told, column=seen.columns[name])
-    return tuple(looks.values())
-
-
 def _with_reason(finding: Finding, document: Document, recipient: Recipient) -> Finding:
     named = replace(finding, recipient=recipient.name)
     return replace(named, reason=document.accepted.get(named.key, ""))
@@ -141,6 +121,8 @@ def mended(
         assert table is not None
         assert noise is not None
         return _mended_by_rows(document, remedy, table, noise)
+    if remedy.deed is Deed.RAISE:
+        return with_level(document, remedy.recipient, remedy.column, remedy.level)[0]
     spec = document.column(remedy.column)
     if remedy.deed is Deed.CUT and remedy.coding is not None:
         step = None if spec.coding is None else spec.coding.step
@@ -256,6 +238,8 @@ def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
                             "unique before": remedy.before,
                             "unique after": remedy.after,
                             "error": remedy.error,
+                            "recipient": remedy.recipient,
+                            "level": remedy.level,
                         }
                         for remedy in one.remedies
                     ],

@@ -5,22 +5,21 @@ Whoever adds a check adds it to `CHECKS`; window, command line, ledger and repor
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.promise_checks import pooled_units, telling_columns
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
+from sfumato.analysis.view_checks import broken_views, raised_levels
 from sfumato.engine.core.columns import Binning, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.proposals import propose
-from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.release.byproducts import (
@@ -29,6 +28,7 @@ from sfumato.project.release.byproducts import (
     from_rows_sentence,
 )
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
+from sfumato.project.release.weights import population_uniques, weight_column, weights_of
 
 _RARE: Final = 3
 """A label of fewer records is rare."""
@@ -37,7 +37,6 @@ _MANY_LABELS: Final = 1_000
 _EXACT_DATES: Final = 12
 """A column with more different dates holds exact ones."""
 _LONG_TEXT: Final = 60.0
-_CERTAIN: Final = 1.0 - 1e-12
 _BANDED: Final = 4
 """Bands are tried of so many columns, those that tell most."""
 _REMEDIES: Final = 3
@@ -54,11 +53,12 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
     rows, unit = known.table.rows, examined.document.unit
     facts = (list(names), [_coarsened_by(look) for look in shown], *([unit.name] if unit else []))
     if classes.unique:
-        remedies = _fewer_unique(examined, classes)
+        raised = raised_levels(examined, classes.unique)
+        remedies = (*raised, *_fewer_unique(examined, classes)[: _REMEDIES - len(raised)])
         yield Finding(
             "Unique records",
             Severity.GRAVE,
-            _unique(examined, classes),
+            joined(_unique(examined, classes), _in_population(examined)),
             (*facts, classes.unique),
             tuple(dict.fromkeys([*(r.column for r in remedies), *names])),
             remedies,
@@ -119,6 +119,20 @@ def _unique(examined: Examined, classes: Classes) -> Sentence:
         units=int(known.units.max()) + 1,
         alone=classes.rows,
         **figures,
+    )
+
+
+def _in_population(examined: Examined) -> str:
+    """Say how many are expected to be unique in the population; empty without weights."""
+    document, known = examined.document, examined.columns
+    weight, weights = weight_column(document), weights_of(document, known.table)
+    if weight is None or weights is None:
+        return ""
+    return Sentence(
+        "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
+        " expected to be unique in the whole population.",
+        column=weight.name,
+        expected=population_uniques(known.alone(examined.shown), weights),
     )
 
 
@@ -316,27 +330,6 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
         )
 
 
-def promise_is_empty(
-    mechanism: str,
-    level: float,
-    settings: Mapping[str, Any],
-    attributes: Sequence[Attribute],
-    key: str,
-) -> str:
-    """Say why a release at a level promises nothing of an entry; empty where it does."""
-    known = mechanism_called(mechanism)
-    if known.trust(level) >= _CERTAIN:
-        return Sentence("{key} is released with its true values: nothing hides them.", key=key)
-    odds = known.odds_factor(level, attributes, settings)
-    if odds is not None and math.isinf(odds):
-        return Sentence(
-            "For some values of {key} an attacker can be certain: the odds have no limit"
-            " (γ is infinite).",
-            key=key,
-        )
-    return ""
-
-
 def contradictions(examined: Examined) -> Iterator[Finding]:
     """Tell what contradicts earlier releases, or is told from the exact table."""
     document = examined.document
@@ -386,6 +379,7 @@ def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
 
 Check = Callable[[Examined], Iterable[Finding]]
 CHECKS: Final[tuple[Check, ...]] = (
+    broken_views,
     unique_records,
     empty_promises,
     telling_columns,

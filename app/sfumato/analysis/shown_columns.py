@@ -184,6 +184,12 @@ class ShownColumns:
         looks = frozenset(specs)
         return self.keep(("classes", looks), lambda: _counted(self._together(looks), self.units))
 
+    def alone(self, specs: Sequence[Look]) -> npt.NDArray[np.bool_]:
+        """Return which records agree with no other, or none of another unit, shape (n,)."""
+        classes, found = pd.factorize(self._together(frozenset(specs)))
+        mask: npt.NDArray[np.bool_] = count_units(classes, self.units, len(found))[classes] == 1
+        return mask
+
     def without(self, specs: Sequence[Look], name: str) -> Classes:
         """Count as `classes` does, with one column left out; at least one other stays."""
         return self._instead(specs, name, None)
@@ -191,6 +197,18 @@ class ShownColumns:
     def with_other(self, specs: Sequence[Look], changed: Look) -> Classes:
         """Count as `classes` does, with one column released otherwise."""
         return self._instead(specs, changed.name, changed)
+
+    def passing(self, specs: Sequence[Look]) -> Classes:
+        """Count as `classes` does, in a long table a part of them, and keep nothing of it."""
+        with self._lock:
+            last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
+            before = frozenset[Look]() if last is None else last[0]
+            marks = np.zeros(self.table.rows, np.uint64) if last is None else last[1].copy()
+            for look in before - set(specs):
+                marks -= self._marks(look)
+            for look in set(specs) - before:
+                marks += self._marks_of(look)
+        return _counted(marks, self.units, max(1, self.table.rows // _EXACT))
 
     def _instead(self, specs: Sequence[Look], name: str, changed: Look | None) -> Classes:
         """Count classes, in a long table a part of them."""
@@ -252,11 +270,14 @@ class ShownColumns:
 
     def _marks(self, look: Look) -> Marks:
         if look not in self._marked:
-            found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
+            found = self._marks_of(look)
             if self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
                 return found
             self._marked[look] = found
         return self._marked[look]
+
+    def _marks_of(self, look: Look) -> Marks:
+        return marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
 
     def codes(self, look: Look) -> npt.NDArray[np.integer]:
         """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, repeated
@@ -40,11 +42,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         found = examine(document, columns, attributes, project.releases, part)
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
-    terminal.tell(arguments.json, plain(chosen), _lines(chosen))
+    terminal.tell(arguments.json, plain(chosen), _lines(chosen, arguments.project))
     return ExitCode.CHECK_FAILED if any(each.open for each in chosen) else ExitCode.OK
 
 
-def _lines(found: Sequence[Readiness]) -> Iterator[str]:
+def _lines(found: Sequence[Readiness], project: Path) -> Iterator[str]:
     for each in found:
         ready = "not ready to release" if each.open else "ready to release"
         yield f"{each.recipient}: {ready}"
@@ -54,6 +56,12 @@ def _lines(found: Sequence[Readiness]) -> Iterator[str]:
                 yield f"           Accepted: {one.reason}"
             for remedy in one.remedies:
                 yield f"           - {remedy.words}"
+                if remedy.recipient:
+                    level = f"{remedy.column}={remedy.level}"
+                    told = shlex.join(
+                        ["views", str(project), "--recipient", remedy.recipient, "--level", level]
+                    )
+                    yield f"             sfumato {told}"
 
 
 COMMAND = Command(

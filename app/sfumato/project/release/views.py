@@ -224,8 +224,15 @@ def coded(
     return tuple(found)
 
 
-def coarsened(coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Table) -> Coarsened:
+def coarsened(
+    coarsening: Coarsening,
+    columns: Sequence[ColumnSpec],
+    table: Table,
+    quasi: Sequence[QuasiIdentifier] | None = None,
+) -> Coarsened:
     """Return what a view makes of a table.
+
+    `quasi` are the quasi-identifiers where they were encoded before, see `coded`.
 
     Raises
     ------
@@ -234,7 +241,8 @@ def coarsened(coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Tabl
     SfumatoError
         As `coded`.
     """
-    quasi = coded(columns, coarsening.hierarchies, table)
+    if quasi is None:
+        quasi = coded(columns, coarsening.hierarchies, table)
     for each in quasi:
         if coarsening.level(each.name) > each.height:
             raise PolicyError(

@@ -122,6 +122,9 @@ class Panel(QWidget):
     def activate(self) -> None:
         """Take notice of having come into sight; expensive updates can wait until here."""
 
+    def go_to(self, name: str, recipient: str) -> None:
+        """Choose a column or attribute by its name, and a recipient, where the panel shows them."""
+
     def take_file(self, path: Path) -> None:
         """Work on a file that was dropped on the window; most panels are brought none."""
 

@@ -23,6 +23,7 @@ from sfumato.analysis.guarantee import (
     asked_instead,
     guarantee_of,
     in_table,
+    promise_is_empty,
     row_order_caution,
 )
 from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
@@ -177,6 +178,8 @@ class GuaranteeCard(QFrame):
         lines.setContentsMargins(0, 0, Space.TIGHT, 0)
         lines.setSpacing(12)
         chosen = self._shown.for_recipient(str(self.recipient.value))
+        empty = any(map(self._empty, chosen))
+        self._shield.show_icon("danger" if empty else "shield", "danger" if empty else "accent")
         for promise in chosen:
             self._add_promise(lines, promise, named=len(chosen) > 1)
         total = [text for name, text in self._shown.totals if name == self.recipient.value]
@@ -218,6 +221,13 @@ class GuaranteeCard(QFrame):
         entry = column(spacing=Space.TIGHT)
         if named:
             entry.addWidget(label(promise.entry.key, "caption"))
+        if empty := self._empty(promise):
+            sign = IconLabel("danger", "danger", 16)
+            told = self.tr("Danger: {text}").format(text=typeset(empty))
+            line = row(sign, label(told, "danger", wrap=True))
+            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
+            line.setStretch(1, 1)
+            entry.addLayout(line)
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
         if here := in_table(promise, self._attributes(), self._beside):
             entry.addSpacing(Space.TIGHT)
@@ -232,6 +242,16 @@ class GuaranteeCard(QFrame):
         brief = ",  ".join(f"{fact.symbol} = {fact.value:.3g}" for fact in _best_known(facts))
         entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
         lines.addLayout(entry)
+
+    def _empty(self, promise: EntryPromise) -> str:
+        """Say why a release hides nothing of an entry; empty where it hides something."""
+        known, entry = self._attributes(), promise.entry
+        attributes = [known[name] for name in entry.attributes if name in known]
+        if len(attributes) < len(entry.attributes):
+            return ""
+        return promise_is_empty(
+            entry.mechanism, promise.level, entry.settings, attributes, entry.key
+        )
 
     def _add_open_columns(self, lines: QVBoxLayout, chosen: Sequence[EntryPromise]) -> None:
         """Say which columns released unchanged tell what is promised, and offer what helps."""

@@ -121,6 +121,7 @@ class MainWindow(QMainWindow):
         runner.error_occurred.connect(self._show_error)
         session.message.connect(self._show_message)
         session.panel_requested.connect(self.show_panel)
+        session.place_requested.connect(self._go_to)
         session.file_brought.connect(self._bring)
         self.unsaved.settled.connect(self._clear_offer)
         session.save_requested.connect(self.projects.save)
@@ -171,6 +172,11 @@ class MainWindow(QMainWindow):
         panel.activate()
         if had_focus:
             self._focus_work()
+
+    def _go_to(self, name: str, what: str, recipient: str) -> None:
+        """Bring a panel into sight where it shows a column or attribute, and a recipient."""
+        self.show_panel(name)
+        self.current.go_to(what, recipient)
 
     def _focus_work(self) -> bool:
         """Let the keyboard act on the panel in sight: where it did last, or where it begins."""

@@ -87,6 +87,8 @@ class Session(QObject):
     """The columns' profiles have become known, or belong to another table now."""
     panel_requested = Signal(str)
     """Another panel, by its name, should come into sight."""
+    place_requested = Signal(str, str, str)
+    """A panel should come into sight with a column or attribute chosen, and a recipient."""
     save_requested = Signal(object)
     """The work should be saved in a project, which may have to be made first; carries what to
     call once it is safe there, or None."""

@@ -274,6 +274,13 @@ class AttributesPanel(Panel):
                 self.model.index(row, ROLE), flags.ClearAndSelect | flags.Rows
             )
 
+    def go_to(self, name: str, recipient: str) -> None:
+        """Choose a column, in sight and with the focus."""
+        del recipient
+        self.choose(name)
+        self.table.scrollTo(self.table.currentIndex())
+        self.table.setFocus()
+
     def refresh(self) -> None:
         """Show the document's columns."""
         self.model.refresh()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,13 +51,18 @@ class Item:
     token: str
 
 
-def items_of(document: Document) -> list[Item]:
-    """Return a line for each sensitive attribute or what protects it, then what is left over."""
+def items_of(document: Document, empty: Container[str] = ()) -> list[Item]:
+    """Return a line for each sensitive attribute or what protects it, then what is left over.
+
+    `empty` are the entries, by their keys, that promise a recipient nothing.
+    """
     items: list[Item] = []
     for name in (sensitive.name for sensitive in document.sensitive):
         entry = document.entry_for(name)
         if entry is None:
             items.append(Item(name, tr("Not protected yet"), "step-attention", "caution"))
+        elif entry.key in empty and all(item.key != entry.key for item in items):
+            items.append(Item(entry.key, tr("Not hidden from all"), "danger", "danger"))
         elif all(item.key != entry.key for item in items):
             title = spoken(mechanism_called(entry.mechanism).title)
             items.append(Item(entry.key, title, "step-done", "good"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QLineEdit,
@@ -22,7 +22,7 @@ from sfumato.engine.table.table import Attribute
 from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import grouped, spoken, typeset
 from sfumato.ui.panels.policy.adoption.card import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms import all_editors
@@ -225,11 +225,14 @@ class Chosen:
         The level as stated; None where none is.
     note
         The custodian's remark.
+    empty
+        Why the level hides nothing; empty where it does.
     """
 
     name: str
     statement: Statement | None
     note: str = ""
+    empty: str = ""
 
 
 def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
@@ -297,7 +300,7 @@ class EntryPage(QWidget):
         self._middle = ResponsiveRow(WIDE, parent=self)
         self._middle.add(self._ladder_card)
         self._middle.add(self.recipients)
-        self._level_card = Card(parent=self)
+        self.level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
         self._level_missing = button(tr("Set a level"), self.level_asked.emit)
         self.for_all = button(
@@ -312,15 +315,21 @@ class EntryPage(QWidget):
         self.note.setPlaceholderText(tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
-        self._level_card.body.addWidget(self._level_title)
-        self._level_card.body.addWidget(self._level_missing)
-        self._level_card.body.addLayout(row(self.for_all, None))
-        self._level_card.body.addSpacing(Space.INSIDE)
-        self._level_card.body.addWidget(self.note)
+        self.level_card.body.addWidget(self._level_title)
+        self.empty = label("", "danger", wrap=True)
+        icon = IconLabel("danger", "danger", 18)
+        line = row(icon, (self.empty, 1))
+        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        self._empty = boxed(line, self)
+        self.level_card.body.addWidget(self._empty)
+        self.level_card.body.addWidget(self._level_missing)
+        self.level_card.body.addLayout(row(self.for_all, None))
+        self.level_card.body.addSpacing(Space.INSIDE)
+        self.level_card.body.addWidget(self.note)
         self.together = Together(self)
         self._settings_place = QVBoxLayout()
         parts = (self._build_head(), self.together, self._settings_place, self._middle)
-        whole = column(*parts, self._level_card, self.adopted, None, spacing=Space.BETWEEN)
+        whole = column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN)
         self.setLayout(whole)
 
     def _build_head(self) -> QVBoxLayout:
@@ -409,7 +418,7 @@ class EntryPage(QWidget):
         self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: Chosen | None
     ) -> None:
         """Show the chosen recipient's level in the editor of the entry's mechanism."""
-        self._level_card.setVisible(chosen is not None)
+        self.level_card.setVisible(chosen is not None)
         if chosen is None:
             return
         self._level_title.setText(
@@ -421,6 +430,9 @@ class EntryPage(QWidget):
         )
         if self.note.text() != chosen.note and not self.note.hasFocus():
             self.note.setText(chosen.note)
+        told = tr("Danger: {text}", text=typeset(chosen.empty)) if chosen.empty else ""
+        self.empty.setText(told)
+        self._empty.setVisible(bool(told))
         self._use_editor(entry.mechanism)
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:
@@ -443,7 +455,7 @@ class EntryPage(QWidget):
             made.stated.connect(self.stated)
             made.finished.connect(self.finished)
             self._editors[mechanism] = made
-            place = self._level_card.body.indexOf(self._level_missing)
-            self._level_card.body.insertWidget(place + 1, made)
+            place = self.level_card.body.indexOf(self._level_missing)
+            self.level_card.body.insertWidget(place + 1, made)
         self.editor = self._editors[mechanism]
         self.editor.show()

@@ -160,15 +160,26 @@ class PolicyPanel(Panel):
                 return True
             attributes = self._attributes_of(entry)
             if attributes is not None and any(
-                standing.stated and (standing.trust is None or standing.trust >= 1.0)
+                standing.stated and standing.trust is None
                 for standing in standings_of(document.recipients, entry, attributes)
             ):
                 return True
-        return False
+        return bool(self._empty_entries())
+
+    def _empty_entries(self) -> frozenset[str]:
+        """Return the entries, by their keys, that promise a recipient nothing."""
+        document, found = self.session.document, set()
+        for entry in document.policy if self.session.table is not None else ():
+            known = all(self.session.attribute(name) is not None for name in entry.attributes)
+            attributes = self._attributes_of(entry) if known else None
+            if attributes is not None and edits.misfit(entry, attributes) is None:
+                standings = standings_of(document.recipients, entry, attributes)
+                found |= {entry.key} if any(each.empty for each in standings) else set()
+        return frozenset(found)
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
-        items = items_of(document)
+        items = items_of(document, self._empty_entries())
         self.pages.setCurrentWidget(self._work if items else self.nothing)
         if items:
             keys = [item.key for item in items]
@@ -233,10 +244,14 @@ class PolicyPanel(Panel):
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)
-            chosen = Chosen(recipient.name, recipient.statements.get(entry.key), recipient.note)
+            empty = next(each.empty for each in standings if each.name == self._recipient)
+            stated = recipient.statements.get(entry.key)
+            chosen = Chosen(recipient.name, stated, recipient.note, empty)
         self.page.show_level(entry, attributes, chosen)
-        stated = chosen is not None and chosen.statement is not None
-        self.page.for_all.setVisible(stated and len(document.policy) > 1)
+        several = len(document.policy) > 1
+        self.page.for_all.setVisible(
+            several and chosen is not None and chosen.statement is not None
+        )
         self.content.setCurrentWidget(self._scroll)
 
     def _entry(self) -> PolicyEntry | None:
@@ -260,6 +275,19 @@ class PolicyPanel(Panel):
         """Bring an entry into sight, by its key, or an attribute that nothing protects."""
         self._key = key
         self._refresh()
+
+    def go_to(self, name: str, recipient: str) -> None:
+        """Choose what protects an attribute, or a recipient's view of a quasi-identifier."""
+        document = self.session.document
+        entry = next((e for e in document.policy if name in (e.key, *e.attributes)), None)
+        if recipient in [each.name for each in document.recipients]:
+            self._recipient = recipient
+        self.choose(self._key if entry is None else entry.key)
+        if entry is None and self.views.go_to(name, recipient):
+            self.scroll_to(self.views)
+            return
+        self.page.recipients.table.setFocus()
+        self.scroll_to(self.page.level_card)
 
     def _choose_recipient(self, name: str) -> None:
         self._recipient = name

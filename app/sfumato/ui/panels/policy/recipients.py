@@ -10,6 +10,7 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism
@@ -18,12 +19,12 @@ from sfumato.plots.axes import percent
 from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.look.theme import Space, font, themes
-from sfumato.ui.look.wording import number, statement_text
+from sfumato.ui.look.wording import number, statement_text, typeset
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import Card, EmptyState, button, label, row, say, tool
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
-NAME, LEVEL = range(2)
+NAME, LEVEL, FIGURE = range(3)
 DOT: Final = 10
 MOST_ROWS_SHOWN: Final = 8
 _LEFT_OPEN: Final = "D"
@@ -50,6 +51,8 @@ class Standing:
         Whether the figure is that of numbers.
     stated
         Whether a level is stated at all.
+    empty
+        Why the level hides nothing, in a sentence; empty where it hides something.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Standing:
     detail: str = ""
     numbers: bool = False
     stated: bool = True
+    empty: str = ""
 
     @property
     def rung(self) -> Rung | None:
@@ -89,9 +93,10 @@ def _standing(
         level = mechanism.level(statement, attributes, entry.settings)
         trust = mechanism.trust(level)
         figure, detail, numbers = _figure(mechanism, level, entry, attributes)
+        empty = promise_is_empty(mechanism.name, level, entry.settings, attributes, entry.key)
     except SfumatoError:
         return Standing(*named, text, tr("not valid"))
-    return Standing(*named, text, figure or "–", trust, detail, numbers)
+    return Standing(*named, text, figure or "–", trust, detail, numbers, empty=empty)
 
 
 def _figure(
@@ -161,6 +166,9 @@ class RecipientsModel(CellsModel):
         """Return what a cell shows."""
         standing = self.rows[row]
         text = (standing.name, standing.level, standing.figure)[column]
+        if column == FIGURE and standing.empty:
+            words = tr("Danger: {text}", text=typeset(standing.empty))
+            return Cell(text, words, icon="danger", strong=True)
         return Cell(text, f"{text}\n{standing.note}".strip() if column == NAME else text)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

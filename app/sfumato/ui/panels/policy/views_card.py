@@ -251,6 +251,14 @@ class ViewsCard(Card):
         """What is said of the virtual recipient; empty where one order of trust holds."""
         return "\n".join(filter(None, (self._virtual.text(), self._gets.text())))
 
+    def go_to(self, column: str, recipient: str) -> bool:
+        """Choose the level at which a recipient sees a column; return whether there is one."""
+        people = [line.name for line in self.model.lines]
+        if column not in self.model.names or recipient not in people:
+            return False
+        self.table.show_cell(LEVELS + self.model.names.index(column), 1 + people.index(recipient))
+        return True
+
     def showEvent(self, event: QShowEvent) -> None:
         """Count what has changed while nobody looked."""
         super().showEvent(event)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -21,20 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.views import unique_by_recipient
-from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.job import Job
-from sfumato.project.release.groups import public_names
-from sfumato.project.release.release_columns import leaving_table
-from sfumato.project.release.uniqueness import (
-    RELEASE_ADVICE,
-    AloneInRelease,
-    release_sentence,
-)
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.releases.making import Order
 from sfumato.ui.panels.releases.recipients_model import (
     LAST,
@@ -46,95 +35,9 @@ from sfumato.ui.panels.releases.recipients_model import (
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row, set_look
+from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import TableView
-
-ALONE_JOB: Final = "releases-alone"
-
-
-class AloneNote(QWidget):
-    """Counts, while it is in sight, the records that a recipient finds by unperturbed columns.
-
-    Parameters
-    ----------
-    session
-        What is open.
-    """
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._asked: tuple[object, ...] | None = None
-        self.text = label("", "muted", wrap=True)
-        self._icon = IconLabel("danger", "danger", 18)
-        line = row(self._icon, self.text, spacing=Space.INSIDE)
-        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
-        line.setStretch(1, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(line)
-        self._say("", danger=False)
-        session.table_changed.connect(self._refresh)
-        session.document_changed.connect(self._refresh)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Count what has changed while nobody looked."""
-        super().showEvent(event)
-        self._refresh()
-
-    def _refresh(self) -> None:
-        document, table = self._session.document, self._session.table
-        keys = self._session.keys
-        if not self.isVisible():
-            return
-        names = () if table is None else public_names(document)
-        columns = (
-            *(document.column(name) for name in names),
-            *((each.name, each.view) for each in document.recipients),
-            *document.hierarchies.items(),
-            *(() if document.unit is None else (document.unit, document.record_key)),
-        )
-        if self._asked is not None and table is self._asked[0] and columns == self._asked[1:]:
-            return
-        asked = self._asked = (table, *columns)
-        if table is None or not names:
-            self._session.runner.cancel(ALONE_JOB)
-            self._say("", danger=False)
-            return
-        self._say(
-            self.tr("Counting the records that are unique on the columns released unchanged…"),
-            danger=False,
-        )
-        self._session.runner.run(
-            self.tr("Counting unique records"),
-            lambda context: unique_by_recipient(
-                document, leaving_table(document, table, keys), context
-            ),
-            partial(self._take, asked),
-            partial(self._refuse, asked),
-            key=ALONE_JOB,
-        )
-
-    def _take(self, asked: tuple[object, ...], found: tuple[AloneInRelease, ...]) -> None:
-        if asked is not self._asked:
-            return
-        unique = any(each.alone for each in found)
-        said = [typeset(release_sentence(each)) for each in found]
-        if unique:
-            said.append(spoken(RELEASE_ADVICE))
-        between = "\n" if len(found) > 1 else " "
-        self._say(between.join(said), danger=unique)
-
-    def _refuse(self, asked: tuple[object, ...], _problem: SfumatoError) -> None:
-        """Say nothing: a column that can't be counted keeps every release from being made."""
-        if asked is self._asked:
-            self._say("", danger=False)
-
-    def _say(self, text: str, *, danger: bool) -> None:
-        self.text.setText(text)
-        set_look(self.text, "danger" if danger else "muted")
-        self._icon.setVisible(danger)
 
 
 class RowOrderChoice(QWidget):
@@ -238,7 +141,6 @@ class OrderCard(Card):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Make releases"), parent=parent)
-        self.alone = AloneNote(session, self)
         self.model = CandidatesModel(self)
         self.table = self._build_table()
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
@@ -266,7 +168,6 @@ class OrderCard(Card):
         self.body.addWidget(self._line("", self.escape_formulas))
         self.body.addWidget(self.rows)
         self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
-        self.body.addWidget(self.alone)
         self.body.addWidget(self.conflict)
         self.body.addWidget(self.progress)
         self.table.wrapped.connect(self._fit)

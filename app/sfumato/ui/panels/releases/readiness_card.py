@@ -203,7 +203,9 @@ class ReadinessCard(Card):
         columns = finding.about is About.COLUMNS
         words = self.tr("Go to Attributes") if columns else self.tr("Go to Policy")
         wanted = "attributes" if columns else "policy"
-        return button(words, partial(self._session.panel_requested.emit, wanted), "quiet")
+        name = next(iter(finding.columns), "")
+        go = partial(self._session.place_requested.emit, wanted, name, finding.recipient)
+        return button(words, go, "quiet", tip=name)
 
     def _mend(self, remedy: Remedy) -> None:
         session, before, table = self._session, self._session.document, self._session.table

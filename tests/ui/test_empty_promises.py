@@ -1,0 +1,79 @@
+"""Levels that hide nothing are a danger wherever they are seen, and nothing about them is calm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.recipients import FIGURE
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(1000, 1200)
+    made.show()
+    return made
+
+
+def by_matrix(session, entries):
+    """The clinic with a matrix of one's own at full trust in it."""
+    attribute = session.attribute("disease").attribute
+    settings = mechanism_called("matrix").default_settings((attribute,))
+    entry = PolicyEntry(("disease",), "matrix", {**settings, "entries": entries.tolist()})
+    people = (Recipient("Clinic A", {"disease": {"trust_factor": 1.0}}),)
+    return clinic_document(policy=(entry,), recipients=people)
+
+
+def one_zero():
+    entries = np.full((len(DISEASES),) * 2, 0.25)
+    entries[0, 1], entries[1, 1] = 0.0, 0.5
+    return entries
+
+
+def icons(panel):
+    """The icons in the list of entries."""
+    role = Qt.ItemDataRole.UserRole
+    return [panel.list.item(row).data(role).icon for row in range(panel.list.count())]
+
+
+@pytest.mark.parametrize("entries", [np.eye(len(DISEASES)), one_zero()])
+def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, entries):
+    open_clinic(panel.session, clinic_document())
+    panel.session.edit("Protect", by_matrix(panel.session, entries))
+    assert panel.page.empty.isVisible()
+    assert panel.page.empty.text().startswith("Danger: ")
+    assert panel.state() is PanelState.ATTENTION
+    assert panel.page.recipients.model.cell(0, FIGURE).icon == "danger"
+
+
+def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
+    open_clinic(panel.session, protected({"Clinic A": 1.0, "Public": 0.1}))
+    assert "released with its true values: nothing hides them" in panel.page.empty.text()
+    assert icons(panel) == ["danger"]
+    panel.page.recipients.table.selectRow(1)
+    assert not panel.page.empty.isVisible(), "the other recipient's level hides the disease"
+    panel.session.edit("Lower", protected({"Clinic A": 0.6, "Public": 0.1}))
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.state() is PanelState.DONE
+    assert icons(panel) == ["step-done"]
+
+
+def test_the_guarantee_says_that_nothing_is_promised(qtbot, session):
+    open_clinic(session, protected({"Clinic A": 1.0, "Public": 0.1}))
+    card = GuaranteeCard(session)
+    qtbot.addWidget(card)
+    card.show()
+    wait_for_jobs(qtbot, session)
+    assert "Danger: disease is released with its true values" in card.text()
+    card.recipient.set_value("Public")
+    card.recipient.chosen.emit("Public")
+    assert "Danger" not in card.text()
