@@ -14,14 +14,17 @@ from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.release_columns import attributes_of
 from tests.benchmarks.harness import Case
+from tests.engine.numbers import stated_settings
 
 BASELINE = "frame.duplicated(keep=False) on the columns that leave"
 NUMBERS = (90, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 LABELS = 8
+ILLNESSES = 10
+OPEN = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)
 MOST_ROWS = 4
 """Of some households not all rows leave, so that the key has to choose them."""
 
@@ -60,6 +63,97 @@ def cases(quick: bool) -> Iterator[Case]:
             partial(lambda known, edits: check(known, next(edits)), known, edits),
             partial(shown.duplicated, keep=False),
         )
+
+    yield from _told(rows)
+
+
+def _told(rows: int) -> Iterator[Case]:
+    """Yield checks of a table whose open columns tell, and whose rows can be pooled."""
+    table = _told_table(rows)
+    document = _told_document(table)
+    attributes = attributes_of(document, table)
+    shown = table.frame[[spec.name for spec in document.columns if spec.role in OPEN]]
+    beside = partial(shown.duplicated, keep=False)
+    keys = KeyRing(bytes(32))
+
+    def check(columns: LeavingColumns, decided: Document) -> object:
+        return examine(decided, columns.of(decided), attributes, (), Silent())
+
+    what = f"n={rows:,} 6 open columns, 2 sensitive, households"
+    yield Case(f"{what}, first", lambda: check(LeavingColumns(table, keys), document), beside)
+    for edit, edits in (
+        ("a column was dropped", _edits(document, ["age", "region", "town", "sex", "job"])),
+        ("a level was changed", _levels(document)),
+    ):
+        known = LeavingColumns(table, keys)
+        check(known, document)
+        yield Case(
+            f"{what}, after {edit}",
+            partial(lambda known, edits: check(known, next(edits)), known, edits),
+            beside,
+        )
+
+
+def _told_table(rows: int) -> Table:
+    rng = np.random.default_rng(4)
+    texts = np.array(list("abcdefghijklmnop"))
+    age, region = rng.integers(0, 90, rows), rng.integers(0, len(texts), rows)
+    income = np.exp(9.0 + 0.02 * age + 0.3 * rng.normal(size=rows)).round(-1)
+    household = np.sort(rng.integers(0, rows // 4, rows))
+    illness = rng.integers(0, ILLNESSES, rows // 4)[household]
+    return Table(
+        pd.DataFrame(
+            {
+                "age": age,
+                "region": pd.Categorical(texts[region]),
+                "town": rng.integers(0, 3_000, rows),
+                "sex": rng.choice(["f", "m"], rows),
+                "income": income,
+                "job": pd.Categorical(texts[(income / 20_000).astype(int).clip(0, 15)]),
+                "household": household,
+                "savings": (income * rng.lognormal(0, 0.3, rows)).round(),
+                "illness": texts[np.where(rng.random(rows) < 0.5, illness, region % ILLNESSES)],
+            }
+        )
+    )
+
+
+def _told_document(table: Table) -> Document:
+    columns = [
+        *(ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.NUMERIC) for name in ("age", "town")),
+        *(ColumnSpec(name, Role.QUASI_IDENTIFIER) for name in ("region", "sex", "job")),
+        ColumnSpec("income", Role.INSENSITIVE, Kind.NUMERIC),
+        ColumnSpec("household", Role.IDENTIFYING, Kind.NUMERIC),
+        ColumnSpec("savings", Role.SENSITIVE, Kind.NUMERIC),
+        ColumnSpec("illness", Role.SENSITIVE, domain=Domain(tuple("abcdefghij"))),
+    ]
+    numbers = encode_column(table, columns[-2]).attribute
+    return Document(
+        columns=tuple(columns),
+        policy=(
+            PolicyEntry(("illness",), "uniform"),
+            PolicyEntry(("savings",), "gaussian", stated_settings([numbers])),
+        ),
+        recipients=tuple(
+            Recipient(
+                name,
+                {
+                    "illness": {"retention_probability": share},
+                    "savings": {"sigma_squared": noise},
+                },
+            )
+            for name, share, noise in (("Institute", 0.4, 0.25), ("Public", 0.2, 1.0))
+        ),
+    )
+
+
+def _levels(document: Document) -> Iterator[Document]:
+    """Yield documents that were not checked yet: with another level for one recipient."""
+    institute, public = document.recipients
+    for step in range(1, 1_000):
+        level = {"retention_probability": 0.2 + step / 5_000}
+        changed = replace(public, statements={**public.statements, "illness": level})
+        yield replace(document, recipients=(institute, changed))
 
 
 def _document(numbers: list[str], labels: list[str]) -> Document:

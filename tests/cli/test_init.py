@@ -49,3 +49,35 @@ def test_rules_that_release_what_looks_identifying_are_remarked_on(line):
     assert line.run("init", line.project, "--table", table, "--rules", rules) == 0, line.remarks
     assert "hid is quasi-identifier; proposed: identifying. " in line.remarks
     assert "illness" not in line.remarks
+
+
+def books(folder):
+    """Write accounts whose result is revenue less costs."""
+    rng = np.random.default_rng(4)
+    revenue, costs = rng.lognormal(11, 1, (2, 200)).round()
+    frame = pd.DataFrame({"revenue": revenue, "costs": costs, "result": revenue - costs})
+    path = folder / "books.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_columns_that_follow_from_each_other_are_told_with_what_to_do(line):
+    assert line.run("init", line.project, "--table", books(line.folder)) == 0, line.remarks
+    assert "revenue = result + costs in every row" in line.remarks
+    assert "protect all 3 together, or leave the others out" in line.remarks
+
+
+def test_with_rules_they_are_told_where_a_sensitive_one_is_protected_apart(line):
+    table = books(line.folder)
+    rules = line.folder / "books.toml"
+    level = "[[recipients]]\nname = 'Bank'\nlevels = { result = { sigma_squared = 1 } }\n"
+    entry = "[[policy]]\nattributes = ['result']\nmechanism = 'gaussian'\n"
+    sensitive = "[columns.result]\nrole = 'sensitive'\nkind = 'numeric'\n"
+    told = []
+    for other in ("insensitive", "identifying"):
+        rules.write_text(f"format = 1\nother_columns = '{other}'\n{sensitive}{entry}{level}")
+        project = line.folder / f"{other}.sfumato"
+        asked = ("init", project, "--table", table, "--rules", rules)
+        assert line.run(*asked) == 0, line.remarks
+        told.append("in every row" in line.remarks)
+    assert told == [True, False], "columns that are left out tell nothing"

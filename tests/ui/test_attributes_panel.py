@@ -451,3 +451,23 @@ def test_without_a_chosen_column_there_is_nothing_to_edit(panel, open_people):
     assert not panel.detail.domain.isEnabled()
     panel.choose("age")
     assert panel.detail.kind.isEnabled()
+
+
+def test_columns_that_follow_from_each_other_are_told_where_roles_are_chosen(qtbot, panel):
+    rng = np.random.default_rng(4)
+    revenue, costs = rng.lognormal(11, 1, (2, 200)).round()
+    table = Table(pd.DataFrame({"revenue": revenue, "costs": costs, "result": revenue - costs}))
+    document = Document(title="books", columns=propose_columns(table))
+    panel.session.open_table("Open books", table, document)
+    settle(qtbot, panel.session)
+    mark(panel, "result", Role.INSENSITIVE)
+    assert "revenue = result + costs in every row" in panel.detail.relations.text()
+    assert "in every row" not in panel.model.hint(panel.model.row_of("costs"))
+    mark(panel, "result", Role.SENSITIVE)
+    settle(qtbot, panel.session)
+    assert "protect all 3 together" in panel.detail.relations.text()
+    assert panel.detail.relations.isVisible()
+    assert "in every row" in panel.model.hint(panel.model.row_of("costs"))
+    mark(panel, "costs", Role.IDENTIFYING)
+    settle(qtbot, panel.session)
+    assert not panel.detail.relations.isVisible(), "what is left out tells nothing"

@@ -123,12 +123,9 @@ def document_for(
     SfumatoError
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
-    from sfumato.analysis.pooled_rows import found_unit
     from sfumato.engine.table.proposals import proposals
-    from sfumato.engine.table.repeated_units import find_repeated_units, units_of
-    from sfumato.formats.reading import Note
     from sfumato.project.document.model import Document
-    from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
+    from sfumato.project.release.units import propose_unit
     from sfumato.project.rules.rules import apply_rules
     from sfumato.project.source import read_source, title_of
 
@@ -147,18 +144,45 @@ def document_for(
         document = document.with_unit(propose_unit(document, table, units, unit_rows))
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
-    for unit in find_repeated_units(table, Part(context, 0.9, 1.0)):
+    for note in _found(document, table, Part(context, 0.9, 1.0), every=rules is None):
+        tell(note)
+    return document, proposed
+
+
+def _found(document: Document, table: Table, context: Context, *, every: bool) -> Iterator[Note]:
+    """Say which columns follow from others, and which rows belong together.
+
+    Parameters
+    ----------
+    document, table, context
+        What is decided, the rows, and progress.
+    every
+        Whether all columns are told that follow from others, or those only that tell a sensitive
+        one.
+    """
+    from sfumato.analysis.dependencies import endangering
+    from sfumato.analysis.pooled_rows import found_unit
+    from sfumato.engine.core.columns import Role
+    from sfumato.engine.table.relations import exact_relations
+    from sfumato.engine.table.repeated_units import find_repeated_units, units_of
+    from sfumato.formats.reading import Note
+    from sfumato.project.release.units import idle_bound, unit_sentence
+
+    names = [spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING]
+    relations = exact_relations(table, names, Part(context, 0.0, 0.5))
+    for relation in relations if every else endangering(document, relations):
+        yield Note(f"{relation.sentence} {relation.advice}")
+    for unit in find_repeated_units(table, Part(context, 0.5, 1.0)):
         if found := found_unit(document, unit):
             pooled = (
                 "Pooled, their releases tell more than one row's: sfumato audit units says it, and"
                 f" --unit {unit.column} protects by it."
             )
-            tell(Note(f"{found} {pooled}"))
+            yield Note(f"{found} {pooled}")
     if document.unit is not None:
-        tell(Note(unit_sentence(document)))
+        yield Note(unit_sentence(document))
         if idle := idle_bound(document.unit, units_of(table, document.unit.columns)):
-            tell(Note(idle))
-    return document, proposed
+            yield Note(idle)
 
 
 def _told(document: Document, proposed: Sequence[Proposal], *, every: bool) -> Iterator[str]:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.relations import determined, linear_relations
+from sfumato.engine.table.relations import (
+    LinearRelation,
+    determined,
+    exact_relations,
+    linear_relations,
+)
+from sfumato.engine.table.table import Table
 
 ROWS = 8_000
 
@@ -112,3 +119,27 @@ def test_relations_are_said_in_words(codes, books):
     numbers = books | {"total": books["revenue"] + books["costs"]}
     [total] = linear_relations(numbers, ["total"], Silent())
     assert total.sentence.startswith("total = revenue + costs in every row:")
+
+
+def test_a_table_tells_its_sums_and_what_determines_what_and_no_keys(books):
+    rows = len(books["revenue"])
+    town = np.arange(rows) % 7
+    frame = pd.DataFrame(books | {"left": books["revenue"] - books["costs"]}).assign(
+        person=np.arange(rows),
+        town=np.array([f"town {place}" for place in town]),
+        region=np.array([f"region {place}" for place in town // 3]),
+    )
+    names = tuple(frame.columns)
+    found = exact_relations(Table(frame), names, Silent())
+    [town_tells] = [each for each in found if each.name == "region"]
+    assert town_tells.columns == ("town",)
+    assert "protect town as well" in town_tells.advice
+    sums = [each for each in found if isinstance(each, LinearRelation)]
+    assert sums
+    for each in sums:
+        left = frame[each.name] - each.constant
+        for name, factor in each.terms:
+            left = left - factor * frame[name]
+        assert np.allclose(left, 0.0)
+        assert "protect all" in each.advice
+    assert not any("person" in each.columns for each in found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.ui.panels.releases.panel import RELEASE_JOB, ReleasesPanel
@@ -18,6 +20,26 @@ def _panel(stage: Stage) -> ReleasesPanel:
 def _ready(stage: Stage) -> None:
     stage.open_sample()
     _panel(stage)
+
+
+def _grave(stage: Stage) -> None:
+    """What endangers people: unique records, true values, a view that keeps no k."""
+    stage.open_sample()
+    document = stage.session.document
+    first, second, third = document.recipients
+    true_values = {**first.statements, "ward": {"retention_probability": 1.0}}
+    assert third.view is not None
+    levels = {name: max(level - 1, 0) for name, level in third.view.levels.items()}
+    recipients = (
+        replace(first, view=None, statements=true_values),
+        replace(second, view=None),
+        replace(third, view=replace(third.view, levels=levels)),
+    )
+    stage.session.edit("Show more", replace(document, recipients=recipients))
+    panel = _panel(stage)
+    stage.settle()
+    panel.work.bring_top(panel.readiness)
+    stage.settle()
 
 
 def _working(stage: Stage) -> None:
@@ -107,6 +129,7 @@ def _narrowed(stage: Stage) -> None:
 SCENES = (
     Scene("empty", _panel),
     Scene("ready", _ready),
+    Scene("grave", _grave),
     Scene("working", _working),
     Scene("filled", _filled),
     Scene("ledger", _everything),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.values import Codes, count_codes
 
@@ -98,8 +98,8 @@ def examine_kept(true: Codes, released: Codes, retention: Retention) -> KeptTest
     records, kept = len(true), int(np.count_nonzero(true == released))
     own = retention + (1.0 - retention) / len(retention)
     share = float(count_codes(true, len(retention)) @ own) / max(records, 1)
-    below = float(special.bdtr(kept, records, share))
-    above = float(special.bdtrc(kept - 1, records, share)) if kept else 1.0
+    below = float(scipy.special.bdtr(kept, records, share))
+    above = float(scipy.special.bdtrc(kept - 1, records, share)) if kept else 1.0
     return KeptTest(kept, records, share, min(1.0, 2.0 * min(below, above)))
 
 
@@ -215,7 +215,7 @@ def _variance(
 
 def _chance(statistic: float, freedom: int, variance: float) -> float:
     """Return the tail of the gamma distribution with the statistic's mean and variance."""
-    return float(special.gammaincc(freedom**2 / variance, statistic * freedom / variance))
+    return float(scipy.special.gammaincc(freedom**2 / variance, statistic * freedom / variance))
 
 
 class _Cells:

@@ -16,11 +16,14 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.marks import class_counts
+from sfumato.engine.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -33,6 +36,8 @@ _EXCEPTIONS: Final = 20.0
 """As many rows would contradict a dependence by chance if there were none."""
 _MOST_PAIRS: Final = 12
 """Pairs of more columns are not tried."""
+_MOST_GROUPS: Final = 1_000
+"""A column of more values is a key or a measure: that it determines others says nothing."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,14 @@ class LinearRelation:
             name=self.name,
         )
 
+    @property
+    def advice(self) -> str:
+        """What to do about it where one of the columns is sensitive."""
+        return Sentence(
+            "If one of them is sensitive, protect all {count} together, or leave the others out.",
+            count=len(self.terms) + 1,
+        )
+
 
 @dataclass(frozen=True)
 class Determined:
@@ -110,6 +123,15 @@ class Determined:
             "{column} determines {name}: rows alike in {column} are alike in {name}.",
             column=self.columns[0],
             name=self.name,
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to do about it where the column that is determined is sensitive."""
+        return Sentence(
+            "If {name} is sensitive, protect {columns} as well, or leave it out.",
+            name=self.name,
+            columns=listed(self.columns),
         )
 
 
@@ -238,7 +260,7 @@ def _solved(relation: LinearRelation, wanted: Sequence[str]) -> LinearRelation:
 
 
 def determined(
-    codes: Mapping[str, Integers], wanted: Sequence[str], context: Context
+    codes: Mapping[str, Integers], wanted: Sequence[str], context: Context, *, pairs: bool = True
 ) -> tuple[Determined, ...]:
     """Find columns that another column, or two together, determine.
 
@@ -250,6 +272,8 @@ def determined(
         The columns that may be determined.
     context
         Progress and cancelling.
+    pairs
+        Whether two columns together are tried where none alone determines one.
     """
     found: list[Determined] = []
     names = tuple(codes)
@@ -262,7 +286,7 @@ def determined(
         others = [other for other in names if other != name]
         single = [o for o in others if _determines((codes[o],), codes[name], differing)]
         found += [Determined(name, (other,)) for other in single]
-        if not single and len(others) <= _MOST_PAIRS:
+        if pairs and not single and len(others) <= _MOST_PAIRS:
             found += [
                 Determined(name, pair)
                 for pair in itertools.combinations(others, 2)
@@ -297,3 +321,37 @@ def _growing(rows: int) -> Iterator[int]:
 
 def _distinct(keys: Integers) -> int:
     return len(class_counts(keys))
+
+
+def exact_relations(
+    table: Table, names: Sequence[str], context: Context
+) -> tuple[LinearRelation | Determined, ...]:
+    """Return which columns of a table are sums of others, or are determined by another one.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    names
+        The columns that are looked at, in the table's order.
+    context
+        Progress and cancelling.
+    """
+    numbers: dict[str, Floats] = {}
+    codes: dict[str, Integers] = {}
+    for place, name in enumerate(names):
+        context.report(0.5 * place / len(names), "Looking for columns that follow from others")
+        series = table.column(name)
+        if pd.api.types.is_numeric_dtype(series.dtype) and series.dtype != bool:
+            numbers[name] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        try:
+            positions, uniques = factorize(series)
+        except TypeError:
+            continue  # lists and the like, which no CSV file holds
+        if 1 < len(uniques) <= _MOST_GROUPS:
+            codes[name] = np.where(positions < 0, len(uniques), positions).astype(np.int64)
+    linear = linear_relations(numbers, (), Part(context, 0.5, 0.7))
+    solved = {relation.name for relation in linear}
+    others = [name for name in codes if name not in solved]
+    found = determined(codes, others, Part(context, 0.7, 1.0), pairs=False)
+    return (*linear, *found)

@@ -8,9 +8,11 @@ from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
+from sfumato.engine.table.relations import Relation, exact_relations
 from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
 from sfumato.engine.table.table import Table
 from sfumato.jobs.runner import JobRunner
@@ -27,6 +29,8 @@ class Insight:
     proposals: tuple[Proposal, ...]
     repeated: tuple[RepeatedUnit, ...] = ()
     """The columns by which rows may belong together."""
+    relations: tuple[Relation, ...] = ()
+    """Which columns follow from others exactly."""
 
     @cached_property
     def by_name(self) -> dict[str, ColumnProfile]:
@@ -42,8 +46,11 @@ class Insight:
 def look_at(table: Table, context: Context) -> Insight:
     """Look at every column (for a job)."""
     profiles = profile_columns(table, Part(context, 0.0, 0.7))
-    repeated = find_repeated_units(table, Part(context, 0.7, 1.0))
-    return Insight(profiles, proposals(table, profiles), repeated)
+    repeated = find_repeated_units(table, Part(context, 0.7, 0.9))
+    proposed = proposals(table, profiles)
+    names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
+    relations = exact_relations(table, names, Part(context, 0.9, 1.0))
+    return Insight(profiles, proposed, repeated, relations)
 
 
 class Insights:

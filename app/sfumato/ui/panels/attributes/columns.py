@@ -18,8 +18,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from sfumato.analysis.dependencies import endangering
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.ui.look.theme import TextSize, current_theme, font
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import draw_icon
@@ -182,6 +184,10 @@ class ColumnsModel(CellsModel):
     def hint(self, row: int) -> str:
         """Return why a column might deserve another role; empty where nothing suggests it."""
         spec, insight = self._specs[row], self._session.insight()
+        known = () if insight is None else insight.relations
+        for relation in endangering(self._session.document, known):
+            if spec.name in (relation.name, *relation.columns):
+                return spoken(relation.sentence)
         proposal = insight.proposal_for.get(spec.name) if insight is not None else None
         if proposal is None or not proposal.may_be_sensitive or spec.role is Role.SENSITIVE:
             return ""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal
+from sfumato.engine.table.relations import Relation
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import grouped, spoken, typeset
 from sfumato.ui.panels.attributes.bins import BinningEditor
 from sfumato.ui.panels.attributes.coding import CodingEditor
 from sfumato.ui.panels.attributes.columns import (
@@ -28,7 +29,17 @@ from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.panels.attributes.pseudonyms import PseudonymEditor
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, button, column, label, row
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedLabel,
+    Rule,
+    boxed,
+    button,
+    column,
+    label,
+    row,
+)
 from sfumato.ui.widgets.messages import error_texts
 
 
@@ -69,6 +80,11 @@ class Detail(Card):
         self.kind.chosen.connect(self.kind_chosen)
         self.meaning = label("", wrap=True)
         self.reason = label("", "muted", wrap=True)
+        self.relations = label("", wrap=True)
+        self._sign = IconLabel("info", "muted", 18)
+        line = row(self._sign, (self.relations, 1))
+        line.setAlignment(self._sign, Qt.AlignmentFlag.AlignTop)
+        self._relations = boxed(line, self)
         self.alike = button("", self.role_for_alike.emit, "quiet", "people")
         self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule])
         self.missing.setAccessibleName(self.tr("A missing value"))
@@ -93,6 +109,7 @@ class Detail(Card):
         self.body.addLayout(choices)
         self.body.addWidget(self.meaning)
         self.body.addWidget(self.reason)
+        self.body.addWidget(self._relations)
         self.body.addLayout(row(self.alike, None))
         self.body.addWidget(self.problem)
         self._bins = Section(self.tr("Bins"), self.bins)
@@ -127,7 +144,7 @@ class Detail(Card):
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
         self._kind_box.hide()
         hidden = (self._bins, self._coding, self._missing, self._hierarchy, self._domain)
-        for widget in (*hidden, self._pseudonyms, self.problem, self.alike):
+        for widget in (*hidden, self._pseudonyms, self.problem, self.alike, self._relations):
             widget.hide()
 
     def show_column(
@@ -169,6 +186,15 @@ class Detail(Card):
         self._missing.setVisible(sensitive)
         self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)
+
+    def show_relations(self, told: Sequence[Relation], *, endangers: bool) -> None:
+        """Say how a column follows from others exactly, and what to do about it."""
+        said = (f"{typeset(each.sentence)} {typeset(each.advice)}" for each in told)
+        self.relations.setText("\n".join(said))
+        self._sign.show_icon(
+            "caution" if endangers else "info", "caution" if endangers else "muted"
+        )
+        self._relations.setVisible(bool(told))
 
     def show_alike(self, role: Role, others: Sequence[str]) -> None:
         """Offer a column's role to the others that are proposed for the same reason.

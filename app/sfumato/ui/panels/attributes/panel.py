@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.dependencies import endangering, released_relations
 from sfumato.engine.core.coding import Coding, beyond
 from sfumato.engine.core.columns import (
     Binning,
@@ -149,6 +150,7 @@ class RecordKeyField(Card):
 
 
 EDIT_KEY = "attributes-edit"
+RELATIONS_TOLD = 3
 
 
 class AttributesPanel(Panel):
@@ -329,6 +331,7 @@ class AttributesPanel(Panel):
         kinds = kinds_for(table.column(spec.name)) if known and table is not None else (spec.kind,)
         self.detail.show_column(spec, kinds, profile, proposal)
         self.detail.show_alike(spec.role, self._alike(spec))
+        self._show_relations(spec)
         encoded = session.attribute(spec.name) if self._has_values(spec) else None
         domain, counts = spec.domain, None
         if encoded is not None and encoded.attribute.domain is not None:
@@ -341,6 +344,15 @@ class AttributesPanel(Panel):
         names = [recipient.name for recipient in document.recipients]
         self.detail.pseudonyms.show_pseudonym(spec.pseudonym, names)
         self.detail.hierarchy.show_column(spec)
+
+    def _show_relations(self, spec: ColumnSpec) -> None:
+        """Say what a column follows from, first where a sensitive one is told by it."""
+        insight, document = self.session.insight(), self.session.document
+        known = () if insight is None else insight.relations
+        known = tuple(each for each in known if spec.name in (each.name, *each.columns))
+        told = endangering(document, known)
+        all_told = told or released_relations(document, known)
+        self.detail.show_relations(all_told[:RELATIONS_TOLD], endangers=bool(told))
 
     def _alike(self, spec: ColumnSpec) -> list[str]:
         """Return the columns proposed for the same reason as one that have another role."""
