@@ -52,7 +52,8 @@ def test_every_page_can_be_reached_from_the_index():
 
 def test_the_page_on_the_command_line_knows_every_command_and_exit_code():
     text = page("command-line.md")
-    assert [name for name in command_names() if f"`sfumato {name} " not in text] == []
+    known = set(re.findall(r"`sfumato ([a-z-]+)[ `]", text))
+    assert set(command_names()) <= known
     stated = [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
     assert stated == [code.value for code in ExitCode]
 

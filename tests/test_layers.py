@@ -261,3 +261,20 @@ def test_relative_imports_are_seen_as_what_they_name(tmp_path, monkeypatch):
         "sfumato.engine.table",
         "os.path",
     ]
+
+
+NETWORKS = (
+    *("socket", "ssl", "http", "urllib.request", "urllib3", "requests", "httpx", "aiohttp"),
+    *("ftplib", "smtplib", "xmlrpc", "asyncio", "PySide6.QtNetwork", "PySide6.QtWebEngineCore"),
+    *("PySide6.QtWebSockets", "pyarrow.flight", "pyarrow.fs", "fsspec"),
+)
+
+
+def test_nothing_reaches_for_a_network():
+    found = [
+        f"{module.place}:{line} imports {name}"
+        for module in modules("app/sfumato")
+        for line, name in module.imports()
+        if any(is_or_below(name, network) for network in NETWORKS)
+    ]
+    assert found == []

@@ -108,7 +108,12 @@ def _check_names(parsed: argparse.Namespace) -> None:
                 )
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def parser_of_all() -> argparse.ArgumentParser:
+    """Return the parser of every command line: for the manual and for completion."""
+    return _parser((), every=True)
+
+
+def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.ArgumentParser:
     """Return the parser of a command line; only the command that it names is imported."""
     meant = next((word for word in arguments if not word.startswith("-")), "")
     parser = argparse.ArgumentParser(
@@ -129,7 +134,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        if name == meant:
+        if every or name == meant:
             command = command_called(name)
             described.epilog = _examples(command)
             command.add_to(described)
@@ -165,11 +170,10 @@ def _refused_by_the_system(error: Exception) -> str:
 
 def _fault(error: Exception) -> str:
     """Describe a bug without its message, which could hold a value of the table."""
-    home = Path(__file__).parent
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    own = next(frame for frame in frames if Path(frame.filename).is_relative_to(home))
-    place = Path(own.filename).relative_to(home.parent).as_posix()
+    frames = traceback.walk_tb(error.__traceback__)
+    modules = ((str(frame.f_globals.get("__name__")), line) for frame, line in frames)
+    *_, (module, line) = (each for each in modules if each[0].startswith("sfumato."))
     return (
-        f"sfumato: a fault in Sfumato {sfumato.__version__}: {type(error).__name__} in {place},"
-        f" line {own.lineno}.\n  Please report this line. What was saved before is safe."
+        f"sfumato: a fault in Sfumato {sfumato.__version__}: {type(error).__name__} in {module},"
+        f" line {line}.\n  Please report this line. What was saved before is safe."
     )

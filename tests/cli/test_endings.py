@@ -280,7 +280,7 @@ def test_a_fault_shows_where_it_is_and_nothing_of_the_table(made, monkeypatch):
 
     monkeypatch.setattr(opening, "source_of", faulty)
     assert made.release() == ExitCode.FAULT
-    assert "KeyError in sfumato/commands/shared/opening.py, line " in made.remarks
+    assert "KeyError in sfumato.commands.shared.opening, line " in made.remarks
     assert "gout" not in made.remarks + made.output
     assert "P007" not in made.remarks + made.output
 

@@ -41,6 +41,7 @@ class Answers:
         self.saved: Path | None = None
         self.chosen_folder: Path | None = None
         self.asked: list[str] = []
+        self.proposed: list[Path] = []
 
     def open_file(self, title: str, filters: str, folder: Path | None = None) -> Path | None:
         self.asked.append(title)
@@ -48,6 +49,7 @@ class Answers:
 
     def save_file(self, title: str, filters: str, proposal: Path) -> Path | None:
         self.asked.append(title)
+        self.proposed.append(proposal)
         return self.saved
 
     def folder(self, title: str, folder: Path | None = None) -> Path | None:

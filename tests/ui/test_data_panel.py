@@ -6,8 +6,9 @@ import threading
 
 import pandas as pd
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.formats.options import BadValues, ColumnType, RaggedRows
@@ -40,6 +41,26 @@ class TestBeginning:
         settle(qtbot, panel.session)
         assert panel.session.table.rows == 10_000
         assert panel.state() is PanelState.DONE
+
+    def test_before_the_first_project_it_is_said_what_one_is(self, data_panel, tmp_path):
+        welcome = data_panel.welcome
+        told = " ".join(each.text() for each in welcome.facts.findChildren(QLabel))
+        assert welcome.facts.isVisible()
+        assert "one file that you save where you like" in told
+        assert "encrypted by your passphrase" in told
+        assert "connects to no network" in told
+        path = tmp_path / "clinic.sfumato"
+        path.touch()
+        data_panel.session.recent.add(path)
+        welcome.refresh()
+        assert not welcome.facts.isVisible()
+
+    def test_what_is_said_first_is_not_cut_off_in_the_smallest_window(self, data_panel):
+        data_panel.resize(752, 640)
+        QCoreApplication.processEvents()
+        for text in data_panel.welcome.facts.findChildren(QLabel):
+            if text.text():
+                assert text.height() >= text.heightForWidth(text.width())
 
     def test_recent_projects_are_listed_and_asked_for(self, panel, tmp_path, qtbot):
         path = tmp_path / "clinic.sfumato"

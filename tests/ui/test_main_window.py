@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QWidget
 
 from sfumato.engine.core.progress import Silent
 from sfumato.jobs.job import BugReport
@@ -136,6 +136,19 @@ class TestMenus:
         copied = QGuiApplication.clipboard().text()
         assert copied.startswith("Sfumato ")
         assert "Qt " in copied
+
+    def test_about_names_licences_and_says_that_no_network_is_used(self, window):
+        window.menus.actions["about"].trigger()
+        dialog = dialog_of(window, AboutDialog)
+        shown = [each for each in dialog.findChildren(QLabel) if each.text()]
+        told = " ".join(each.text() for each in shown)
+        assert "connects to no network, unless you open a database" in told
+        assert {"LGPL-3.0", "BSD-3-Clause"} <= {each.text() for each in shown}
+        assert dialog.height() <= 700
+        for each in shown:
+            wanted = each.heightForWidth(each.width()) if each.wordWrap() else 0
+            assert each.height() >= wanted
+            assert each.wordWrap() or each.width() >= each.sizeHint().width()
 
     def test_help_opens_beside_the_work(self, window):
         window.menus.actions["help"].trigger()

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from sfumato.jobs.job import Ending
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
+from sfumato.resources import resource_path
 from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from tests.ui.hands import (
@@ -51,6 +52,20 @@ def drag(window, kind, path):
 
 
 class TestProjects:
+    def test_a_project_is_proposed_beside_its_table(self, window, qtbot, answers, clinic):
+        load_table(window, qtbot, clinic)
+        window.menus.actions["save"].trigger()
+        assert [each.parent for each in answers.proposed] == [clinic.parent]
+
+    def test_a_project_of_the_sample_is_not_proposed_inside_the_application(
+        self, window, qtbot, answers
+    ):
+        load_table(window, qtbot, resource_path("samples", "clinic.csv"))
+        window.menus.actions["save"].trigger()
+        [proposed] = answers.proposed
+        assert resource_path() not in proposed.parents
+        assert proposed.parent.is_dir()
+
     def test_saving_asks_twice_for_a_passphrase_and_creates_the_project(
         self, window, qtbot, answers, clinic, tmp_path
     ):

@@ -42,6 +42,7 @@ ORDER: Final = (
     "source",
     "seal",
     "passphrase",
+    "about",
 )
 """The order in which help shows the commands."""
 

@@ -10,6 +10,7 @@ from sfumato.formats.errors import RaggedRow, Way
 from sfumato.formats.options import RaggedRows, ReadOptions
 from sfumato.project.document.model import Source
 from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.ui.dialogs.help import AboutDialog
 from sfumato.ui.dialogs.projects import UnsealedDialog
 from sfumato.ui.panels.data.panel import LOAD_KEY, DataPanel
 from tests.formats.workbooks import parts, save, sheet
@@ -76,7 +77,14 @@ def _unsealed(stage: Stage) -> None:
     stage.settle()
 
 
+def _about(stage: Stage) -> AboutDialog:
+    stage.window.show_about()
+    [dialog] = stage.window.findChildren(AboutDialog)
+    return dialog
+
+
 SCENES = (
+    Scene("about", _about),
     Scene("empty", _panel),
     Scene("options", _importing),
     Scene("cautions", _cautioned),

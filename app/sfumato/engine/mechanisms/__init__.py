@@ -6,10 +6,9 @@ product. Nothing else lists them.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from sfumato.engine.core.discovery import found_in
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.base import Mechanism
 
@@ -17,14 +16,7 @@ from sfumato.engine.mechanisms.base import Mechanism
 @cache
 def all_mechanisms() -> dict[str, Mechanism]:
     """Return every mechanism by its name, in the order in which they are offered."""
-    found = []
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(
-            f"{__name__}.{info.name}{'.mechanism' if info.ispkg else ''}"
-        )
-        mechanism = getattr(module, "MECHANISM", None)
-        if isinstance(mechanism, Mechanism):
-            found.append(mechanism)
+    found: list[Mechanism] = found_in(__name__, "MECHANISM", main="mechanism")
     return {mechanism.name: mechanism for mechanism in sorted(found, key=lambda m: m.order)}
 
 

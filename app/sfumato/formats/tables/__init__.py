@@ -6,12 +6,11 @@ Nothing else lists them.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.discovery import found_in
 from sfumato.formats.errors import UnknownFormat
 from sfumato.formats.files import is_folder, opening
 from sfumato.formats.table_format import TableFormat
@@ -23,12 +22,7 @@ _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 @cache
 def all_formats() -> dict[str, TableFormat]:
     """Return every format by its name, in the order in which they are offered."""
-    found = []
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        candidate = getattr(module, "FORMAT", None)
-        if isinstance(candidate, TableFormat):
-            found.append(candidate)
+    found: list[TableFormat] = found_in(__name__, "FORMAT")
     return {item.name: item for item in sorted(found, key=lambda item: item.order)}
 
 

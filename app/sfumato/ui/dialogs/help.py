@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, QUrl, qVersion
@@ -29,13 +28,12 @@ from PySide6.QtWidgets import (
 
 from sfumato import __version__
 from sfumato.jobs.job import BugReport
+from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, TextSize, Theme, current_theme, font, themes
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import Badge, label
 from sfumato.ui.widgets.prose import set_prose
-
-_PACKAGES = ("PySide6_Essentials", "numpy", "pandas", "pyarrow", "scipy", "cryptography")
 
 
 def help_pages() -> tuple[Path, ...]:
@@ -132,25 +130,17 @@ class HelpDialog(QDialog):
         self._follow_theme()
 
 
-def versions() -> tuple[tuple[str, str], ...]:
-    """Return pairs of a name and its version, Sfumato first."""
-    found = [
-        ("Sfumato", __version__),
-        ("Python", platform.python_version()),
-        ("Qt", qVersion() or "?"),
-    ]
-    for package in _PACKAGES:
-        try:
-            found.append((package.replace("_", " "), version(package)))
-        except PackageNotFoundError:
-            continue
-    found.append((platform.system(), platform.release()))
-    return tuple(found)
+def versions() -> tuple[Part, ...]:
+    """Return what is told of this Sfumato and of what it runs on, Sfumato first."""
+    sfumato, python, *libraries = made_of()
+    qt = Part("Qt", qVersion() or "?", "LGPL-3.0")
+    system = Part(platform.system(), platform.release(), "")
+    return (sfumato, python, qt, *libraries, system)
 
 
 def versions_text() -> str:
     """Return the versions, one a line."""
-    return "\n".join(f"{name} {number}" for name, number in versions())
+    return "\n".join(f"{part.name} {part.version}" for part in versions())
 
 
 class AboutDialog(Dialog):
@@ -168,22 +158,29 @@ class AboutDialog(Dialog):
             ),
             parent,
         )
+        self.setMinimumWidth(620)
+        self.body.addWidget(self._privacy())
+        self.body.addSpacing(Space.INSIDE)
         grid = QGridLayout()
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(4)
-        grid.setColumnStretch(2, 1)
-        for line, (name, number) in enumerate(versions()):
-            value = label(number)
-            value.setFont(font(TextSize.BODY, tabular=True))
-            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            grid.addWidget(label(name, "muted"), line, 0)
-            grid.addWidget(value, line, 1)
+        grid.setColumnStretch(3, 1)
+        for line, part in enumerate(versions()):
+            number = label(part.version)
+            number.setFont(font(TextSize.BODY, tabular=True))
+            number.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(label(part.name, "muted"), line, 0)
+            grid.addWidget(number, line, 1)
+            grid.addWidget(label(part.licence, "muted"), line, 2)
         mark = QLabel(self)
         mark.setPixmap(QIcon(str(resource_path("icons", "app.svg"))).pixmap(96, 96))
-        grid.addWidget(mark, 0, 3, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(mark, 0, 4, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(grid)
         licence = label(
-            self.tr("The font is Inter (SIL Open Font License); most icons are Lucide (ISC)."),
+            self.tr(
+                "On the right is each part's licence. The font is Inter (SIL Open Font License);"
+                " most icons are Lucide (ISC)."
+            ),
             "small",
             wrap=True,
         )
@@ -193,6 +190,19 @@ class AboutDialog(Dialog):
             lambda: QGuiApplication.clipboard().setText(versions_text()),
         )
         self.add_primary(self.tr("Close"))
+
+    def _privacy(self) -> Badge:
+        """Return what is promised about networks."""
+        return Badge(
+            "shield",
+            "muted",
+            self.tr(
+                "Sfumato connects to no network, unless you open a database: it looks for no"
+                " updates and reports nothing to anybody."
+            ),
+            look="",
+            wrap=True,
+        )
 
 
 class BugDialog(Dialog):

@@ -6,19 +6,14 @@ window. Nothing else lists them.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from sfumato.engine.core.discovery import found_in
 from sfumato.ui.panels.base import PanelKind
 
 
 @cache
 def all_panels() -> tuple[PanelKind, ...]:
     """Return what is known of the panels, in the order of the work; none is built by this."""
-    found = [
-        getattr(importlib.import_module(f"{__name__}.{info.name}"), "PANEL", None)
-        for info in pkgutil.iter_modules(__path__)
-    ]
-    kinds = [panel for panel in found if isinstance(panel, PanelKind)]
+    kinds: list[PanelKind] = found_in(__name__, "PANEL")
     return tuple(sorted(kinds, key=lambda panel: panel.order))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QStandardPaths
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
@@ -16,6 +17,7 @@ from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
 from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.recovery import Recovered
+from sfumato.resources import resource_path
 from sfumato.ui.dialogs.projects import (
     ChoiceDialog,
     NewPassphraseDialog,
@@ -273,7 +275,11 @@ class Projects(QObject):
         return self.tr("Sfumato projects (*{suffix})").format(suffix=SUFFIX)
 
     def _proposal(self) -> Path:
-        """Propose a name beside the table, or beside the open project."""
+        """Propose a name beside the table, or beside the open project.
+
+        Where the table's folder takes no project, as the sample's and a read-only share's, the
+        person's documents are proposed.
+        """
         session = self._session
         if session.project_path is not None:
             path = session.project_path
@@ -281,7 +287,11 @@ class Projects(QObject):
         source = session.document.source
         name = session.document.title or self.tr("Untitled")
         folder = source.folder if source is not None else None
-        return (folder or Path.home()) / f"{name}{SUFFIX}"
+        if folder is None or folder == resource_path("samples") or not os.access(folder, os.W_OK):
+            documents = QStandardPaths.StandardLocation.DocumentsLocation
+            folder = Path(QStandardPaths.writableLocation(documents))
+            folder = folder if folder.is_dir() else Path.home()
+        return folder / f"{name}{SUFFIX}"
 
 
 def _guarded(work: Callable[[Context], ProjectFile]) -> Callable[[Context], ProjectFile]:

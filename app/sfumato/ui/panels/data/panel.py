@@ -23,7 +23,7 @@ from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import EmptyState, button, clear_layout, column, label
+from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind
 
 SHOWN = 4
@@ -59,22 +59,63 @@ class WelcomePage(QWidget):
             button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
         )
         self.empty.add_note(self.tr("The sample is a made-up clinic with 10 000 patients."))
+        self.facts = self._build_facts()
         self._recent = QVBoxLayout()
         self._recent.setSpacing(Space.TIGHT)
         self._recent_box = QWidget()
         self._recent_box.setLayout(self._recent)
         layout = column(spacing=0)
         layout.addWidget(self.empty, 1)
+        layout.addWidget(self.facts)
         layout.addWidget(self._recent_box, 0, Qt.AlignmentFlag.AlignHCenter)
         self.setLayout(layout)
         session.project_changed.connect(self.refresh)
         self.refresh()
 
+    def _build_facts(self) -> QWidget:
+        """Return what one wants to know before the first project."""
+        facts = (
+            (
+                "folder",
+                self.tr(
+                    "Your decisions become a project: one file that you save where you like,"
+                    " without any row of the table."
+                ),
+            ),
+            (
+                "key",
+                self.tr(
+                    "The secret that releases are made with is in it, encrypted by your"
+                    " passphrase. Nobody can restore a passphrase that is lost."
+                ),
+            ),
+            (
+                "shield",
+                self.tr(
+                    "Nothing leaves this computer: Sfumato connects to no network, unless you"
+                    " open a database."
+                ),
+            ),
+        )
+        box = QWidget()
+        lines = QVBoxLayout(box)
+        lines.setSpacing(Space.INSIDE)
+        for icon, text in facts:
+            fact = Badge(icon, "muted", text, wrap=True)
+            fact.setMinimumWidth(EmptyState.NARROWEST)
+            fact.setMaximumWidth(EmptyState.WIDTH)
+            line = row(None, fact, None)
+            line.setStretch(1, 1000)
+            lines.addLayout(line)
+        lines.addSpacing(Space.AROUND)
+        return box
+
     def refresh(self) -> None:
-        """List the recent projects."""
+        """List the recent projects; before the first, say what a project is."""
         clear_layout(self._recent)
         paths = self._session.recent.paths[:SHOWN]
         self._recent_box.setVisible(bool(paths))
+        self.facts.setVisible(not paths)
         if not paths:
             return
         heading = label(self.tr("Recent projects"), "caption")

@@ -7,20 +7,14 @@ a package, its module ``editor`` does.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from sfumato.engine.core.discovery import found_in
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 
 
 @cache
 def all_editors() -> dict[str, type[LevelEditor]]:
     """Return every editor by the name of its mechanism."""
-    found: dict[str, type[LevelEditor]] = {}
-    for info in pkgutil.iter_modules(__path__):
-        place = f"{__name__}.{info.name}{'.editor' if info.ispkg else ''}"
-        editor = getattr(importlib.import_module(place), "EDITOR", None)
-        if isinstance(editor, type) and issubclass(editor, LevelEditor):
-            found[editor.mechanism] = editor
-    return found
+    editors: list[type[LevelEditor]] = found_in(__name__, "EDITOR", main="editor")
+    return {editor.mechanism: editor for editor in editors}
