@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QLineEdit
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.data import loaded_page
 from sfumato.ui.panels.data.loaded_page import describe, explain
 from sfumato.ui.widgets.tables import (
@@ -280,3 +281,16 @@ class TestSheet:
     def test_numbers_are_read_as_people_type_them(self, text, number):
         assert typed_number(text) == pytest.approx(number)
         assert np.isnan(typed_number("many"))
+
+
+def test_rows_of_two_lines_keep_room_above_and_below(qtbot):
+    view = TableView()
+    qtbot.addWidget(view)
+    view.show_frame(pd.DataFrame({"levels": ["one line", "one line\nand another"]}))
+    view.wrap_rows(0)
+    view.resize(400, 200)
+    view.show()
+    view.setColumnWidth(0, 200)
+    line = view.fontMetrics().height()
+    assert view.rowHeight(0) == Space.FIELD
+    assert view.rowHeight(1) >= 2 * line + Space.INSIDE

@@ -436,7 +436,9 @@ class TableView(QTableView):
 
         def fit(section: int = column, *_sizes: int) -> None:
             if section == column and self.model().rowCount() <= MOST_WRAPPED:
-                self.resizeRowsToContents()
+                for row in range(self.model().rowCount()):
+                    needed = self.sizeHintForRow(row) + Space.INSIDE + Space.TIGHT
+                    self.setRowHeight(row, max(needed, Space.FIELD))
                 self.wrapped.emit()
 
         self.horizontalHeader().sectionResized.connect(fit)

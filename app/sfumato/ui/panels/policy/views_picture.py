@@ -131,7 +131,8 @@ class ViewsPicture(QWidget):
             row(self._head, (self.recipient, 1), *self._zoom),
             self._legend,
             self.lattice,
-            row((self.told, 1), self.move_here),
+            self.told,
+            row(None, self.move_here),
         )
         body.setContentsMargins(0, 0, 0, 0)
         self.setLayout(body)
