@@ -6,6 +6,7 @@ Means, spreads and correlations, quantiles, and regressions; all corrected for t
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -110,6 +111,14 @@ class EstimatesData:
     recipient: str
     records: int
     estimates: tuple[Estimate, ...]
+
+    def by_cluster(self, rows: int) -> EstimatesData:
+        """Return it with errors that hold where up to so many rows show one draw together.
+
+        As recipients are told to: errors of independent rows times the root of it.
+        """
+        wider = (replace(each, error=each.error * math.sqrt(rows)) for each in self.estimates)
+        return replace(self, estimates=tuple(wider))
 
 
 # ----- means, spreads and correlations
@@ -276,6 +285,8 @@ class Recovery:
         The table; columns beside the entry's are released as they are.
     beside
         The numeric ones among these that identify nobody by themselves.
+    together
+        How many rows show one draw together, at most.
     """
 
     recipient: str
@@ -285,6 +296,7 @@ class Recovery:
     noise: Floats
     table: Table
     beside: tuple[ColumnSpec, ...] = ()
+    together: int = 1
 
     def regression(self, outcome: int, chosen: Sequence[str], context: Context) -> EstimatesData:
         """Return an attribute's regression on the entry's others and on columns beside them.
@@ -313,7 +325,8 @@ class Recovery:
             np.column_stack([numbers, *exact]) for numbers in (self.true, self.released)
         )
         context.report(0.3, "Estimating a regression")
-        return _regression(self.recipient, names, true, released, noise, outcome)
+        found = _regression(self.recipient, names, true, released, noise, outcome)
+        return found.by_cluster(self.together)
 
 
 def columns_beside(document: Document, attributes: Sequence[str]) -> tuple[ColumnSpec, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import added_covariance
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.project.release.release_columns import leaving_rows
 
 Floats = npt.NDArray[np.float64]
 Noise = Callable[[int, int], Floats]
@@ -182,7 +183,9 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
         If the policy entry can't be applied to the table.
     """
     names = question.entry.attributes
-    true = np.column_stack([np.asarray(question.columns[n].values, np.float64) for n in names])
+    every = np.column_stack([np.asarray(question.columns[n].values, np.float64) for n in names])
+    left = leaving_rows(question.document, question.table, question.keys)
+    true = every[left]
     known = {a.name: a for a in question.attributes}
     plan = plan_entry(
         question.document, question.entry, known, question.document.recipient(question.recipient)
@@ -191,10 +194,11 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
     means = true[complete].mean(axis=0)
     covariance = np.atleast_2d(np.cov(true[complete], rowvar=False))
     spreads = np.sqrt(np.diag(covariance))
-    seen = _views(question, Part(context, 0.0, 0.3))
-    released = _matrix(question, plan.level, None, Part(context, 0.3, 0.9))
-    rows = sample_positions(question.table.rows)
-    sample = NumberSample(names, tuple(int(row) + 1 for row in rows), true[rows], spreads, seen)
+    seen = _views(question, left[sample_positions(len(left))], Part(context, 0.0, 0.3))
+    whole = len(left) == question.table.rows
+    released = _matrix(question, plan.level, None if whole else left, Part(context, 0.3, 0.9))
+    rows = left[sample_positions(len(left))]
+    sample = NumberSample(names, tuple(int(row) + 1 for row in rows), every[rows], spreads, seen)
     context.report(0.9, "Comparing distributions")
     return NumberPreview(
         sample,
@@ -202,13 +206,12 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
         _scatters(question, true, released),
         means,
         covariance,
-        *_estimates(question, plan, true, released),
+        *_estimates(question, plan, true, released, left),
     )
 
 
-def _views(question: Question, context: Context) -> tuple[Witness, ...]:
+def _views(question: Question, rows: Positions, context: Context) -> tuple[Witness, ...]:
     """Return the sample rows as every recipient with a sound level sees them."""
-    rows = sample_positions(question.table.rows)
     known = {a.name: a for a in question.attributes}
     mechanism = mechanism_called(question.entry.mechanism)
     seen = []
@@ -310,25 +313,30 @@ def _correlation(pair: Floats) -> float:
 
 
 def _estimates(
-    question: Question, plan: EntryPlan, true: Floats, released: Floats
+    question: Question, plan: EntryPlan, true: Floats, released: Floats, left: Positions
 ) -> tuple[
     EstimatesData | None,
     tuple[EstimatesData | None, ...],
     tuple[EstimatesData | None, ...],
     Recovery | None,
 ]:
-    """Return moments, quantiles and regressions as the recipient estimates them."""
+    """Return moments, quantiles and regressions as the recipient estimates them, by cluster."""
     mechanism = mechanism_called(plan.mechanism)
     noise = added_covariance(mechanism, plan.level, question.attributes, plan.settings)
     if noise is None:
         return None, (), (), None
     names = question.entry.attributes
     beside = columns_beside(question.document, names)
+    unit = question.document.unit
+    together = unit.most_rows if unit is not None and plan.by_unit else 1
+    table, asked = question.table, (question.recipient, names, true, released, noise)
+    if len(left) < table.rows:
+        table = replace(table, frame=table.frame.iloc[left].reset_index(drop=True))
     return (
-        estimates_of(question.recipient, names, true, released, noise),
-        quantiles_of(question.recipient, names, true, released, noise),
-        regressions_of(question.recipient, names, true, released, noise),
-        Recovery(question.recipient, names, true, released, noise, question.table, beside),
+        estimates_of(*asked).by_cluster(together),
+        tuple(each and each.by_cluster(together) for each in quantiles_of(*asked)),
+        tuple(each and each.by_cluster(together) for each in regressions_of(*asked)),
+        Recovery(*asked, table, beside, together),
     )
 
 

@@ -30,8 +30,10 @@ from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.plan import Rows, record_ids_of, release_entry
 from sfumato.project.release.release_columns import leaving_rows
 from sfumato.project.release.units import unit_ids_of
+from sfumato.project.release.weights import weight_column, weights_of
 
 SAMPLE_ROWS = 200
+CONFIDENCE_95 = 1.96
 
 Positions = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -159,6 +161,8 @@ class UtilityData:
         The intervals' confidence, e.g. 0.95.
     recipient
         Who gets the release.
+    weight
+        The column of sampling weights that the shares are estimated with; empty without any.
     """
 
     names: tuple[str, ...]
@@ -168,6 +172,7 @@ class UtilityData:
     high: Floats
     confidence: float
     recipient: str
+    weight: str = ""
 
 
 @dataclass(frozen=True)
@@ -279,6 +284,12 @@ def compute_preview(question: Question, context: Context) -> Preview:
     )
     if matrix is None:
         return preview
+    try:
+        weighted = _weighted(question, plan, matrix, Part(context, 0.2, 1.0))
+    except EstimationError as error:
+        return replace(preview, problem=error)
+    if weighted is not None:
+        return replace(preview, utility=weighted)
     counts = _released_counts(question, plan.level, Part(context, 0.2, 1.0))
     try:
         law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
@@ -297,9 +308,49 @@ def compute_preview(question: Question, context: Context) -> Preview:
     return replace(preview, utility=utility)
 
 
+def _weighted(
+    question: Question, plan: EntryPlan, matrix: PerturbationMatrix, context: Context
+) -> UtilityData | None:
+    """Return shares of the population as recipients estimate them; None without weights.
+
+    Each released row is an unbiased guess of which value is true, a column of P⁻¹; its weighted
+    mean and the error of that are those of the recipients' guide: both sampling and perturbation.
+    """
+    document, table, attribute = question.document, question.table, question.attributes[0]
+    column, weights = weight_column(document), weights_of(document, table)
+    mechanism = mechanism_called(plan.mechanism)
+    law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
+    if column is None or weights is None or attribute.domain is None or law is not None:
+        return None
+    left = leaving_rows(document, table, question.keys)
+    size, codes = attribute.domain.size, _released(question, plan.level, left, context)
+    weight = weights[left] / weights[left].sum()
+    once, squared = (
+        np.bincount(codes, weight**power, minlength=size).astype(np.float64) for power in (1, 2)
+    )
+    estimated = matrix.solve(once)
+    spread = matrix.apply_squared_inverse(squared) - 2 * estimated * matrix.solve(squared)
+    variance = np.maximum(spread + estimated**2 * squared.sum(), 0.0) * len(left) / (len(left) - 1)
+    together = document.unit.most_rows if document.unit is not None and plan.by_unit else 1
+    half = CONFIDENCE_95 * np.sqrt(together * variance)
+    own = np.asarray(question.columns[attribute.name].values)
+    true = np.bincount(own, weights, minlength=size) / weights.sum()
+    return UtilityData(
+        attribute.domain.names,
+        true,
+        estimated,
+        estimated - half,
+        estimated + half,
+        0.95,
+        question.recipient,
+        column.name,
+    )
+
+
 def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
     """Return evenly spaced rows as they are and as every recipient with a level sees them."""
-    rows = sample_positions(question.table.rows)
+    left = leaving_rows(question.document, question.table, question.keys)
+    rows = left[sample_positions(len(left))]
     attribute = question.attributes[0]
     true = np.asarray(question.columns[attribute.name].values)[rows]
     known = {a.name: a for a in question.attributes}

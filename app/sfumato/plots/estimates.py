@@ -98,6 +98,8 @@ def _utility_subtitle(data: UtilityData, style: PlotStyle) -> str:
         inside=int(np.sum((data.low <= data.true) & (data.true <= data.high))),
         count=len(data.names),
     )
+    if data.weight:
+        words += " " + style.say("Shares of the population, by {column}.", column=data.weight)
     if len(data.names) > MOST_ROWS:
         words += " " + style.say("The {count} most frequent values are shown.", count=MOST_ROWS)
     return words
