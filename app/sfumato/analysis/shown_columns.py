@@ -126,11 +126,17 @@ class ShownColumns:
         self, table: Table, units: Codes | None = None, whole: ShownColumns | None = None
     ) -> None:
         self.table, self.units = table, units
-        self.whole = self if whole is None else whole
+        # Not itself: what refers to itself is kept until somebody looks for such.
+        self._whole = whole
         self._kept: dict[Hashable, Any] = {}
         self._latest: dict[str, tuple[tuple[object, Any], ...]] = {}
         self._lock = threading.RLock()  # several jobs ask; what takes long is found once
         self._marked: dict[Look, Marks] = {}
+
+    @property
+    def whole(self) -> ShownColumns:
+        """What is known of all rows of the source table."""
+        return self if self._whole is None else self._whole
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
@@ -324,7 +330,7 @@ def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:
     if every > 1:
         # The numbers are as good as random, so a part of them is a part of the classes by chance.
         marks = marks[marks < np.uint64(2**64 // every)]
-    sizes = class_counts(marks)
+    sizes = class_counts(np.sort(marks))
     unique = int(np.count_nonzero(sizes == 1))
     small = int(sizes[sizes < SMALL].sum())
     smallest = int(sizes.min()) if len(sizes) else 1

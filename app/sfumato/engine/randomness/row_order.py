@@ -49,15 +49,16 @@ def release_order(
         Shape (n,): the place in `record_ids` of the record in each row of the release. Records
         with one identifier, of which there should be none, stay in the order given.
     """
-    first, second = np.empty((2, len(record_ids)), dtype=np.uint64)
+    first = np.empty(len(record_ids), dtype=np.uint64)
     for part, words in _hashed(record_ids, key):
         context.report(0.5 * part.start / max(len(record_ids), 1), "Ordering the rows")
-        first[part], second[part] = words[:, 0], words[:, 1]
+        first[part] = words[:, 0]
     context.report(0.5, "Ordering the rows")
     order: Positions = np.argsort(first)
     # Half a block decides, unless two records share it: among ten million with 3e-6.
     ordered = first[order]
     if (ordered[1:] == ordered[:-1]).any():
+        second = np.concatenate([words[:, 1].copy() for _, words in _hashed(record_ids, key)])
         order = np.lexsort((second, first))
     context.report(1.0, "Ordering the rows")
     return order

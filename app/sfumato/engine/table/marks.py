@@ -65,11 +65,15 @@ def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return found
 
 
-def class_counts(marks: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """Return how many records share each mark, or another whole number; ascending by it."""
-    ordered = np.sort(marks)
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    return np.diff(ends, prepend=-1)
+def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+    """Return how often each mark, or another whole number, stands in a sorted list, in its order.
+
+    It may be as long as the table, so it is of the smallest type that holds the list's length.
+    """
+    places = np.int32 if len(ordered) < 1 << 31 else np.int64
+    last = np.flatnonzero(ordered[1:] != ordered[:-1]).astype(places)
+    end = np.array([len(ordered) - 1], places)
+    return np.diff(last, prepend=places(-1), append=end if len(ordered) else end[:0])
 
 
 def _mark(bits: npt.NDArray[np.uint64], seed: npt.NDArray[np.uint64]) -> Marks:

@@ -230,10 +230,10 @@ def _may_be_a_unit(column: pd.Series) -> bool:
     return bool(shared >= SHARED_ROWS * len(column)) and int(sizes.max()) <= present // 2
 
 
-def _sizes(column: pd.Series) -> npt.NDArray[np.int64]:
+def _sizes(column: pd.Series) -> npt.NDArray[np.integer]:
     """Return how many rows have each value, in no order; missing ones are not counted."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
-        return class_counts(column.to_numpy())
+        return class_counts(np.sort(column.to_numpy()))
     positions = factorize(column)[0]
     sizes = np.bincount(positions[positions >= 0])
     return sizes[sizes > 0]

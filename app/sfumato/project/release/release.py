@@ -232,9 +232,10 @@ def _contents(
     coarser = frozenset() if seen is None else seen.changed
     made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
     ordered_for = None if made_by.rows_as_in_table else plan.release_id
-    part = Part(context, 0.25, 0.9)
+    # Counting takes memory, and is done before what is released does.
+    alone = prepared.alone(Part(context, 0.25, 0.4), plan.recipient)
+    part = Part(context, 0.4, 1.0)
     frame = made_by.bind(project.keys).release(rows, part, ordered_for, seen)
-    alone = prepared.alone(Part(context, 0.9, 1.0), plan.recipient)
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(

@@ -220,6 +220,7 @@ def _unique_rows(
     Which rows they are is told where there are units, or where it is asked for (`named`).
     """
     if units is None and not named:
+        marks.sort()
         sizes = class_counts(marks)
         return None, int(np.count_nonzero(sizes == 1)), int(sizes.min())
     classes, found = pd.factorize(marks)
