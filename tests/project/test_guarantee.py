@@ -140,6 +140,19 @@ def test_the_loss_of_all_attributes_is_that_of_the_worst_outcome():
         assert "anything about one person" in told
 
 
+def test_what_all_recipients_hold_is_the_sum_of_each_attribute_s_highest_loss():
+    document = a_document(
+        Recipient("A", keeping(illness=0.6, job=0.1)),
+        Recipient("B", keeping(illness=0.2, job=0.5)),
+        both=True,
+    )
+    told = guarantee_of(document, ATTRIBUTES).coalition
+    assert "What all recipients hold: illness and job together" in told
+    odds = float(re.search(r"by at most ([\d.]+) \(ε", told).group(1))
+    expected = np.exp(enumerated_loss((0.6, 0.5), (3, 2)))
+    assert expected - 1e-9 <= odds < expected + 0.1
+
+
 def test_an_attribute_that_is_drawn_row_by_row_counts_for_each_row_of_a_unit():
     document = a_document(Recipient("A", keeping(illness=0.3, job=0.2)), both=True)
     unit = Unit(("person",), 3, ("job",))

@@ -293,47 +293,64 @@ def _promise(
 
 
 def _totals(document: Document, promises: Sequence[EntryPromise]) -> tuple[tuple[str, str], ...]:
-    """Return by recipient what the release of several entries tells of one person or unit.
+    """Return by recipient what the release of several entries tells of one person or unit."""
+    told = []
+    for recipient in document.recipients:
+        theirs = [each for each in promises if each.recipient == recipient.name]
+        if said := _total(document, theirs):
+            told.append((recipient.name, said))
+    return tuple(told)
+
+
+def _total(document: Document, promises: Sequence[EntryPromise]) -> str:
+    """Say what the promised releases, one of each entry, tell together; empty for fewer than two.
 
     Entries are drawn independently of each other, so all that they tell multiplies anyone's odds
     by the product of their factors at most: ε is the sum.
     """
-    told = []
-    for recipient in document.recipients:
-        theirs = [each for each in promises if each.recipient == recipient.name]
-        counted = [(each.entry.key, each.loss) for each in theirs if each.loss is not None]
-        others = [each.entry.key for each in theirs if each.loss is None]
-        if len(counted) < 2:
-            continue
-        total, keys = sum(loss for _, loss in counted), listed([key for key, _ in counted])
-        whom: str = Sentence("one person")
-        if document.unit is not None:
-            whom = Sentence("all rows with the same {unit}", unit=document.unit.name)
-        if math.isinf(total):
-            true = listed([key for key, loss in counted if math.isinf(loss)])
-            said = Sentence("True values of {true} are shown: ε has no bound.", true=true)
-        elif total > _LARGEST_TOLD:
-            said = Sentence(
-                "{keys} together: ε = {total} for {whom}, the sum over them.",
-                keys=keys,
-                total=at_most(total),
-                whom=whom,
-            )
-        else:
-            said = Sentence(
-                "{keys} together: this release multiplies the odds on anything about {whom} by at"
-                " most {odds} (ε = {total}, the sum over them).",
-                keys=keys,
-                whom=whom,
-                odds=at_most(math.exp(total)),
-                total=at_most(total),
-            )
-        if others:
-            names = listed(others)
-            apart = Sentence("Not counted, as noise bounds no odds: {names}.", names=names)
-            said = joined(said, apart)
-        told.append((recipient.name, said))
-    return tuple(told)
+    counted = [(each.entry.key, each.loss) for each in promises if each.loss is not None]
+    others = [each.entry.key for each in promises if each.loss is None]
+    if len(counted) < 2:
+        return ""
+    total, keys = sum(loss for _, loss in counted), listed([key for key, _ in counted])
+    whom: str = Sentence("one person")
+    if document.unit is not None:
+        whom = Sentence("all rows with the same {unit}", unit=document.unit.name)
+    if math.isinf(total):
+        true = listed([key for key, loss in counted if math.isinf(loss)])
+        said = Sentence("True values of {true} are shown: ε has no bound.", true=true)
+    elif total > _LARGEST_TOLD:
+        said = Sentence(
+            "{keys} together: ε = {total} for {whom}, the sum over them.",
+            keys=keys,
+            total=at_most(total),
+            whom=whom,
+        )
+    else:
+        said = Sentence(
+            "{keys} together multiply the odds on anything about {whom} by at most {odds}"
+            " (ε = {total}, the sum over them).",
+            keys=keys,
+            whom=whom,
+            odds=at_most(math.exp(total)),
+            total=at_most(total),
+        )
+    if not others:
+        return said
+    names = listed(others)
+    return joined(said, Sentence("Not counted, as noise bounds no odds: {names}.", names=names))
+
+
+def _total_of_all(
+    document: Document, promises: Sequence[EntryPromise], tops: Mapping[str, Sequence[str]]
+) -> str:
+    """Say what all recipients' releases tell together; empty where adopted ones tell more."""
+    by = {(each.entry.key, each.recipient): each for each in promises}
+    highest = [by.get((key, names[0])) for key, names in tops.items()]
+    told = _total(document, [each for each in highest if each is not None])
+    if not told or None in highest:
+        return ""
+    return Sentence("What all recipients hold: {told}", told=told)
 
 
 def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[str]:
@@ -425,7 +442,12 @@ def _coalition(
     shared = _trusted_with_all(document, tops)
     if shared:
         return joined(_one_top(shared, everybody), told, beside)
-    return joined(_several_tops(tops), "" if together is None else together.sentence, beside)
+    return joined(
+        _several_tops(tops),
+        "" if together is None else together.sentence,
+        _total_of_all(document, promises, tops),
+        beside,
+    )
 
 
 def _everybody(document: Document) -> list[str]:
