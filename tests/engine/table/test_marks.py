@@ -46,6 +46,11 @@ def test_a_value_counts_otherwise_in_another_column():
     assert len(set(marks_of([one, other], 2))) == 2
 
 
+def test_columns_without_a_name_are_not_taken_for_one():
+    with pytest.raises(ValueError, match="without a name"):
+        marks_of([pd.Series([1, 2]), pd.Series([2, 1])], 2)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float64", "category"])
 def test_a_long_column_has_the_marks_of_its_pieces(monkeypatch, dtype):
     column = pd.Series(np.arange(1_000) % 7, name="a").astype(dtype)

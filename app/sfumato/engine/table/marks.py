@@ -35,7 +35,9 @@ def marks_of(columns: Iterable[pd.Series], rows: int) -> Marks:
 
 
 def add_marks(total: Marks, column: pd.Series) -> None:
-    """Add a column's part to each record's mark."""
+    """Add a column's part to each record's mark; `ValueError` where the column has no name."""
+    if column.name is None:
+        raise ValueError("two columns without a name would count as one")
     name = np.array([column.name], dtype=object)
     seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
     numbers = column.to_numpy() if isinstance(column.dtype, np.dtype) else None

@@ -188,7 +188,8 @@ def alone_in_release(
         for place, name in enumerate(columns):
             context.report(place / len(columns), "Counting unique records")
             spec = document.column(name)
-            add_marks(found, shown[name] if name in shown else open_column(table, spec))
+            column = shown[name] if name in shown else open_column(table, spec)
+            add_marks(found, column.rename(name))
         return found
 
     recipient = "" if seen is None else seen.coarsening.own.recipient
