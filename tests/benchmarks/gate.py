@@ -112,7 +112,7 @@ def _told_table(rows: int) -> Table:
                 "job": pd.Categorical(texts[(income / 20_000).astype(int).clip(0, 15)]),
                 "household": household,
                 "savings": (income * rng.lognormal(0, 0.3, rows)).round(),
-                "illness": texts[np.where(rng.random(rows) < 0.5, illness, region % ILLNESSES)],
+                "illness": texts[illness],
             }
         )
     )

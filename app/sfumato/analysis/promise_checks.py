@@ -39,7 +39,8 @@ def telling_columns(examined: Examined) -> Iterator[Finding]:
     )
     figures = answer.for_recipient(examined.recipient.name)
     for figure in figures:
-        if figure.matters:
+        shown = figure.told
+        if figure.empties or (figure.matters and shown["both"] != shown["released"]):
             yield _told_by_columns(document, answer, figure)
     quiet = tuple(figure.attribute for figure in figures if not figure.matters)
     if quiet:

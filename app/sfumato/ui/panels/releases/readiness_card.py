@@ -177,7 +177,8 @@ class ReadinessCard(Card):
             Severity.CAUTION: self.tr("Caution: {text}"),
             Severity.GOOD: self.tr("Good: {text}"),
         }[finding.severity]
-        text = label(words.format(text=typeset(finding.sentence)), wrap=True)
+        tone = "danger" if finding.severity is Severity.GRAVE and not finding.reason else ""
+        text = label(words.format(text=typeset(finding.sentence)), tone, wrap=True)
         texts = column(text, spacing=Space.TIGHT)
         if finding.reason:
             told = self.tr("Accepted: {reason}").format(reason=finding.reason)
