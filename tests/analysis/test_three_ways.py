@@ -13,6 +13,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.open_columns import figure_sentences
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
@@ -404,8 +405,10 @@ def test_what_other_holders_tables_leave(opened, line, material):
 def test_how_many_records_are_unique(qtbot, opened, line, material):
     panel = opened(RELEASES)
     wait_for_jobs(qtbot, panel.session)
-    said = panel.form.alone.text.text()
-    sentence = re.sub(r"\s+", " ", said.replace("\u202f", ","))
+    found = next(each for each in panel.readiness.found if each.recipient == "Clinic A")
+    said = next(str(one.sentence) for one in found.findings if " unique on " in one.sentence)
+    assert any(typeset(said) in label.text() for label in panel.readiness.findChildren(QLabel))
+    sentence = re.sub(r"\s+", " ", said)
     start = re.match(r"(?:No record is|[\d,]+ of [\d,]+ records (?:is|are)) unique on", sentence)
     assert start is not None, sentence
     [bundle] = [path for path in (line.folder / "out").iterdir() if "Clinic" in path.name]
