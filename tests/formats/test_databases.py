@@ -157,9 +157,22 @@ def test_a_type_that_a_person_fixes_is_taken(path):
 def test_a_query_is_one_select_that_writes_nothing(path, query):
     before = path.read_bytes()
     changes = {"query": query} if query else {"query": " "}
-    with pytest.raises(BadQuery, match="refuses what it is asked"):
+    with pytest.raises(BadQuery, match="refuses"):
         read(path, **changes)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT unheard_of FROM patients", "a column that is not there"),
+        ("SELECT * FROM nowhere", "a table or view that is not there"),
+        ("SELEC * FROM patients", "not one SELECT"),
+    ],
+)
+def test_why_a_query_is_refused_is_said(path, query, why):
+    with pytest.raises(BadQuery, match=f"refuses the query: .*{why}"):
+        read(path, query=query)
 
 
 def test_a_query_of_duckdb_reads_no_other_file(tmp_path):

@@ -103,6 +103,19 @@ def test_a_query_that_writes_or_fails_is_refused_without_a_value(address, postgr
     assert read(address, query="SELECT count(*) AS n FROM patients")[0].table.frame["n"][0] == 40
 
 
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT unheard_of FROM patients", "a column that is not there"),
+        ("SELECT * FROM nowhere", "a table or view that is not there"),
+        ("SELEC * FROM patients", "not one SELECT"),
+    ],
+)
+def test_why_a_query_is_refused_is_said(address, query, why):
+    with pytest.raises(BadQuery, match=f"refuses the query: .*{why}"):
+        read(address, query=query)
+
+
 def test_columns_that_are_no_values_and_infinite_dates_are_refused_by_name(address):
     with pytest.raises(UnsupportedColumn, match="Column picture"):
         read(address, sheet="unreadable")

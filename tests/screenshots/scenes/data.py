@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+
+import pandas as pd
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence
-from sfumato.formats.errors import RaggedRow, Way
+from sfumato.formats.databases.address import Address
+from sfumato.formats.errors import RaggedRow, Way, WrongPassword
 from sfumato.formats.options import RaggedRows, ReadOptions
 from sfumato.project.document.model import Source
 from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog
 from sfumato.ui.dialogs.projects import UnsealedDialog
 from sfumato.ui.panels.data.panel import LOAD_KEY, DataPanel
+from sfumato.ui.widgets.messages import Message
 from tests.formats.workbooks import parts, save, sheet
 from tests.screenshots.stage import SAMPLE, Scene, Stage
 
@@ -66,6 +73,34 @@ def _cautioned(stage: Stage) -> None:
     stage.settle()
 
 
+def _database(stage: Stage) -> None:
+    """A server that wants another password."""
+    stage.window.choose_database(Address("db.example.org", database="clinic", user="ann"))
+    dialog = stage.window.findChild(DatabaseDialog)
+    assert dialog is not None
+    dialog.password.setText("Quicksilver")
+    words = "The server {server} refuses this user or password for {database}."
+    remedy = "Check both, and which database the user may connect to."
+    error = WrongPassword(words, remedy, server="db.example.org:5432", database="clinic")
+    dialog.messages.show_message(Message.of_error(error))
+    dialog.grow()
+    stage.settle()
+
+
+def _query(stage: Stage) -> None:
+    """A query on the sample in a database."""
+    path = stage.folder / "clinic.sqlite"
+    with closing(sqlite3.connect(path)) as driver:
+        pd.read_csv(stage.sample()).to_sql("patients", driver, index=False)
+    panel = _panel(stage)
+    panel.open_file(path)
+    stage.settle()
+    panel.importing.form.query.setPlainText("SELECT * FROM patients\nWHERE length_of_stay > 2")
+    panel.importing.form.query.edited.emit()
+    panel.importing.use_options(panel.importing.options)
+    stage.settle()
+
+
 def _unsealed(stage: Stage) -> None:
     """A project that somebody changed without Sfumato."""
     findings = (
@@ -88,6 +123,8 @@ SCENES = (
     Scene("empty", _panel),
     Scene("options", _importing),
     Scene("cautions", _cautioned),
+    Scene("database", _database),
+    Scene("query", _query),
     Scene("unsealed", _unsealed),
     Scene("working", _reading),
     Scene("error", _refused),

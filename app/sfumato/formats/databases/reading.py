@@ -228,11 +228,28 @@ def _settled(texts: pd.Series, kind: ColumnType, options: ReadOptions) -> Any:
     return column.finish(None)
 
 
-def refused_query(database: str) -> BadQuery:
-    """Return the error of a database that does not take what is asked, or can't compute it."""
+_WHY: Final = {
+    "syntax": Sentence("it is not one SELECT statement"),
+    "table": Sentence("it names a table or view that is not there, or that you may not read"),
+    "column": Sentence("it names a column that is not there"),
+}
+
+
+def refused_query(database: str, why: str = "") -> BadQuery:
+    """Return the error of a database that does not take what is asked, or can't compute it.
+
+    Parameters
+    ----------
+    database
+        What it is called.
+    why
+        ``syntax``, ``table`` or ``column``, where the driver tells; its words are not repeated.
+    """
+    remedy = "A query is one SELECT that writes nothing. Try it in the database's own program."
+    if why:
+        return BadQuery(
+            "{database} refuses the query: {why}.", remedy, database=database, why=_WHY[why]
+        )
     return BadQuery(
-        "{database} refuses what it is asked, or can't compute it.",
-        "A query is one SELECT, and writes nothing. Check the names in it, and try it in the"
-        " database's own program.",
-        database=database,
+        "{database} refuses what it is asked, or can't compute it.", remedy, database=database
     )

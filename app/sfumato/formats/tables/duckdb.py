@@ -119,7 +119,8 @@ def _explained(error: Exception, database: str) -> FileError:
             " package duckdb, or copy the file again.",
             database=database,
         )
-    return refused_query(database)
+    why = {"ParserException": "syntax", "CatalogException": "table", "BinderException": "column"}
+    return refused_query(database, why.get(kind, ""))
 
 
 FORMAT: Final = _DuckDB()

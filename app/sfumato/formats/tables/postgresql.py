@@ -55,6 +55,7 @@ _KEY: Final = """
     ORDER BY array_position(i.indkey::int2[], a.attnum)
 """
 _NUMBERS: Final = frozenset({"numeric", "money"})
+_WHY: Final = {"42601": "syntax", "42P01": "table", "42703": "column"}
 _STATES: Final = {
     "42501": ("You may not read all that is asked for.", "Ask the database's owner for it."),
     "55P03": ("Another program keeps the table locked.", "Wait until it is done, and try again."),
@@ -144,7 +145,7 @@ class _Connection:
                 "Ask who runs the server, and try again.",
                 database=self._name,
             )
-        return refused_query(self._name)
+        return refused_query(self._name, _WHY.get(state, ""))
 
 
 def _described(field: pa.Field) -> Described:

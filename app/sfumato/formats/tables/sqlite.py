@@ -174,7 +174,9 @@ def _explained(error: sqlite3.Error, database: str) -> FileError:
             "Write them again in UTF-8, or read a query without their column.",
             database=database,
         )
-    return refused_query(database)
+    said = {"no such column": "column", "no such table": "table", "near ": "syntax"}
+    why = next((why for start, why in said.items() if str(error).startswith(start)), "")
+    return refused_query(database, why)
 
 
 FORMAT: Final = _SQLite()

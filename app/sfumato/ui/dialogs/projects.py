@@ -66,14 +66,20 @@ def strength_of(passphrase: str) -> Strength:
     return Strength.FAIR if bits < STRONG_BITS else Strength.STRONG
 
 
-class _SecretField(QLineEdit):
-    """A field for a passphrase, with an action that shows what was typed."""
+class SecretField(QLineEdit):
+    """A field for a passphrase or a password, with an action that shows what was typed.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Parameters
+    ----------
+    words
+        What the action is called.
+    """
+
+    def __init__(self, words: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setEchoMode(QLineEdit.EchoMode.Password)
         self.setMinimumWidth(280)
-        self._show = QAction(themed_icon("preview"), self.tr("Show the passphrase"), self)
+        self._show = QAction(themed_icon("preview"), words, self)
         self._show.setCheckable(True)
         self._show.toggled.connect(self._reveal)
         self.addAction(self._show, QLineEdit.ActionPosition.TrailingPosition)
@@ -96,7 +102,7 @@ class _PassphraseDialog(Dialog):
         self.form.setVerticalSpacing(Space.INSIDE)
         sides = Qt.AlignmentFlag
         self.form.setLabelAlignment(sides.AlignLeft | sides.AlignVCenter)
-        self.first = _SecretField(self)
+        self.first = SecretField(self.tr("Show the passphrase"), self)
         self.form.addRow(self.tr("&Passphrase"), self.first)
         self.body.addLayout(self.form)
         self._fields = [self.first]
@@ -173,7 +179,7 @@ class NewPassphraseDialog(_PassphraseDialog):
             tr("NewPassphraseDialog", "Create project"),
             parent,
         )
-        self.second = _SecretField(self)
+        self.second = SecretField(self.tr("Show the passphrase"), self)
         self._fields.append(self.second)
         self.strength = Badge("info", "muted", "")
         self.same = label(" ", "small")

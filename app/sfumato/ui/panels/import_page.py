@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QMenu,
+    QPlainTextEdit,
     QSizePolicy,
     QStackedWidget,
     QWidget,
@@ -94,6 +97,28 @@ def _choices() -> dict[str, Choices]:
     }
 
 
+class _QueryField(QPlainTextEdit):
+    """A SELECT statement over a few lines; told when it is left or confirmed by Ctrl and Enter."""
+
+    edited = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTabChangesFocus(True)
+        self.setFixedHeight(5 * self.fontMetrics().lineSpacing() + 2 * Space.INSIDE)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.edited.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.edited.emit()
+        else:
+            super().keyPressEvent(event)
+
+
 class OptionsForm(Card):
     """Shows the options that concern the file's format; each change is told at once."""
 
@@ -106,6 +131,9 @@ class OptionsForm(Card):
         self._showing = False
         self._rows: dict[str, QWidget] = {}
         self._chosen: dict[str, ChoiceField] = {}
+        self._captions: dict[str, QLabel] = {}
+        self._sheets: Sequence[str] = ()
+        self._concerned: frozenset[str] = frozenset()
         self.nothing = label(
             self.tr("The file itself says how it is read. There is nothing to choose."),
             "muted",
@@ -120,12 +148,21 @@ class OptionsForm(Card):
 
     @property
     def options(self) -> ReadOptions:
-        """The options as they are chosen."""
-        return self._options
+        """The options as they are chosen; a query counts as soon as it is typed."""
+        typed = self.query.toPlainText()
+        query = typed if typed.strip() else ""
+        if query == self._options.query:
+            return self._options
+        first = self._sheets[0] if self._sheets else ""
+        return replace(self._options, query=query, sheet="" if query else first)
 
     def _build_fields(self) -> None:
         tr = self.tr
         self.sheet = self._choice("sheet", tr("Sheet"))
+        self.query = _QueryField()
+        self.query.setPlaceholderText(tr("SELECT … FROM …\n\nCtrl+Enter shows its rows."))
+        self.query.edited.connect(self._take_query)
+        self._add("query", self.query, tr("Or a query"))
         self.delimiter = self._choice("delimiter", tr("Between columns"))
         self.quote = self._choice("quote", tr("Around texts"), beside="delimiter")
         self.encoding = self._choice("encoding", tr("Encoding"))
@@ -152,7 +189,10 @@ class OptionsForm(Card):
     def _choice(self, name: str, title: str, beside: str = "") -> ChoiceField:
         field = self._chosen[name] = ChoiceField()
         field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        field.chosen.connect(lambda value: self._change(**{name: value}))
+        if name == "sheet":
+            field.chosen.connect(self._take_sheet)
+        else:
+            field.chosen.connect(lambda value: self._change(**{name: value}))
         self._add(name, field, title, beside)
         return field
 
@@ -163,6 +203,7 @@ class OptionsForm(Card):
         caption = label(title, "small") if title else None
         if caption is not None:
             caption.setBuddy(field)
+            self._captions[name] = caption
         line = QWidget(self)
         parts = (caption, field) if caption is not None else (field,)
         line.setLayout(column(*parts, spacing=Space.TIGHT))
@@ -192,14 +233,24 @@ class OptionsForm(Card):
         """
         self._showing = True
         self._options = options
+        self._sheets, self._concerned = sheets, concerned
+        database = "query" in concerned
         for name, line in self._rows.items():
-            line.setVisible(name in concerned and (name != "sheet" or len(sheets) > 1))
+            several = len(sheets) > 1 or database
+            line.setVisible(name in concerned and (name != "sheet" or several))
+        words = self.tr("Table or view") if database else self.tr("Sheet")
+        self._captions["sheet"].setText(words)
+        self.sheet.setAccessibleName(words)
+        if self.query.toPlainText() != options.query:
+            self.query.setPlainText(options.query)
         self.nothing.setVisible(not any(not line.isHidden() for line in self._rows.values()))
         self.problem.hide()
         values = {name: getattr(options, name) for name in self._chosen}
-        values["sheet"] = options.sheet or (sheets[0] if sheets else "")
+        values["sheet"] = options.sheet or (sheets[0] if sheets and not options.query else "")
         values["encoding"] = options.encoding or "utf-8"
         offered = {**_choices(), "sheet": [(name, name) for name in sheets]}
+        if options.query:
+            offered["sheet"] = [("", self.tr("(the query's result)")), *offered["sheet"]]
         for name, field in self._chosen.items():
             value, known = values[name], offered[name]
             if name != "sheet" and value not in {choice for choice, _ in known}:
@@ -216,6 +267,18 @@ class OptionsForm(Card):
         texts = [text.strip() for text in re.split(r";", self.missing.text())]
         self._change(missing=("", *dict.fromkeys(text for text in texts if text)))
 
+    def _take_sheet(self, name: object) -> None:
+        """Read a sheet or a table in the place of a query, whose own entry changes nothing."""
+        if name:
+            self.query.clear()
+            self._change(sheet=name, query="")
+
+    def _take_query(self) -> None:
+        """Read a query's result in the place of a table, or a table again where it is empty."""
+        chosen = self.options
+        if chosen != self._options:
+            self._change(query=chosen.query, sheet=chosen.sheet)
+
     def _change(self, **changes: object) -> None:
         """Take a change over, unless it contradicts the other options."""
         if self._showing:
@@ -228,7 +291,10 @@ class OptionsForm(Card):
             return
         self.problem.hide()
         if options != self._options:
+            other_query = options.query != self._options.query
             self._options = options
+            if other_query:
+                self.show_options(options, self._concerned, self._sheets)
             self.changed.emit(options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -20,9 +21,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.databases.address import Place
 from sfumato.jobs.job import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
+from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
@@ -126,6 +129,7 @@ class MainWindow(QMainWindow):
         self.unsaved.settled.connect(self._clear_offer)
         session.save_requested.connect(self.projects.save)
         session.table_requested.connect(self._show_first)
+        session.database_requested.connect(self.choose_database)
         session.project_requested.connect(self.projects.open)
         session.locate_requested.connect(self.projects.sources.locate)
         for signal in (
@@ -193,6 +197,15 @@ class MainWindow(QMainWindow):
         path = self.session.chooser.open_file(self.tr("Open table"), table_filters())
         if path is not None:
             self.session.table_requested.emit(path)
+
+    def choose_database(
+        self, place: Place | None = None, take: Callable[[Place], object] | None = None
+    ) -> None:
+        """Ask for a database or a folder, and open a table of it unless something else takes it."""
+        dialog = DatabaseDialog(self.session.runner, self.session.chooser, place, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.found.connect(take or self.session.table_requested.emit)
+        dialog.open()
 
     def open_sample(self) -> None:
         """Open the table that comes with Sfumato."""
@@ -395,6 +408,7 @@ class WindowMenus(Menus):
         menu = self.menu(_tr("&File"))
         self.add(menu, "new", _tr("&New"), projects.new, Keys.New)
         self.add(menu, "open-table", _tr("Open &table…"), window.choose_table, "Ctrl+T", "table")
+        self.add(menu, "open-database", _tr("Open from a &database…"), window.choose_database)
         self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
         menu.addSeparator()
         self.add(

@@ -21,6 +21,7 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.formats.databases.address import PASSWORDS
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
@@ -73,6 +74,9 @@ class Session(QObject):
     """A `Message` for whichever panel is in sight."""
     table_requested = Signal(object)
     """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    database_requested = Signal(object, object)
+    """The person is to be asked for a database: what is filled in (a `Place` or None), and what is
+    called with the place found."""
     project_requested = Signal(object)
     """A project (`Path`) should be opened."""
     file_brought = Signal(str, object)
@@ -290,6 +294,7 @@ class Session(QObject):
         if project is None:
             self._passing_keys = _passing_keys()
         if not keep_state:
+            PASSWORDS.forget()
             self._history.clear()
             self._attributes.forget()
             self._state = State(project.document if project is not None else Document())
@@ -406,6 +411,7 @@ class Session(QObject):
         """Save, stop every job and let the project file go."""
         self.save()
         self.runner.shutdown()
+        PASSWORDS.forget()
         if self._project is not None:
             self._project.close()
             self._project = None

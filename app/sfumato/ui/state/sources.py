@@ -9,6 +9,8 @@ from PySide6.QtCore import QObject
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
+from sfumato.formats.databases.address import Address, Place
+from sfumato.formats.errors import CannotConnect
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.source import accept_edition, locate_source, open_source
@@ -42,9 +44,12 @@ class SourceReader(QObject):
 
         self._run(work)
 
-    def _read_at(self, path: Path) -> None:
+    def _read_at(self, path: Place) -> None:
         """Read the table from where the person says it is now."""
         document = self._session.document
+        if document.source is not None and path == document.source.place:
+            self.read()
+            return
 
         def work(context: Context) -> tuple[Table, Document]:
             found = locate_source(document, path, Part(context, 0.0, 0.2))
@@ -63,6 +68,8 @@ class SourceReader(QObject):
 
     def _refused(self, error: SfumatoError) -> None:
         actions = []
+        if isinstance(error, CannotConnect):
+            actions.append(Action(self.tr("Connect again…"), self.locate))
         if isinstance(error, SourceMissing | SourceChanged):
             actions.append(Action(self.tr("Show where it is…"), self.locate))
         if isinstance(error, SourceChanged) and self._session.project is None:
@@ -90,6 +97,10 @@ class SourceReader(QObject):
 
     def locate(self) -> None:
         """Ask where the source table is now, and read it there."""
+        source = self._session.document.source
+        if source is not None and isinstance(source.place, Address):
+            self._session.database_requested.emit(source.place, self._read_at)
+            return
         path = self._session.chooser.open_file(
             self.tr("Show where the source table is"), self.tr("All files (*)"), self._folder()
         )

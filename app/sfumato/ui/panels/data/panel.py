@@ -40,6 +40,7 @@ class WelcomePage(QWidget):
 
     table_wanted = Signal()
     sample_wanted = Signal()
+    database_wanted = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +55,9 @@ class WelcomePage(QWidget):
         )
         self.open_button = self.empty.add_button(
             button(self.tr("Open a table…"), self.table_wanted.emit, "primary", "open")
+        )
+        self.database_button = self.empty.add_button(
+            button(self.tr("From a database…"), self.database_wanted.emit, icon="data")
         )
         self.sample_button = self.empty.add_button(
             button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
@@ -206,6 +210,8 @@ class DataPanel(Panel):
     def _connect(self) -> None:
         session = self.session
         self.welcome.table_wanted.connect(self.choose)
+        wanted = session.database_requested
+        self.welcome.database_wanted.connect(lambda: wanted.emit(None, None))
         self.welcome.sample_wanted.connect(self.open_sample)
         self.importing.previewed.connect(self._allow_loading)
         self.loaded.reread.clicked.connect(self._read_again)
