@@ -31,7 +31,8 @@ LATER = (
     *("matplotlib", "openpyxl", "pyreadstat", "sklearn", "duckdb"),
     "adbc_driver_manager",
     *("scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.special"),
-    *("sfumato.commands", "sfumato.report", "sfumato.plots.figure"),
+    *("sfumato.commands", "sfumato.plots.figure"),
+    *("sfumato.report.material", "sfumato.report.writing"),
 )
 
 
