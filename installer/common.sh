@@ -1,11 +1,12 @@
 # shellcheck shell=bash disable=SC2034
 # What installer/run and installer/test share; sourced, never run.
-# Everything is made inside the checkout (.venv, .venv-engine, build/setup.log), and made once: a
+# Everything is made inside the checkout (.venv, .venv-engine, build), and made once: a
 # stamp of what went in tells a later run that nothing has to be done.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 VENV="$ROOT/.venv"
 VENV_ENGINE="$ROOT/.venv-engine"
+TOOLS="$ROOT/build/package/venv"
 LOG="$ROOT/build/setup.log"
 mkdir -p "$ROOT/build"
 
@@ -162,4 +163,29 @@ prepare_qt() {
   qt_starts "$platform" && return 0
   debian_packages "Qt needs libraries of the system." "${QT_PACKAGES[@]}"
   qt_starts "$platform" || stop "Qt still can't start: $(tail -n 3 "$LOG")"
+}
+
+# prepare_packaging: what packages are built with, in an environment of its own.
+prepare_packaging() {
+  make_venv "$TOOLS"
+  [ "$(cat "$TOOLS/installed" 2>/dev/null)" = "$(stamp "$TOOLS")" ] && return 0
+  say "Setting up what packages are built with; the first time takes a few minutes."
+  install_locked "$TOOLS" package
+  stamp "$TOOLS" >"$TOOLS/installed"
+}
+
+# prepare_package_tests: what built packages are installed, drawn and judged with.
+prepare_package_tests() {
+  local missing=() tool
+  for tool in debootstrap lintian rpmlint rpm rpm2cpio cpio Xvfb xdotool openbox objdump \
+    desktop-file-validate appstreamcli; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  if is_debian && is_root && debian_packages "Packages are tested with ${missing[*]}." \
+    debootstrap lintian rpmlint rpm rpm2cpio cpio xvfb xdotool openbox binutils \
+    desktop-file-utils appstream shared-mime-info; then
+    return 0
+  fi
+  say "Without ${missing[*]} the tests that install packages are skipped."
 }

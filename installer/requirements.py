@@ -1,7 +1,7 @@
 """Print what pyproject.toml asks for, one requirement a line, as `installer/lock` needs it.
 
 ``run`` is what the application needs, ``test`` with what its tests need; ``engine`` is what the
-engine and its tests need, without Qt.
+engine and its tests need, without Qt; ``package`` is what packages are built with, and of.
 """
 
 import re
@@ -24,5 +24,6 @@ run = [*build, *project["dependencies"]]
 extras = project["optional-dependencies"]
 test = [*run, *extras["databases"], *extras["test"]]
 engine = [requirement for requirement in test if name_of(requirement) in COMPUTING | TESTING]
-wanted = {"run": run, "test": test, "engine": engine}
+package = [*run, *extras["databases"], *file["dependency-groups"]["package"]]
+wanted = {"run": run, "test": test, "engine": engine, "package": package}
 sys.stdout.writelines(f"{requirement}\n" for requirement in wanted[sys.argv[1]])
