@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.samples.make_households import households
 
 RULES = """
 format = 1
@@ -105,6 +106,16 @@ def test_a_sensitive_column_gets_its_domain_and_one_that_is_not_leaves_the_polic
     assert ward.run("rules", ward.project) == ExitCode.OK
     assert 'values = ["X", "Y"]' in ward.output
     assert "[[policy]]" not in ward.output
+
+
+def test_what_becomes_sensitive_is_drawn_once_for_a_unit_where_it_is_the_same_in_it(line):
+    table, project = line.folder / "survey.csv", line.folder / "survey.sfumato"
+    households(60).to_csv(table, index=False)
+    assert line.run("init", project, "--table", table, "--unit", "household") == ExitCode.OK
+    roles = ("--role", "water=sensitive", "--role", "illness=sensitive")
+    assert line.run("attributes", project, *roles) == ExitCode.OK
+    assert line.run("rules", project) == ExitCode.OK
+    assert 'constant = ["water"]' in line.output
 
 
 @pytest.mark.parametrize(

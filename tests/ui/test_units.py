@@ -8,11 +8,13 @@ import pytest
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Unit
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
+from tests.ui.hands import choose
 
 
 @pytest.fixture
@@ -46,6 +48,17 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
     panel.session.undo()
     assert panel.session.document == a_document()
     assert panel.unit.protect.isVisible()
+
+
+def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_rows(panel, qtbot):
+    protected(panel, qtbot)
+    panel.table.selectRow([spec.name for spec in a_document().columns].index("water"))
+    choose(panel.detail.role, Role.INSENSITIVE)
+    assert [spec.name for spec in panel.session.document.sensitive] == ["illness"]
+    panel.session.edit("Forget", panel.session.document.with_unit(Unit(("household",), 5)))
+    choose(panel.detail.role, Role.SENSITIVE)
+    assert "water" in panel.session.document.unit.constant
+    assert "Drawn once for all of them: water" in panel.unit.note.text()
 
 
 def test_the_bound_is_chosen_beside_the_unit(panel, qtbot):

@@ -78,6 +78,7 @@ def _with_roles(project: ProjectFile, table: Table, given: list[str]) -> Documen
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.project.document.column_edits import with_fixed_domains, with_roles
     from sfumato.project.release.release_columns import attributes_of
+    from sfumato.project.release.units import with_once_drawn
 
     document = project.document
     roles = [(_column(document, name).name, _role(name, role)) for name, role in map(_pair, given)]
@@ -89,7 +90,7 @@ def _with_roles(project: ProjectFile, table: Table, given: list[str]) -> Documen
         known = {}  # the policy says what is wrong with its settings
     for name, role in roles:
         document = with_roles(document, [name], role, known, KeyedNoise(project.keys))
-    return with_fixed_domains(document, table)
+    return with_once_drawn(with_fixed_domains(document, table), project.document, table)
 
 
 def _with_pseudonym(document: Document, name: str, arguments: Namespace) -> Document:

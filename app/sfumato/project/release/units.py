@@ -251,12 +251,43 @@ def propose_unit(
             " record key.",
             column=" + ".join(columns),
         )
-    constant = tuple(
-        spec.name
-        for spec in document.sensitive
-        if not varying_units(codes, factorize(table.column(spec.name))[0]).any()
-    )
+    constant = _constant(codes, table, [spec.name for spec in document.sensitive])
     return Unit(tuple(columns), largest if most_rows is None else most_rows, constant)
+
+
+def with_once_drawn(document: Document, before: Document, table: Table) -> Document:
+    """Let the unit draw once what has become sensitive and is the same in all of its rows.
+
+    Parameters
+    ----------
+    document, before
+        What is decided now, and what was: attributes that were sensitive already stay as they are.
+    table
+        The rows, which are looked through.
+
+    Raises
+    ------
+    TableError
+        If a column that names the unit is missing in a row.
+    """
+    known = {spec.name for spec in before.sensitive}
+    new = [spec.name for spec in document.sensitive if spec.name not in known]
+    unit = document.unit
+    if unit is None or not new:
+        return document
+    found = _constant(units_of(table, unit.columns), table, new)
+    kept = tuple(name for name in unit.constant if name not in new)
+    return replace(document, unit=replace(unit, constant=(*kept, *found)))
+
+
+def _constant(codes: Codes, table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that are the same in all rows of every unit."""
+    return tuple(
+        name
+        for name in names
+        if name in table.columns
+        and not varying_units(codes, factorize(table.column(name))[0]).any()
+    )
 
 
 def idle_bound(unit: Unit, codes: Codes) -> str:

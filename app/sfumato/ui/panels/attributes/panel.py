@@ -28,6 +28,7 @@ from sfumato.engine.core.columns import (
     Role,
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.profile import (
     BinWidths,
     alone_at_ends,
@@ -38,6 +39,7 @@ from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.project.document import column_edits
 from sfumato.project.document.model import Document
+from sfumato.project.release.units import with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes import PANEL, edits
@@ -422,23 +424,29 @@ class AttributesPanel(Panel):
             self._edit(text, edits.with_kind(self.session.document, name, kind))
 
     def _edit(self, text: str, document: Document) -> None:
-        """Make an edit, after fixing the domains that it asks for."""
-        session, table = self.session, self.session.table
+        """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
+        session, table, before = self.session, self.session.table, self.session.document
         waiting = [spec for spec in document.sensitive if column_edits.needs_domain(spec)]
-        if table is None or not waiting:
+        if table is None or not (waiting or document.unit):
             session.edit(text, document)
             return
         known = {spec.name: self._known_domain(spec) for spec in waiting}
         domains = {name: domain for name, domain in known.items() if domain is not None}
-        if table.rows <= ROWS_AT_ONCE or len(domains) == len(waiting):
+
+        def complete(_context: Context) -> Document:
+            changed = column_edits.with_fixed_domains(document, table, domains)
+            return with_once_drawn(changed, before, table)
+
+        told = len(domains) == len(waiting) and document.unit is None
+        if table.rows <= ROWS_AT_ONCE or told:
             try:
-                session.edit(text, column_edits.with_fixed_domains(document, table, domains))
+                session.edit(text, complete(Silent()))
             except SfumatoError as error:
                 self.show_error(error)
             return
         session.runner.run(
             tr("Reading the values"),
-            lambda _context: column_edits.with_fixed_domains(document, table, domains),
+            complete,
             lambda changed: session.edit(text, changed),
             self.show_error,
             key=EDIT_KEY,
