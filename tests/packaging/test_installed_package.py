@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import __version__
+from sfumato.commands.shared.command import ExitCode
 from sfumato.resources import resource_path
 from tests.packaging import PACKAGING
 from tests.packaging.root import PASSPHRASE, PERSON, Root
@@ -295,6 +296,19 @@ def test_databases_are_read_without_anything_else(upgraded, tmp_path):
         quiet=False,
     )
     assert (upgraded.home / "database.sfumato").is_file()
+
+
+def test_servers_of_databases_are_asked_by_a_driver_that_is_there(upgraded):
+    asked = ("--database", "postgresql://nobody@localhost:1/ward", "--table", "people")
+    done = subprocess.run(
+        upgraded.as_person("sfumato", "init", "server.sfumato", *asked),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == ExitCode.EXPECTED_ERROR
+    assert "The server localhost:1 does not answer" in done.stderr
 
 
 def test_removal_leaves_nothing_but_the_persons_own(upgraded, deb):
