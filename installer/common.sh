@@ -182,9 +182,9 @@ prepare_package_tests() {
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
   [ ${#missing[@]} -eq 0 ] && return 0
-  if is_debian && is_root && debian_packages "Packages are tested with ${missing[*]}." \
+  if is_debian && is_root && (debian_packages "Packages are tested with ${missing[*]}." \
     debootstrap lintian rpmlint rpm rpm2cpio cpio xvfb xdotool openbox binutils \
-    desktop-file-utils appstream shared-mime-info; then
+    desktop-file-utils appstream); then
     return 0
   fi
   say "Without ${missing[*]} the tests that install packages are skipped."
