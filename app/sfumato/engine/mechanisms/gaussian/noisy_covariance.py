@@ -65,12 +65,18 @@ _GRID: Final = np.array([m * 2.0**k for k in range(-50, 64) for m in (1.0, 1.414
 _COUNT, _SIZE, _SQUARE, _SIGN = 15.0, 75.0, 85.0, 11.0
 """What the questions need of ε0·m: for each attribute, and the last for each pair of them.
 
-They leave a size wrong by orders of magnitude less than once in 1,000 tables, a variance with
+They leave a size wrong by orders of magnitude less than once in 10,000 tables, a variance with
 a standard error of some 15 %, and a correlation with one of 0.1.
 """
 
-_FAR: Final = 28.0
-"""Some 228 sizes whose scores lie so many times 1/(2ε) behind win once in 1,000 tables."""
+_FAR: Final = 42.0
+"""Some 228 sizes whose scores lie so many times 1/(2ε) behind win once in a million tables.
+
+The usual ε0 leaves the median of the differences 34 of these, which is once in 10,000 tables.
+"""
+
+_ROOM: Final = 48.0
+"""With less room for the scores than this, the median itself would be lost too often."""
 
 _OWN: Final = 0.01
 """The share of each attribute's noise that goes with no other's."""
@@ -181,7 +187,7 @@ def _differing(
     size = len(names)
     found = noise.integers(f"{what}: differing", exact, size, _COUNT * size * unit)
     for count, name in zip(found, names, strict=True):
-        if count * _SIZE * unit < 1.7 * _FAR:
+        if count * _SIZE * unit < _ROOM:
             raise PolicyError(
                 "Too few records differ in {column} to measure how it varies without telling about"
                 " single ones.",
