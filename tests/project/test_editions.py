@@ -228,6 +228,6 @@ def test_of_numbers_it_is_said_how_well_two_histories_are_told_apart(tmp_path, o
     related = np.corrcoef(table.frame["age"], table.frame["income"])[0, 1]
     own_variance = 0.25 * (1 - related**2)
     chance = NormalDist().cdf(math.sqrt(2 / own_variance) / 2)
-    (written,) = re.findall(r"at worst ([\d.]+)%", of_numbers)
+    (written,) = re.findall(r"at worst ([\d.]+) %", of_numbers)
     assert chance <= float(written) / 100 <= chance + 0.0011
     assert len({len(pd.read_csv(path / "data.csv")) for path in (before, after)}) == 1

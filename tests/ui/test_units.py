@@ -52,7 +52,7 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
 
 def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_rows(panel, qtbot):
     protected(panel, qtbot)
-    panel.table.selectRow([spec.name for spec in a_document().columns].index("water"))
+    panel.choose("water")
     choose(panel.detail.role, Role.INSENSITIVE)
     assert [spec.name for spec in panel.session.document.sensitive] == ["illness"]
     panel.session.edit("Forget", panel.session.document.with_unit(Unit(("household",), 5)))
