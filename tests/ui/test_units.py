@@ -10,11 +10,13 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Unit
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
-from tests.ui.hands import choose
+from tests.ui.hands import choose, click
 
 
 @pytest.fixture
@@ -136,3 +138,24 @@ def test_the_check_before_a_release_counts_households(panel, qtbot):
     sizes = frame.groupby(["region", "sex"])["household"].nunique()
     told = [one.sentence for each in card.found for one in each.findings]
     assert any(f"the smallest class has records of {sizes.min()} units" in text for text in told)
+
+
+def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
+    columns = [
+        replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
+        for spec in a_document(Role.IDENTIFYING).columns
+    ]
+    document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
+    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 9)))
+    panel = PolicyPanel(session)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.choose("rent")
+    qtbot.waitUntil(panel.unprotected.isVisible)
+    click(panel.unprotected.protect)
+    qtbot.waitUntil(panel.page.refused.isVisible)
+    assert "State these figures in its settings" in panel.page.refused.text()
+    assert panel.state() is PanelState.ATTENTION
+    click(panel.page.settings.measured.source.button_for("stated"))
+    panel.page.settings.measured.fields["rent"].spin.setValue(150.0)
+    qtbot.waitUntil(lambda: not panel.page.refused.isVisible())

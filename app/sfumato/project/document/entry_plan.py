@@ -224,25 +224,35 @@ def check_unit(document: Document) -> None:
             "Name a column, and a number of rows from 1 on.",
         )
     for entry in document.policy:
-        mechanism = mechanism_called(entry.mechanism)
-        if mechanism.needs_groups:
-            problem = Sentence("which draws the rows of a group together")
-        elif adopted_files(entry.settings):
-            problem = Sentence("fitted to a release that was drawn row by row")
-        elif mechanism.byproduct_epsilon(entry.settings) > 0.0:
-            problem = Sentence("which tells statistics of the table that count single rows")
-        else:
-            continue
-        raise PolicyError(
-            "{entry} is protected by {mechanism}, {problem}: what all rows with the same {unit}"
-            " lose can't be bounded.",
-            "State these figures in its settings instead of measuring them, choose another"
-            " mechanism, or protect row by row.",
-            entry=entry.key,
-            mechanism=mechanism.title.lower(),
-            problem=problem,
-            unit=unit.name,
-        )
+        if (refusal := unit_refusal(document, entry)) is not None:
+            raise refusal
+
+
+def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
+    """Say why a policy entry can't be bounded for the unit of protection; None where it can."""
+    if document.unit is None:
+        return None
+    mechanism = mechanism_called(entry.mechanism)
+    remedy = "Choose another mechanism, or protect row by row."
+    if mechanism.needs_groups:
+        problem = Sentence("which draws the rows of a group together")
+    elif adopted_files(entry.settings):
+        problem = Sentence("fitted to a release that was drawn row by row")
+        remedy = "Take the adopted release off the ladder, or protect row by row."
+    elif mechanism.byproduct_epsilon(entry.settings) > 0.0:
+        problem = Sentence("which tells statistics of the table that count single rows")
+        remedy = "State these figures in its settings instead of measuring them."
+    else:
+        return None
+    return PolicyError(
+        "{entry} is protected by {mechanism}, {problem}: what all rows with the same {unit}"
+        " lose can't be bounded.",
+        remedy,
+        entry=entry.key,
+        mechanism=mechanism.title[:1].lower() + mechanism.title[1:],
+        problem=problem,
+        unit=document.unit.name,
+    )
 
 
 def check_policy(document: Document) -> None:

@@ -51,19 +51,26 @@ class Item:
     token: str
 
 
-def items_of(document: Document, empty: Container[str] = ()) -> list[Item]:
+def items_of(
+    document: Document, empty: Container[str] = (), refused: Container[str] = ()
+) -> list[Item]:
     """Return a line for each sensitive attribute or what protects it, then what is left over.
 
-    `empty` are the entries, by their keys, that promise a recipient nothing.
+    `empty` are the entries, by their keys, that promise a recipient nothing; of those `refused`
+    nothing can be released.
     """
     items: list[Item] = []
     for name in (sensitive.name for sensitive in document.sensitive):
         entry = document.entry_for(name)
         if entry is None:
             items.append(Item(name, tr("Not protected yet"), "step-attention", "caution"))
-        elif entry.key in empty and all(item.key != entry.key for item in items):
+        elif any(item.key == entry.key for item in items):
+            continue
+        elif entry.key in refused:
+            items.append(Item(entry.key, tr("Can't be released"), "step-attention", "caution"))
+        elif entry.key in empty:
             items.append(Item(entry.key, tr("Not hidden from all"), "danger", "danger"))
-        elif all(item.key != entry.key for item in items):
+        else:
             title = spoken(mechanism_called(entry.mechanism).title)
             items.append(Item(entry.key, title, "step-done", "good"))
     items += [

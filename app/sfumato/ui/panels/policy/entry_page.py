@@ -266,6 +266,28 @@ def _extent(attributes: Sequence[Attribute]) -> str:
     return tr("numbers")
 
 
+class DangerNote(QWidget):
+    """A sentence in danger's colour, with its icon; not there while there is nothing to say."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = label("", "danger", wrap=True)
+        icon = IconLabel("danger", "danger", 18)
+        line = row(icon, (self._text, 1))
+        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(line)
+        self.setVisible(False)
+
+    def text(self) -> str:
+        """Return what is said."""
+        return self._text.text()
+
+    def show_text(self, text: str) -> None:
+        """Say something, or nothing."""
+        self._text.setText(text)
+        self.setVisible(bool(text))
+
+
 class EntryPage(QWidget):
     """Everything about one policy entry; the panel turns what it asks for into edits."""
 
@@ -316,19 +338,22 @@ class EntryPage(QWidget):
         self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
         self.level_card.body.addWidget(self._level_title)
-        self.empty = label("", "danger", wrap=True)
-        icon = IconLabel("danger", "danger", 18)
-        line = row(icon, (self.empty, 1))
-        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        self._empty = boxed(line, self)
-        self.level_card.body.addWidget(self._empty)
+        self.empty = DangerNote(self)
+        self.refused = DangerNote(self)
+        self.level_card.body.addWidget(self.empty)
         self.level_card.body.addWidget(self._level_missing)
         self.level_card.body.addLayout(row(self.for_all, None))
         self.level_card.body.addSpacing(Space.INSIDE)
         self.level_card.body.addWidget(self.note)
         self.together = Together(self)
         self._settings_place = QVBoxLayout()
-        parts = (self._build_head(), self.together, self._settings_place, self._middle)
+        parts = (
+            self._build_head(),
+            self.refused,
+            self.together,
+            self._settings_place,
+            self._middle,
+        )
         whole = column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN)
         self.setLayout(whole)
 
@@ -431,8 +456,7 @@ class EntryPage(QWidget):
         if self.note.text() != chosen.note and not self.note.hasFocus():
             self.note.setText(chosen.note)
         told = tr("Danger: {text}", text=typeset(chosen.empty)) if chosen.empty else ""
-        self.empty.setText(told)
-        self._empty.setVisible(bool(told))
+        self.empty.show_text(told)
         self._use_editor(entry.mechanism)
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:

@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.levels import state_level
 from sfumato.project.document.model import Document, PolicyEntry, with_members
 from sfumato.ui.look.theme import Space
@@ -158,6 +159,8 @@ class PolicyPanel(Panel):
         for entry in document.policy:
             if any(self.session.attribute_error(name) for name in entry.attributes):
                 return True
+            if unit_refusal(document, entry) is not None:
+                return True
             attributes = self._attributes_of(entry)
             if attributes is not None and any(
                 standing.stated and standing.trust is None
@@ -179,7 +182,8 @@ class PolicyPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
-        items = items_of(document, self._empty_entries())
+        refused = {e.key for e in document.policy if unit_refusal(document, e) is not None}
+        items = items_of(document, self._empty_entries(), refused)
         self.pages.setCurrentWidget(self._work if items else self.nothing)
         if items:
             keys = [item.key for item in items]
@@ -241,6 +245,8 @@ class PolicyPanel(Panel):
         standings = standings_of(document.recipients, entry, attributes)
         self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
         self.page.show_recipients(standings, self._recipient)
+        refusal = unit_refusal(document, entry)
+        self.page.refused.show_text("" if refusal is None else " ".join(error_texts(refusal)))
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)
