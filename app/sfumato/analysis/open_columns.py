@@ -203,7 +203,7 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
             found = estimate_values(spec.name, codes, domain.size, shown, rows, part, units, look)
         if found is not None:
             estimates[spec.name] = found
-    relations = _relations(table, shown, hidden, Part(context, 0.8, 1.0))
+    relations = _relations(table, shown, hidden, units, Part(context, 0.8, 1.0))
     return OpenFindings(asked, table.rows, len(rows), estimates, relations)
 
 
@@ -248,7 +248,11 @@ def _repeating(codes: Integers) -> Integers | None:
 
 
 def _relations(
-    table: Table, shown: Sequence[OpenColumn], hidden: Sequence[OpenColumn], context: Context
+    table: Table,
+    shown: Sequence[OpenColumn],
+    hidden: Sequence[OpenColumn],
+    units: Integers | None,
+    context: Context,
 ) -> tuple[Relation, ...]:
     """Return from which columns sensitive ones follow exactly."""
     order = {name: place for place, name in enumerate(table.columns)}
@@ -263,7 +267,7 @@ def _relations(
     ]
     solved = {relation.name for relation in linear}
     others = [name for name in wanted if name not in solved]
-    return (*linear, *determined(codes, others, Part(context, 0.4, 1.0)))
+    return (*linear, *determined(codes, others, Part(context, 0.4, 1.0), units=units))
 
 
 # ----- with releases

@@ -102,6 +102,15 @@ def test_what_is_constant_within_another_column_is_found(codes):
     assert found(codes, "water") == {("water", ("household",))}
 
 
+def test_that_rows_of_one_unit_are_alike_shows_nothing(codes):
+    household = codes["household"]
+    region = household % 9
+    both = {"household": household, "region": region, "water": region // 2}
+    found = determined(both, ["water"], Silent(), units=household)
+    assert {each.columns for each in found} == {("region",)}
+    assert not determined(codes, ["water"], Silent(), units=household)
+
+
 def test_two_columns_that_determine_one_together_are_found(codes):
     assert ("price", ("town", "year")) in found(codes, "price")
 

@@ -260,7 +260,12 @@ def _solved(relation: LinearRelation, wanted: Sequence[str]) -> LinearRelation:
 
 
 def determined(
-    codes: Mapping[str, Integers], wanted: Sequence[str], context: Context, *, pairs: bool = True
+    codes: Mapping[str, Integers],
+    wanted: Sequence[str],
+    context: Context,
+    *,
+    pairs: bool = True,
+    units: Integers | None = None,
 ) -> tuple[Determined, ...]:
     """Find columns that another column, or two together, determine.
 
@@ -274,6 +279,8 @@ def determined(
         Progress and cancelling.
     pairs
         Whether two columns together are tried where none alone determines one.
+    units
+        Each row's unit of protection, shape (n,): that rows of one unit are alike shows nothing.
     """
     found: list[Determined] = []
     names = tuple(codes)
@@ -284,18 +291,20 @@ def determined(
         counts = np.bincount(codes[name])
         differing = 1.0 - float(np.square(counts / counts.sum()).sum())
         others = [other for other in names if other != name]
-        single = [o for o in others if _determines((codes[o],), codes[name], differing)]
+        single = [o for o in others if _determines((codes[o],), codes[name], differing, units)]
         found += [Determined(name, (other,)) for other in single]
         if pairs and not single and len(others) <= _MOST_PAIRS:
             found += [
                 Determined(name, pair)
                 for pair in itertools.combinations(others, 2)
-                if _determines(tuple(codes[o] for o in pair), codes[name], differing)
+                if _determines(tuple(codes[o] for o in pair), codes[name], differing, units)
             ]
     return tuple(found)
 
 
-def _determines(by: Sequence[Integers], of: Integers, differing: float) -> bool:
+def _determines(
+    by: Sequence[Integers], of: Integers, differing: float, units: Integers | None
+) -> bool:
     """Whether rows alike in some columns are alike in another, and often enough alike at all."""
     for rows in _growing(len(of)):
         groups = by[0][:rows]
@@ -306,7 +315,8 @@ def _determines(by: Sequence[Integers], of: Integers, differing: float) -> bool:
         if both > number:
             return False
         if rows == len(of):
-            return (rows - number) * differing >= _EXCEPTIONS
+            alike = rows if units is None else _distinct(_dense(groups) * (units.max() + 1) + units)
+            return (alike - number) * differing >= _EXCEPTIONS
     return False
 
 
@@ -317,6 +327,11 @@ def _growing(rows: int) -> Iterator[int]:
         yield few
         few *= 4
     yield rows
+
+
+def _dense(groups: Integers) -> Integers:
+    numbered: Integers = pd.factorize(groups)[0].astype(np.int64)
+    return numbered
 
 
 def _distinct(keys: Integers) -> int:

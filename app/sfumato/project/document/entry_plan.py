@@ -249,7 +249,7 @@ def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
         " lose can't be bounded.",
         remedy,
         entry=entry.key,
-        mechanism=mechanism.title[:1].lower() + mechanism.title[1:],
+        mechanism=mechanism.title,
         problem=problem,
         unit=document.unit.name,
     )
