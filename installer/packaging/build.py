@@ -72,8 +72,8 @@ class Build:
         """Take what was committed last."""
         archive = self.work / "source.tar"
         run("git", "-C", ROOT, "archive", "--output", archive, "HEAD")
-        with tarfile.open(archive) as content:
-            content.extractall(self.source, filter="data")
+        self.source.mkdir(parents=True, exist_ok=True)
+        run("tar", "--extract", "--file", archive, "--directory", self.source)
         archive.unlink()
 
     def wheel(self) -> Path:

@@ -34,7 +34,7 @@ MORE_WIDGETS = 1.1
 """From half of the deeds to the end, when everything is put away: pages that are first
 seen late add some. Widgets after 300, 600 and 3,000 deeds were 2,107, 2,125 and 2,181."""
 MORE_JOBS = 10
-MORE_MEGABYTES = 250.0
+MORE_MEGABYTES = 500.0
 """Memory in use says little of leaks: pages, dialogs and figures are made when they are first seen,
 and the allocator keeps what was freed. What lives is counted; this stops what is far off."""
 
