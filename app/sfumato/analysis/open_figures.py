@@ -175,7 +175,7 @@ _WIDTHS: Final = {
     (True, True): (
         "From {columns}, released unperturbed, 90 in 100 people's {name} can be placed within"
         " {open} without any release (knowing no other column, {alone}); with this release within"
-        " {both}, not {released}."
+        " {both}, by the release alone within {released}."
     ),
     (True, False): (
         "From {columns}, released unperturbed, 90 in 100 people's {name} can be placed within"
@@ -194,7 +194,7 @@ _GUESSES: Final = {
     (True, True): (
         "From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100"
         " people without any release (always naming the most common value, {alone}); with this"
-        " release for {both}, not {released}."
+        " release for {both}, by the release alone for {released}."
     ),
     (True, False): (
         "From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100"

@@ -30,7 +30,7 @@ from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space, TextSize, font
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.shell.open_cautions import OpenCaution
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
@@ -239,7 +239,7 @@ class GuaranteeCard(QFrame):
             entry.addLayout(_facts(facts))
         words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
         more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
-        brief = ",  ".join(f"{fact.symbol} = {fact.value:.3g}" for fact in _best_known(facts))
+        brief = ",  ".join(f"{fact.symbol} = {number(fact.value)}" for fact in _best_known(facts))
         entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
         lines.addLayout(entry)
 
@@ -342,7 +342,7 @@ def _facts(facts: Sequence[Fact]) -> QGridLayout:
     for line, fact in enumerate(facts):
         title = label(spoken(fact.title), "small", wrap=True)
         symbol = label(fact.symbol, "small")
-        value = label(f"{fact.value:.4g}")
+        value = label(number(fact.value, 4))
         value.setFont(font(TextSize.SMALL, strong=True, tabular=True))
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         for widget in (title, symbol, value):
