@@ -165,7 +165,7 @@ def _raised(examined: Examined) -> list[_Raised]:
         changed, followed = with_level(document, name, column, level)
         with suppress(SfumatoError):  # where nobody could be given a release with it
             figures = columns.keep(
-                ("raised", name, canonical_json(to_plain(changed.recipients)), _about(changed)),
+                ("raised", name, canonical_json(to_plain(changed.recipients)), _of_views(changed)),
                 partial(_figures, changed, name, columns),
             )
             found.append(_Raised(column, level, changed, followed, *figures))
@@ -177,6 +177,13 @@ def _figures(document: Document, name: str, columns: ShownColumns) -> tuple[int,
     seen = _seen_by(document, document.recipient(name), columns, keeps=False)
     assert seen is not None
     return seen.view.unique, seen.view.suppressed_rows, seen.view.loss
+
+
+def _of_views(document: Document) -> str:
+    """Return what decides what views come to, beside the views themselves."""
+    names = quasi_identifiers(document)
+    recipes = {name: document.hierarchies.get(name) for name in names}
+    return canonical_json([to_plain(recipes), to_plain([document.column(name) for name in names])])
 
 
 def _about(document: Document) -> str:
