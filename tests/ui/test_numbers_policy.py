@@ -228,6 +228,9 @@ def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     assert "known without this table" in choice.words.text()
     choice.fields["age"].spin.setValue(12.0)
     wait_for_jobs(qtbot, filled.session)
+    assert filled.session.document.policy[0].settings["measured"] == "noisy", "income's is missing"
+    choice.fields["income"].spin.setValue(900.0)
+    wait_for_jobs(qtbot, filled.session)
     settings = filled.session.document.policy[0].settings
     assert settings["measured"] == "stated"
     assert settings["covariance"][0] == [144.0, 0.0]

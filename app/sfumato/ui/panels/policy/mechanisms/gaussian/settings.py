@@ -41,6 +41,10 @@ MEASURING: Final = "measure noise"
 FIELD: Final = 120
 
 
+_NOT_STATED = 1e-9
+"""Stands in a field that nothing was entered in, which is shown empty."""
+
+
 class MeasureChoice(SourceChoice):
     """Shows where the covariance of the noise comes from, and tells what is wanted instead."""
 
@@ -85,7 +89,8 @@ class MeasureChoice(SourceChoice):
         usual = usual_epsilon(0 if numbers is None else len(numbers), len(attributes))
         self.epsilon.set_value(read.epsilon if known else usual)
         for name, spread in zip(names, read.spreads.tolist(), strict=True):
-            self.fields[name].set_value(float(f"{spread:.6g}"))
+            # What was measured is not offered as if it were known without the table.
+            self.fields[name].set_value(_NOT_STATED if noisy else float(f"{spread:.6g}"))
         words = typeset(measured_sentence(names, read))
         unasked = tr("The table is not used, so the size of the noise discloses nothing about it.")
         self.say(words or unasked, "danger" if read.measured is Measured.EXACT else "muted")
@@ -95,7 +100,8 @@ class MeasureChoice(SourceChoice):
         self._form.clear()
         self.fields = {}
         for name in names:
-            field = NumberField(1e-9, 1e15, decimals=6, show_range=False)
+            field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False)
+            field.spin.setSpecialValueText(" ")
             field.spin.setFixedWidth(FIELD)
             field.value_changed.connect(self._state)
             self._form.add_field(tr("Spread of {name}", name=name), field)
@@ -109,12 +115,15 @@ class MeasureChoice(SourceChoice):
         self.say(
             tr(
                 "Enter spreads that are known without this table, for instance from published"
-                " statistics. Each column's noise is then drawn independently."
+                " statistics: all of them count from the last one on. Each column's noise is then"
+                " drawn independently."
             )
         )
 
     def _state(self, _value: float) -> None:
-        self.spreads_stated.emit({name: field.value for name, field in self.fields.items()})
+        spreads = {name: field.value for name, field in self.fields.items()}
+        if min(spreads.values()) > _NOT_STATED:
+            self.spreads_stated.emit(spreads)
 
 
 class GaussianSettingsEditor(SettingsEditor):
