@@ -153,7 +153,9 @@ prepare_r() {
 prepare_postgresql() {
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
   command -v initdb >/dev/null && return 0
-  if is_debian && is_root; then debian_packages "PostgreSQL is missing." postgresql; return 0; fi
+  if is_debian && is_root && (debian_packages "PostgreSQL is missing." postgresql); then
+    return 0
+  fi
   say "PostgreSQL is not installed: tests that read from its server are skipped."
 }
 
