@@ -68,7 +68,7 @@ def test_the_share_that_matches_is_said_for_each_of_two_files(own, tmp_path):
     other = released(own, tmp_path, "Public C")[:100]
     report = trace(own, pd.concat([one, other]))
     assert named(report) == [(("Clinic A",), 200), (("Public C",), 100)]
-    assert "200 of the 300 rows (67%)" in report.verdict
+    assert "200 of the 300 rows (67 %)" in report.verdict
 
 
 def test_shared_pseudonyms_name_the_group_and_no_one_in_it(tmp_path):

@@ -52,7 +52,8 @@ class PseudonymMatch:
     @property
     def sentence(self) -> str:
         """Whose they are."""
-        rows = f"{self.rows:,} of the {self.all_rows:,} rows ({self.rows / self.all_rows:.0%})"
+        share = 100 * self.rows / self.all_rows
+        rows = f"{self.rows:,} of the {self.all_rows:,} rows ({share:.0f} %)"
         if self.rows == self.all_rows:
             rows = f"All {self.rows:,} rows"
         if len(self.recipients) == 1:
