@@ -65,8 +65,8 @@ _GRID: Final = np.array([m * 2.0**k for k in range(-50, 64) for m in (1.0, 1.414
 _COUNT, _SIZE, _SQUARE, _SIGN = 15.0, 75.0, 85.0, 11.0
 """What the questions need of ε0·m: for each attribute, and the last for each pair of them.
 
-They leave a size wrong by orders of magnitude less than once in 10,000 tables, a variance with
-a standard error of some 15 %, and a correlation with one of 0.1.
+Where few numbers are the same, they leave a size wrong by orders of magnitude less than once in
+10,000 tables, a variance with a standard error of some 15 %, and a correlation with one of 0.1.
 """
 
 _FAR: Final = 42.0
@@ -76,7 +76,8 @@ The usual ε0 leaves the median of the differences 34 of these, which is once in
 """
 
 _ROOM: Final = 48.0
-"""With less room for the scores than this, the median itself would be lost too often."""
+"""With less room for the scores than this nothing is measured: many numbers are the same, and at
+this end the median is lost once in 200 tables."""
 
 _OWN: Final = 0.01
 """The share of each attribute's noise that goes with no other's."""
