@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         return int(ended.code or 0)
     try:
         _check_names(parsed)
-        return _window() if parsed.command is None else int(parsed.run(parsed, terminal))
+        return _window(terminal) if parsed.command is None else int(parsed.run(parsed, terminal))
     except (Cancelled, KeyboardInterrupt):
         terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
         return ExitCode.CANCELLED
@@ -150,10 +150,9 @@ def _examples(command: Command) -> str:
     return "\n  ".join((title, *command.examples))
 
 
-def _window() -> int:
-    from sfumato.ui.shell.application import run_window  # noqa: PLC0415 (commands work without Qt)
-
-    return run_window(None)
+def _window(terminal: Terminal) -> int:
+    open_window = command_called("open")
+    return int(open_window.run(argparse.Namespace(project=None), terminal))
 
 
 def _refused_by_the_system(error: Exception) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QWidget
 
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.jobs.job import BugReport
 from sfumato.project.document.model import Document
@@ -122,6 +123,42 @@ class TestMenus:
         undo.trigger()
         assert window.session.document.title == ""
         assert window.menus.actions["redo"].text() == "&Redo: Name it"
+
+    def test_undo_turns_to_where_the_edit_was_made(self, window):
+        open_clinic(window.session, protected())
+        window.show_panel("attributes")
+        panel, session = window.panels["attributes"], window.session
+        panel.choose("ward")
+        session.edit("Mark R&D", session.document.with_column(ColumnSpec("age", Role.INSENSITIVE)))
+        undo, redo = window.menus.actions["undo"], window.menus.actions["redo"]
+        assert undo.text() == "&Undo: Mark R&&D"
+        assert undo.toolTip() == "Undo: Mark R&D (Attributes)"
+        window.show_panel("audit")
+        undo.trigger()
+        assert window.current is panel
+        assert panel.chosen == ["age"]
+        assert redo.toolTip() == "Redo: Mark R&D (Attributes)"
+        window.show_panel("policy")
+        redo.trigger()
+        assert window.current is panel
+
+    def test_undo_chooses_the_recipient_whose_level_it_takes_back(self, window):
+        open_clinic(window.session, protected())
+        window.show_panel("policy")
+        panel, document = window.panels["policy"], window.session.document
+        changed = replace(document.recipients[2], statements={})
+        window.session.edit(
+            "Take a level back", replace(document, recipients=(*document.recipients[:2], changed))
+        )
+        window.show_panel("data")
+        window.menus.actions["undo"].trigger()
+        assert window.current is panel
+        assert panel.page.recipients.table.currentIndex().row() == 2
+
+    def test_redo_has_every_key_of_the_platform(self, window):
+        wanted = QKeySequence.keyBindings(QKeySequence.StandardKey.Redo)
+        assert wanted
+        assert window.menus.actions["redo"].shortcuts() == wanted
 
     def test_dark_takes_effect_and_is_remembered(self, window):
         window.menus.actions["appearance-dark"].trigger()

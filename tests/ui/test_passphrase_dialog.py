@@ -33,3 +33,34 @@ def test_a_message_is_in_sight_to_its_last_line(qtbot):
     QCoreApplication.processEvents()
     [shown] = [label for label in dialog.messages.findChildren(QLabel) if label.text() == remedy]
     assert shown.height() >= shown.heightForWidth(shown.width())
+
+
+def test_a_weak_passphrase_needs_a_second_informed_yes(qtbot):
+    dialog = NewPassphraseDialog("clinic")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitActive(dialog)
+    for field in (dialog.first, dialog.second):
+        qtbot.keyClicks(field, "abc")
+    assert not dialog.submit.isEnabled()
+    dialog.second.setFocus()
+    qtbot.keyClick(dialog.second, Qt.Key.Key_Tab)
+    assert dialog.focusWidget() is dialog.aware
+    qtbot.keyClick(dialog.aware, Qt.Key.Key_Space)
+    assert dialog.submit.isEnabled()
+    for field in (dialog.first, dialog.second):
+        qtbot.keyClicks(field, "d")
+    assert not dialog.submit.isEnabled(), "the yes was given for another one"
+    with qtbot.waitSignal(dialog.submitted):
+        qtbot.keyClick(dialog.aware, Qt.Key.Key_Space)
+        qtbot.keyClick(dialog.aware, Qt.Key.Key_Return)
+
+
+def test_a_strong_passphrase_is_asked_nothing_more(qtbot):
+    dialog = NewPassphraseDialog("clinic")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for field in (dialog.first, dialog.second):
+        qtbot.keyClicks(field, WORDS)
+    assert dialog.aware.isHidden()
+    assert dialog.submit.isEnabled()

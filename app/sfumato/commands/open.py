@@ -14,6 +14,9 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     project: Path | None = arguments.project
     if project is not None and not project.is_file():
         raise ProjectMissing("There is no project at {path}.", "Check the name.", path=project)
+    from sfumato.ui.shell.libraries import require_libraries
+
+    require_libraries()
     from sfumato.ui.shell.application import run_window
 
     return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT

@@ -85,12 +85,19 @@ class Terminal:
             If there is none, or the two differ.
         """
         given = self.given(descriptor, variable)
-        if given is not None:
-            return given
-        first = self._asked("New passphrase: ", variable)
-        if self._asked("Once more: ", variable) != first:
-            raise PassphraseError("The two passphrases differ.", "Try again.")
-        return first
+        if given is None:
+            given = self._asked("New passphrase: ", variable)
+            if self._asked("Once more: ", variable) != given:
+                raise PassphraseError("The two passphrases differ.", "Try again.")
+        from sfumato.project.store.passphrases import Strength, strength_of
+
+        if strength_of(given) is Strength.WEAK:
+            self.note(
+                "This passphrase is weak: a program guesses it, and whoever has it and the project"
+                " can tell which released values are true. Four or five random words are strong;"
+                " sfumato passphrase changes it."
+            )
+        return given
 
     def given(self, descriptor: int | None, variable: str) -> str | None:
         """Return a passphrase from a descriptor or the environment; None where there is none.

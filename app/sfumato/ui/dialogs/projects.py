@@ -2,68 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
-from enum import Enum
 from functools import partial
-from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
 from sfumato.project.errors import NotSealed, Part
+from sfumato.project.store.passphrases import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import Badge, label
 from sfumato.ui.widgets.messages import Message
-
-WEAK_BITS: Final = 45.0
-STRONG_BITS: Final = 70.0
-BITS_OF_A_WORD: Final = 12.0
-"""A word that a person picks is one of some four thousand."""
-
-
-class Strength(Enum):
-    """How long a passphrase would withstand guessing, roughly."""
-
-    EMPTY = 0
-    WEAK = 1
-    FAIR = 2
-    STRONG = 3
-
-
-def guessing_bits(passphrase: str) -> float:
-    """Estimate how many bits of guessing a passphrase withstands; on the careful side.
-
-    Letters that repeat or follow one another count once. Several words count as words
-    rather than as letters: a guesser tries dictionaries.
-    """
-    pieces = [piece for piece in re.split(r"[\s\-_.,]+", passphrase) if piece]
-    fresh = [
-        now
-        for before, now in zip(" " + passphrase, passphrase, strict=False)
-        if ord(now) - ord(before) not in (-1, 0, 1)
-    ]
-    pools = ((r"[a-z]", 26), (r"[A-Z]", 26), (r"[0-9]", 10), (r"[^a-zA-Z0-9]", 33))
-    alphabet = sum(size for pattern, size in pools if re.search(pattern, passphrase))
-    letters = len(fresh) * math.log2(alphabet) if alphabet > 1 else 0.0
-    if not all(re.fullmatch(r"[^\W\d_]+", piece) for piece in pieces):
-        return letters * 0.8
-    return min(letters, BITS_OF_A_WORD * len(set(map(str.lower, pieces))) * 1.5)
-
-
-def strength_of(passphrase: str) -> Strength:
-    """Return how strong a passphrase is, roughly."""
-    if not passphrase:
-        return Strength.EMPTY
-    bits = guessing_bits(passphrase)
-    if bits < WEAK_BITS:
-        return Strength.WEAK
-    return Strength.FAIR if bits < STRONG_BITS else Strength.STRONG
 
 
 class SecretField(QLineEdit):
@@ -105,7 +58,7 @@ class _PassphraseDialog(Dialog):
         self.first = SecretField(self.tr("Show the passphrase"), self)
         self.form.addRow(self.tr("&Passphrase"), self.first)
         self.body.addLayout(self.form)
-        self._fields = [self.first]
+        self._fields: list[QWidget] = [self.first]
         self.add_cancel()
         self.submit = self.add_primary(action)
         self.submit.setEnabled(False)
@@ -186,11 +139,22 @@ class NewPassphraseDialog(_PassphraseDialog):
         self.form.addRow("", self.strength)
         self.form.addRow(self.tr("&Again"), self.second)
         self.form.addRow("", self.same)
+        self.aware = QCheckBox(
+            self.tr("&Use it: I know that whoever gets the project file can find it out"), self
+        )
+        policy = self.aware.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.aware.setSizePolicy(policy)
+        self._fields.append(self.aware)
+        self.body.addWidget(self.aware)
         # Qt goes through fields in the order in which they were made: the buttons came first.
         QWidget.setTabOrder(self.first, self.second)
-        QWidget.setTabOrder(self.second, self.submit)
+        QWidget.setTabOrder(self.second, self.aware)
+        QWidget.setTabOrder(self.aware, self.submit)
         self.first.textChanged.connect(self._judge)
+        self.first.textChanged.connect(lambda: self.aware.setChecked(False))
         self.second.textChanged.connect(self._judge)
+        self.aware.toggled.connect(self._judge)
         self._judge()
 
     def _judge(self) -> None:
@@ -199,16 +163,19 @@ class NewPassphraseDialog(_PassphraseDialog):
             Strength.WEAK: (
                 "caution",
                 "caution",
-                self.tr("Weak: a program guesses it. Add words."),
+                self.tr("Weak: a program guesses it. Add words, or say below that you know."),
             ),
             Strength.FAIR: ("info", "accent", self.tr("Fair: one more word makes it strong.")),
             Strength.STRONG: ("good", "good", self.tr("Strong.")),
         }
-        self.strength.show_state(*words[strength_of(self.first.text())])
+        strength = strength_of(self.first.text())
+        self.strength.show_state(*words[strength])
+        self.aware.setVisible(strength is Strength.WEAK)
         agree = self.first.text() == self.second.text()
         differs = bool(self.second.text()) and not agree
         self.same.setText(self.tr("The two are not the same yet.") if differs else " ")
-        self.submit.setEnabled(bool(self.first.text()) and agree)
+        informed = strength is not Strength.WEAK or self.aware.isChecked()
+        self.submit.setEnabled(bool(self.first.text()) and agree and informed)
 
 
 class UnsealedDialog(Dialog):

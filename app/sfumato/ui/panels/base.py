@@ -125,6 +125,9 @@ class Panel(QWidget):
     def go_to(self, name: str, recipient: str) -> None:
         """Choose a column or attribute by its name, and a recipient, where the panel shows them."""
 
+    def show_changed(self, name: str, recipient: str) -> None:
+        """Choose what undo or redo changed, where the panel shows it; the focus stays."""
+
     def take_file(self, path: Path) -> None:
         """Work on a file that was dropped on the window; most panels are brought none."""
 

@@ -125,6 +125,7 @@ class MainWindow(QMainWindow):
         session.message.connect(self._show_message)
         session.panel_requested.connect(self.show_panel)
         session.place_requested.connect(self._go_to)
+        session.returned.connect(self._return_to)
         session.file_brought.connect(self._bring)
         self.unsaved.settled.connect(self._clear_offer)
         session.save_requested.connect(self.projects.save)
@@ -170,6 +171,7 @@ class MainWindow(QMainWindow):
         if name not in self.panels:
             return
         panel = self.panels[name]
+        self.session.panel = name
         had_focus = self.current.isAncestorOf(self.focusWidget())
         self.panels.stack.setCurrentWidget(panel)
         self.rail.show_current(name)
@@ -181,6 +183,11 @@ class MainWindow(QMainWindow):
         """Bring a panel into sight where it shows a column or attribute, and a recipient."""
         self.show_panel(name)
         self.current.go_to(what, recipient)
+
+    def _return_to(self, name: str, what: str, recipient: str) -> None:
+        """Turn to where an edit was made that was undone or done again."""
+        self.show_panel(name)
+        self.current.show_changed(what, recipient)
 
     def _focus_work(self) -> bool:
         """Let the keyboard act on the panel in sight: where it did last, or where it begins."""
@@ -436,6 +443,7 @@ class WindowMenus(Menus):
     def _fill_edit(self) -> None:
         session = self._main.session
         menu = self.menu(_tr("&Edit"))
+        menu.setToolTipsVisible(True)
         self.add(menu, "undo", _tr("&Undo"), session.undo, Keys.Undo, "undo")
         self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
         menu.addSeparator()
@@ -505,12 +513,17 @@ class WindowMenus(Menus):
     def refresh(self) -> None:
         """Name what undo and redo would do, and allow what can be done now."""
         session = self._main.session
-        for key, words, text in (
-            ("undo", _tr("&Undo"), session.undo_text),
-            ("redo", _tr("&Redo"), session.redo_text),
+        titles = {panel.name: panel.translated_title() for panel in all_panels()}
+        for key, words, text, panel in (
+            ("undo", _tr("&Undo"), session.undo_text, session.undo_panel),
+            ("redo", _tr("&Redo"), session.redo_text, session.redo_panel),
         ):
-            self.actions[key].setText(f"{words}: {text}" if text else words)
-            self.actions[key].setEnabled(text is not None)
+            action, named = self.actions[key], (text or "").replace("&", "&&")
+            action.setText(f"{words}: {named}" if text else words)
+            told = f"{words}: {text}" if text else words
+            where = f" ({titles[panel]})" if text and panel in titles else ""
+            action.setToolTip(told.replace("&", "", 1) + where)
+            action.setEnabled(text is not None)
         copying = session.project is not None
         self.actions["save-as"].setText(_tr("Save a c&opy…") if copying else _tr("Save &as…"))
         self.actions["apply-rules"].setEnabled(session.table is not None)

@@ -56,7 +56,9 @@ class Menus(QObject):
         if icon:
             action.setIcon(themed_icon(icon))
         if keys is not None:
-            action.setShortcut(QKeySequence(keys))
+            # A standard key has every binding that the platform knows for it.
+            standard = isinstance(keys, QKeySequence.StandardKey)
+            action.setShortcuts(keys if standard else [QKeySequence(keys)])
         action.triggered.connect(lambda _checked=False: run())
         menu.addAction(action)
         self.actions[name] = action

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sfumato.engine.table.table import Table
@@ -27,6 +27,8 @@ class Step:
     text: str
     before: State
     merge_key: Hashable | None = None
+    panel: str = ""
+    """The panel in sight when it was made, by its name."""
 
 
 @dataclass
@@ -49,8 +51,20 @@ class History:
         """What redo would do again; None where there is nothing."""
         return self._redo[-1].text if self._redo else None
 
-    def push(self, text: str, before: State, merge_key: Hashable | None = None) -> None:
-        """Remember the state before an edit.
+    @property
+    def undo_panel(self) -> str:
+        """Where the edit was made that undo would take back."""
+        return self._undo[-1].panel if self._undo else ""
+
+    @property
+    def redo_panel(self) -> str:
+        """Where the edit was made that redo would do again."""
+        return self._redo[-1].panel if self._redo else ""
+
+    def push(
+        self, text: str, before: State, merge_key: Hashable | None = None, panel: str = ""
+    ) -> None:
+        """Remember the state before an edit, and the panel that it was made in.
 
         Edits in a row with the same `merge_key` (a slider being dragged) are one step.
         """
@@ -58,7 +72,7 @@ class History:
         last = self._undo[-1] if self._undo else None
         if merge_key is not None and last is not None and last.merge_key == merge_key:
             return
-        self._undo.append(Step(text, before, merge_key))
+        self._undo.append(Step(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
 
     def forget_old_tables(self, present: Table | None) -> None:
@@ -77,7 +91,7 @@ class History:
         """Let the next edit be a step of its own, whatever its merge key."""
         if self._undo:
             last = self._undo[-1]
-            self._undo[-1] = Step(last.text, last.before)
+            self._undo[-1] = replace(last, merge_key=None)
 
     def undo(self, now: State) -> State | None:
         """Return the state before the last edit, and keep `now` for redo."""
@@ -97,5 +111,23 @@ def _move(source: list[Step], target: list[Step], now: State) -> State | None:
     if not source:
         return None
     step = source.pop()
-    target.append(Step(step.text, now))
+    target.append(replace(step, before=now, merge_key=None))
     return step.before
+
+
+def changed_place(before: Document, after: Document) -> tuple[str, str]:
+    """Return the column or policy entry that differs between two documents, and the recipient.
+
+    The first of several is named; both are empty where nothing of the kind differs.
+    """
+    for recipient in after.recipients:
+        old = next((one for one in before.recipients if one.name == recipient.name), None)
+        stated = {} if old is None else old.statements
+        keys = [key for key, one in recipient.statements.items() if stated.get(key) != one]
+        if old is not None and (keys or old.view != recipient.view):
+            return next(iter(keys), ""), recipient.name
+    entries = {entry.key: entry for entry in before.policy}
+    changed = [entry.key for entry in after.policy if entries.get(entry.key) != entry]
+    columns = {column.name: column for column in before.columns}
+    changed += [column.name for column in after.columns if columns.get(column.name) != column]
+    return next(iter(changed), ""), ""

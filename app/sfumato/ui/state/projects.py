@@ -166,6 +166,7 @@ class Projects(QObject):
     def _take(self, project: ProjectFile) -> None:
         session = self._session
         session.set_project(project)
+        session.panel_requested.emit("data")
         for recovered in project.recovered:
             self._tell_of_recovery(recovered)
         if project.tampering is not None:

@@ -26,7 +26,7 @@ from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
-from sfumato.ui.state.history import History, State
+from sfumato.ui.state.history import History, State, changed_place
 from sfumato.ui.state.insights import Insight, Insights
 from sfumato.ui.state.open_columns import OpenColumnsCache
 from sfumato.ui.state.pooled import PooledCache
@@ -93,6 +93,9 @@ class Session(QObject):
     """Another panel, by its name, should come into sight."""
     place_requested = Signal(str, str, str)
     """A panel should come into sight with a column or attribute chosen, and a recipient."""
+    returned = Signal(str, str, str)
+    """An edit was undone or done again: the panel it was made in, the column or attribute that it
+    changed, and the recipient."""
     save_requested = Signal(object)
     """The work should be saved in a project, which may have to be made first; carries what to
     call once it is safe there, or None."""
@@ -114,6 +117,8 @@ class Session(QObject):
         self._project: ProjectFile | None = None
         self._passing_keys = _passing_keys()
         self._unsaved = False
+        self.panel = ""
+        """The panel in sight, by its name: where edits are made."""
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
         self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
@@ -185,7 +190,7 @@ class Session(QObject):
         """
         if document == self.document:
             return
-        self._history.push(text, self._state, merge_key)
+        self._history.push(text, self._state, merge_key, self.panel)
         self._move_to(replace(self._state, document=document))
 
     def open_table(
@@ -204,7 +209,7 @@ class Session(QObject):
         """
         if insight is not None:
             self._insights.remember(table, insight)
-        self._history.push(text, self._state)
+        self._history.push(text, self._state, panel=self.panel)
         self._history.forget_old_tables(table)
         self._move_to(State(document, table))
 
@@ -238,15 +243,19 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        before = self._history.undo(self._state)
+        panel, now = self._history.undo_panel, self._state
+        before = self._history.undo(now)
         if before is not None:
             self._move_to(before)
+            self.returned.emit(panel, *changed_place(now.document, before.document))
 
     def redo(self) -> None:
         """Do the edit again that was undone last."""
-        after = self._history.redo(self._state)
+        panel, now = self._history.redo_panel, self._state
+        after = self._history.redo(now)
         if after is not None:
             self._move_to(after)
+            self.returned.emit(panel, *changed_place(now.document, after.document))
 
     @property
     def undo_text(self) -> str | None:
@@ -257,6 +266,16 @@ class Session(QObject):
     def redo_text(self) -> str | None:
         """What redo would do again; None where there is nothing."""
         return self._history.redo_text
+
+    @property
+    def undo_panel(self) -> str:
+        """The panel that undo turns to."""
+        return self._history.undo_panel
+
+    @property
+    def redo_panel(self) -> str:
+        """The panel that redo turns to."""
+        return self._history.redo_panel
 
     def _move_to(self, state: State) -> None:
         other_table = state.table is not self._state.table

@@ -285,6 +285,12 @@ class AttributesPanel(Panel):
         self.table.scrollTo(self.table.currentIndex())
         self.table.setFocus()
 
+    def show_changed(self, name: str, recipient: str) -> None:
+        """Choose the column that was changed."""
+        del recipient
+        if name not in self.chosen:
+            self.choose(name)
+
     def refresh(self) -> None:
         """Show the document's columns."""
         self.model.refresh()

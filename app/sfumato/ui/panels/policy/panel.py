@@ -295,6 +295,14 @@ class PolicyPanel(Panel):
         self.page.recipients.table.setFocus()
         self.scroll_to(self.page.level_card)
 
+    def show_changed(self, name: str, recipient: str) -> None:
+        """Choose the attribute and the recipient whose protection was changed."""
+        document = self.session.document
+        if recipient in [each.name for each in document.recipients]:
+            self._recipient = recipient
+        entry = next((e for e in document.policy if name in (e.key, *e.attributes)), None)
+        self.choose(self._key if entry is None else entry.key)
+
     def _choose_recipient(self, name: str) -> None:
         self._recipient = name
         self.session.end_merge()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.ui.dialogs.projects import Strength, guessing_bits, strength_of
+from sfumato.project.store.passphrases import Strength, guessing_bits, strength_of
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from sfumato.ui.dialogs.projects import Strength, guessing_bits, strength_of
         ("", Strength.EMPTY),
         ("secret", Strength.WEAK),
         ("password1", Strength.WEAK),
+        ("Passwort2024!", Strength.WEAK),
         ("aaaaaaaaaaaaaaaaaaaaaaaa", Strength.WEAK),
         ("abcdefghijklmnopqrstuvwxyz", Strength.WEAK),
         ("123456789012345678901234", Strength.WEAK),
