@@ -55,10 +55,10 @@ class Menus(QObject):
         action.setMenuRole(role)
         if icon:
             action.setIcon(themed_icon(icon))
-        if keys is not None:
-            # A standard key has every binding that the platform knows for it.
-            standard = isinstance(keys, QKeySequence.StandardKey)
-            action.setShortcuts(keys if standard else [QKeySequence(keys)])
+        if isinstance(keys, QKeySequence.StandardKey):
+            action.setShortcuts(keys)  # every binding that the platform knows for it
+        elif keys is not None:
+            action.setShortcut(QKeySequence(keys))
         action.triggered.connect(lambda _checked=False: run())
         menu.addAction(action)
         self.actions[name] = action
