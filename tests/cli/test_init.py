@@ -85,4 +85,4 @@ def test_with_rules_they_are_told_where_a_sensitive_one_is_protected_apart(line)
 
 def test_a_weak_passphrase_is_remarked_on(line):
     assert line.run("init", line.project, "--table", survey(line.folder)) == 0, line.remarks
-    assert "This passphrase is weak" in line.remarks
+    assert "The passphrase is weak" in line.remarks

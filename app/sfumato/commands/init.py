@@ -63,6 +63,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
+    terminal.remark_on(passphrase)
     for note in notes:
         terminal.note(note.text)
     source = document.source

@@ -15,6 +15,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with ProjectFile.open(arguments.project, old) as project:
         new = terminal.new_passphrase(arguments.new_passphrase_fd, NEW_PASSPHRASE_VARIABLE)
         project.change_passphrase(old, new)
+    terminal.remark_on(new)
     terminal.note("The passphrase is changed. Copies of the project keep the old one.")
     return ExitCode.OK
 

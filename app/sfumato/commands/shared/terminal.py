@@ -89,15 +89,18 @@ class Terminal:
             given = self._asked("New passphrase: ", variable)
             if self._asked("Once more: ", variable) != given:
                 raise PassphraseError("The two passphrases differ.", "Try again.")
+        return given
+
+    def remark_on(self, passphrase: str) -> None:
+        """Say so where a passphrase that was set is weak."""
         from sfumato.project.store.passphrases import Strength, strength_of
 
-        if strength_of(given) is Strength.WEAK:
+        if strength_of(passphrase) is Strength.WEAK:
             self.note(
-                "This passphrase is weak: a program guesses it, and whoever has it and the project"
+                "The passphrase is weak: a program guesses it, and whoever has it and the project"
                 " can tell which released values are true. Four or five random words are strong;"
                 " sfumato passphrase changes it."
             )
-        return given
 
     def given(self, descriptor: int | None, variable: str) -> str | None:
         """Return a passphrase from a descriptor or the environment; None where there is none.
