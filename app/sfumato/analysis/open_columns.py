@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.open_figures import OpenFigure
+from sfumato.analysis.open_rows import WeighedRows, weighed_rows, whole_codes, whole_numbers
 from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
-from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.coalition_risk import restored_alone
@@ -29,24 +29,24 @@ from sfumato.engine.disclosure.open_columns import (
     estimate_numbers,
     estimate_values,
     guessed_with,
-    sample_rows,
 )
-from sfumato.engine.disclosure.open_features import (
-    ONE_BY_ONE,
-    Known,
-    OpenColumn,
-    Sought,
-    known_of,
-)
+from sfumato.engine.disclosure.open_features import Known, OpenColumn, Sought, known_of
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.relations import (
     LinearRelation,
     Relation,
+    Whole,
     determined,
+    holds,
     linear_relations,
 )
 from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Attribute, Table, encode_column
+from sfumato.engine.table.table import (
+    Attribute,
+    EncodedColumn,
+    encode_column,
+    proposed_domain,
+)
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
@@ -100,8 +100,10 @@ class OpenFindings:
     ----------
     asked
         Of which columns.
-    records, sampled
-        The table's records, and how many of them were estimated.
+    records
+        The table's records.
+    rows
+        Which of them were estimated, ascending.
     estimates
         For each sensitive attribute what was found; those that can't be estimated (too few
         records, values that don't fit) are left out.
@@ -111,9 +113,14 @@ class OpenFindings:
 
     asked: Asked
     records: int
-    sampled: int
+    rows: npt.NDArray[np.intp] = field(repr=False)
     estimates: Mapping[str, NumberEstimate | ValueEstimate] = field(repr=False)
     relations: tuple[Relation, ...] = ()
+
+    @property
+    def sampled(self) -> int:
+        """How many records were estimated."""
+        return len(self.rows)
 
     @property
     def hidden_relations(self) -> tuple[str, ...]:
@@ -166,13 +173,14 @@ def weigh_open_columns(document: Document, columns: ShownColumns, context: Conte
 
 
 def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindings:
-    table = columns.table
     context.report(0.0, "Reading the columns released unchanged")
     specs = {spec.name: spec for spec in asked.shown}
-    shown = [column for spec in asked.shown if (column := _open_column(columns, spec)) is not None]
     count = len(asked.sensitive)
     most = max(MOST_ROWS * _MANY // max(count, _MANY), _LEAST_ROWS)
-    rows = sample_rows(table.rows, most)
+    weighed = weighed_rows(columns, asked.shown, most)
+    table, rows = weighed.table, weighed.sample
+    found = [weighed.open_column(columns, spec) for spec in asked.shown]
+    shown = [column for column in found if column is not None]
     units = units_of(table, asked.unit) if asked.unit else None
     estimates: dict[str, NumberEstimate | ValueEstimate] = {}
     hidden: list[OpenColumn] = []
@@ -180,7 +188,7 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
         part = Part(context, 0.1 + 0.7 * place / count, 0.1 + 0.7 * (place + 1) / count)
         part.report(0.0, "Weighing the columns released unchanged")
         try:
-            attribute = encode_column(table, spec)
+            attribute = _encoded(columns, weighed, spec)
         except SfumatoError:
             continue  # the guarantee's next steps say what is wrong with it
 
@@ -191,71 +199,47 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
             return columns.keep(key, lambda: known_of(column, sought))
 
         domain = attribute.attribute.domain
-        found: NumberEstimate | ValueEstimate | None
+        estimate: NumberEstimate | ValueEstimate | None
         if domain is None:
             numbers = np.asarray(attribute.values, dtype=np.float64)
-            plain = Look(ColumnSpec(spec.name))
-            hidden.append(OpenColumn(spec.name, numbers, _repeating(_codes(columns, plain))))
-            found = estimate_numbers(spec.name, numbers, shown, rows, part, units, look)
+            codes = weighed.codes(columns, Look(ColumnSpec(spec.name)))
+            hidden.append(weighed.numbers(spec, codes, numbers))
+            estimate = estimate_numbers(spec.name, numbers, shown, rows, part, units, look)
         else:
             codes = np.asarray(attribute.values, dtype=np.int64)
             hidden.append(OpenColumn(spec.name, None, codes))
-            found = estimate_values(spec.name, codes, domain.size, shown, rows, part, units, look)
-        if found is not None:
-            estimates[spec.name] = found
-    relations = _relations(table, shown, hidden, units, Part(context, 0.8, 1.0))
-    return OpenFindings(asked, table.rows, len(rows), estimates, relations)
+            size = domain.size
+            estimate = estimate_values(spec.name, codes, size, shown, rows, part, units, look)
+        if estimate is not None:
+            estimates[spec.name] = estimate
+    if weighed.rows is not None:
+        places = weighed.rows
+        estimates = {
+            name: replace(each, sample=places[each.sample]) for name, each in estimates.items()
+        }
+    relations = _relations(asked, columns, weighed, shown, hidden, units, Part(context, 0.8, 1.0))
+    return OpenFindings(asked, columns.table.rows, weighed.places, estimates, relations)
 
 
-def _open_column(columns: ShownColumns, spec: ColumnSpec) -> OpenColumn | None:
-    """Return a column as recipients see it; None where it is constant or its bins don't fit."""
-    look = look_of(spec)
-    try:
-        series = look.shown(columns.table)
-        codes = _codes(columns, look)
-    except DomainError:
-        return None  # no release can be made either
-    numbers = None
-    kind = series.dtype
-    if pd.api.types.is_datetime64_any_dtype(kind):
-        numbers = _moments(series)
-    elif pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if numbers is not None and spec.kind is not Kind.CATEGORICAL:
-        return OpenColumn(spec.name, numbers, _repeating(codes))
-    if int(codes.max()) == int(codes.min()):
-        return None
-    # Codes that are numbers may be in an order that tells, too.
-    return OpenColumn(spec.name, numbers if codes.max() >= ONE_BY_ONE else None, codes)
-
-
-def _moments(series: pd.Series) -> Floats:
-    moments = series.to_numpy(dtype="datetime64[us]").astype(np.int64).astype(np.float64)
-    return np.where(series.isna().to_numpy(), np.nan, moments)
-
-
-def _codes(columns: ShownColumns, look: Look) -> Integers:
-    """Return each row's value as a code from 0, missing being one of them."""
-    codes: Integers = columns.codes(look).astype(np.int64)
-    codes[codes < 0] = codes.max() + 1
-    return codes
-
-
-def _repeating(codes: Integers) -> Integers | None:
-    """Return the codes of numbers that repeat often enough to be known one by one."""
-    distinct = int(codes.max()) + 1
-    return codes if 1 < distinct <= len(codes) / 2 else None
+def _encoded(columns: ShownColumns, weighed: WeighedRows, spec: ColumnSpec) -> EncodedColumn:
+    """Encode a sensitive attribute of the rows that are weighed, by the domain of all rows."""
+    if spec.domain is None and (spec.kind is not Kind.NUMERIC or spec.binning is not None):
+        spec = replace(spec, domain=proposed_domain(columns.table, spec))
+    return encode_column(weighed.table, spec)
 
 
 def _relations(
-    table: Table,
+    asked: Asked,
+    columns: ShownColumns,
+    weighed: WeighedRows,
     shown: Sequence[OpenColumn],
     hidden: Sequence[OpenColumn],
     units: Integers | None,
     context: Context,
 ) -> tuple[Relation, ...]:
-    """Return from which columns sensitive ones follow exactly."""
-    order = {name: place for place, name in enumerate(table.columns)}
+    """Return from which columns sensitive ones follow exactly, in all rows."""
+    specs = {spec.name: spec for spec in (*asked.shown, *asked.sensitive)}
+    order = {name: place for place, name in enumerate(columns.table.columns)}
     everything = sorted([*shown, *hidden], key=lambda column: order[column.name])
     wanted = [column.name for column in hidden]
     numbers = {c.name: c.numbers for c in everything if c.numbers is not None}
@@ -264,10 +248,30 @@ def _relations(
         relation
         for relation in linear_relations(numbers, wanted, Part(context, 0.0, 0.4))
         if {relation.name, *relation.columns} & set(wanted)
+        and (weighed.rows is None or _holds(columns, relation, specs))
     ]
     solved = {relation.name for relation in linear}
     others = [name for name in wanted if name not in solved]
-    return (*linear, *determined(codes, others, Part(context, 0.4, 1.0), units=units))
+    whole = None if weighed.rows is None else _whole(columns, specs, asked.unit)
+    found = determined(codes, others, Part(context, 0.4, 1.0), units=units, whole=whole)
+    return (*linear, *found)
+
+
+def _whole(columns: ShownColumns, specs: Mapping[str, ColumnSpec], unit: Sequence[str]) -> Whole:
+    """Return what looks a column's codes up in all rows, and the units of all."""
+
+    def codes(name: str) -> Integers:
+        return whole_codes(columns, look_of(specs[name]))
+
+    return codes, units_of(columns.table, unit) if unit else None
+
+
+def _holds(
+    columns: ShownColumns, relation: LinearRelation, specs: Mapping[str, ColumnSpec]
+) -> bool:
+    """Whether a relation that holds in a part of the rows holds in all."""
+    names = (relation.name, *relation.columns)
+    return holds(relation, {n: whole_numbers(columns, look_of(specs[n])) for n in names})
 
 
 # ----- with releases
@@ -307,7 +311,7 @@ def _number_figures(
     if plan is not None:
         mechanism = mechanism_called(plan.mechanism)
         numbers = np.stack([a.numbers for a in attributes if a.numbers is not None])
-        rows = sample_rows(numbers.shape[1], findings.sampled)
+        rows = findings.rows
         left = numbers[:, rows]
         for place, attribute in enumerate(attributes):
             estimate = found[attribute.name]

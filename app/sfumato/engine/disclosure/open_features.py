@@ -42,11 +42,14 @@ class OpenColumn:
     codes
         Its values' codes from 0, shape (n,), missing being a value too; of numbers where they
         repeat, otherwise None.
+    counted
+        By which rows its groups are known, shape (n,); None for all.
     """
 
     name: str
     numbers: Floats | None = field(default=None, repr=False)
     codes: Integers | None = field(default=None, repr=False)
+    counted: Flags | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,17 @@ class Outcome:
 
     rows: Places | slice
     weights: Floats | None = None
+
+    def of(self, counted: Flags | None) -> Outcome:
+        """Return the outcome in those rows that are counted."""
+        if counted is None:
+            return self
+        if isinstance(self.rows, slice):
+            rows, inside = np.flatnonzero(counted), counted
+        else:
+            inside = counted[self.rows]
+            rows = self.rows[inside]
+        return Outcome(rows, None if self.weights is None else self.weights[inside])
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +163,9 @@ def known_of(column: OpenColumn, sought: Sought) -> Known:
         if column.numbers is None and size <= ONE_BY_ONE:
             level = codes[sample].astype(np.float64)
         else:
-            averages = GroupAverages.of(codes, size, sought)
+            averages = GroupAverages.of(codes, size, sought, column.counted)
         if sought.places is not None:
-            shares = GroupShares.of(codes, sought.places, sought)
+            shares = GroupShares.of(codes, sought.places, sought, column.counted)
     return Known(number, level, averages, shares)
 
 
@@ -176,14 +190,17 @@ class GroupAverages:
     shrunk: tuple[tuple[tuple[float, float], ...], ...]
 
     @classmethod
-    def of(cls, codes: Integers, size: int, sought: Sought) -> GroupAverages:
+    def of(
+        cls, codes: Integers, size: int, sought: Sought, counted: Flags | None = None
+    ) -> GroupAverages:
         """Return what the rows of a sample know of the groups of a column."""
         joint = codes * PARTS + sought.parts
         shape = (size, PARTS)
         group = codes[sought.sample]
-        counts = np.bincount(joint[sought.known], minlength=size * PARTS).reshape(shape)
+        known = Outcome(sought.known).of(counted).rows
+        counts = np.bincount(joint[known], minlength=size * PARTS).reshape(shape)
         every, shrunk = [], []
-        for outcome in sought.outcomes:
+        for outcome in (each.of(counted) for each in sought.outcomes):
             keys, weights = joint[outcome.rows], outcome.weights
             sums = np.bincount(keys, weights, size * PARTS).reshape(shape).astype(np.float64)
             squares = (
@@ -236,13 +253,16 @@ class GroupShares:
     counts: scipy.sparse.csr_array
 
     @classmethod
-    def of(cls, codes: Integers, places: Places, sought: Sought) -> GroupShares:
+    def of(
+        cls, codes: Integers, places: Places, sought: Sought, counted: Flags | None = None
+    ) -> GroupShares:
         """Count the values in the groups of a column, as far as a sample asks for them."""
         asked, group = np.unique(codes[sought.sample], return_inverse=True)
         number = np.full(int(codes.max()) + 1, -1)
         number[asked] = np.arange(len(asked))
         groups = number[codes]
-        there = slice(None) if len(asked) == len(number) else np.flatnonzero(groups >= 0)
+        asked_for = groups >= 0 if counted is None else counted & (groups >= 0)
+        there: Places | slice = slice(None) if asked_for.all() else np.flatnonzero(asked_for)
         rows = groups[there] * PARTS + sought.parts[there]
         keys = rows * sought.width + places[there]
         size = len(asked) * PARTS * sought.width

@@ -10,7 +10,7 @@ enough that chance would have shown an exception.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,8 @@ from sfumato.engine.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Whole = tuple[Callable[[str], Integers], Integers | None]
+"""What returns a column's codes in all rows of a table, and each row's unit, if there are any."""
 
 _ROWS: Final = 5_000
 _LEAST_ROWS: Final = 30
@@ -266,6 +268,7 @@ def determined(
     *,
     pairs: bool = True,
     units: Integers | None = None,
+    whole: Whole | None = None,
 ) -> tuple[Determined, ...]:
     """Find columns that another column, or two together, determine.
 
@@ -281,9 +284,26 @@ def determined(
         Whether two columns together are tried where none alone determines one.
     units
         Each row's unit of protection, shape (n,): that rows of one unit are alike shows nothing.
+    whole
+        Where `codes` are those of a part of the rows, what returns a column's codes in all, and
+        the units of all: what the part does not refute is looked up there.
     """
     found: list[Determined] = []
     names = tuple(codes)
+
+    def follows(name: str, *others: str) -> bool:
+        by, of = tuple(codes[other] for other in others), codes[name]
+        if whole is None:
+            return _determines(by, of, differing, units)
+        # Where a column tells all rows of the part apart, no rows are alike.
+        apart = any(int(each.max()) + 1 == len(each) for each in by)
+        if apart or not _fits(by, of):
+            return False
+        column, units_of_all = whole
+        return _determines(
+            tuple(column(other) for other in others), column(name), differing, units_of_all
+        )
+
     for name in wanted:
         if name not in codes:
             continue
@@ -291,19 +311,28 @@ def determined(
         counts = np.bincount(codes[name])
         differing = 1.0 - float(np.square(counts / counts.sum()).sum())
         others = [other for other in names if other != name]
-        single = [o for o in others if _determines((codes[o],), codes[name], differing, units)]
+        single = [other for other in others if follows(name, other)]
         found += [Determined(name, (other,)) for other in single]
         if pairs and not single and len(others) <= _MOST_PAIRS:
             found += [
                 Determined(name, pair)
                 for pair in itertools.combinations(others, 2)
-                if _determines(tuple(codes[o] for o in pair), codes[name], differing, units)
+                if follows(name, *pair)
             ]
     return tuple(found)
 
 
+def _fits(by: Sequence[Integers], of: Integers) -> bool:
+    """Whether rows alike in some columns are alike in another."""
+    return _determines(by, of, 1.0, None, exceptions=-1.0)
+
+
 def _determines(
-    by: Sequence[Integers], of: Integers, differing: float, units: Integers | None
+    by: Sequence[Integers],
+    of: Integers,
+    differing: float,
+    units: Integers | None,
+    exceptions: float = _EXCEPTIONS,
 ) -> bool:
     """Whether rows alike in some columns are alike in another, and often enough alike at all."""
     for rows in _growing(len(of)):
@@ -316,7 +345,7 @@ def _determines(
             return False
         if rows == len(of):
             alike = rows if units is None else _distinct(_dense(groups) * (units.max() + 1) + units)
-            return (alike - number) * differing >= _EXCEPTIONS
+            return bool((alike - number) * differing >= exceptions)
     return False
 
 
