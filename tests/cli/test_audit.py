@@ -54,4 +54,4 @@ def test_an_audit_has_to_be_named(line, capsys):
     assert line.run("audit") == ExitCode.USAGE
     assert line.run("audit", "nonsense") == ExitCode.USAGE
     assert "coalition" in capsys.readouterr().err
-    assert list(AUDITS) == ["coalition", "numbers", "units", "open"]
+    assert list(AUDITS) == ["coalition", "numbers", "units", "person", "open"]

@@ -72,7 +72,7 @@ def weigh_held(
     ordered = sorted(held, key=lambda one: -one.trust)
     members = tuple(one.recipient for one in ordered)
     released = not any(one.planned for one in ordered)
-    reason = _reason(regenerator, ordered)
+    reason = obstacle_to(regenerator, ordered) or _without_values(regenerator, ordered)
     if reason:
         return RealizedReport(members, released, None, reason)
     plans = [one.plan for one in ordered]
@@ -82,12 +82,12 @@ def weigh_held(
     matrices = []
     for plan in plans:
         matrix = mechanism_called(plan.mechanism).matrix(plan.level, (attribute,), plan.settings)
-        assert matrix is not None  # it has values to count, see `_reason`
+        assert matrix is not None  # it has values to count
         matrices.append(matrix)
     risk = realized_by_coverage(
         true,
         columns,
-        [_covered(regenerator, one) for one in ordered],
+        [covered_by(regenerator, one) for one in ordered],
         matrices,
         attribute.frequencies,
         Part(context, 0.7, 1.0),
@@ -168,14 +168,14 @@ def _columns(
     return [made[plan.level] for plan in plans]
 
 
-def _covered(regenerator: Regenerator, held: Holding) -> npt.NDArray[np.bool_] | None:
+def covered_by(regenerator: Regenerator, held: Holding) -> npt.NDArray[np.bool_] | None:
     """Return which records a holder has anything of, shape (n,); None for all."""
     adopted = regenerator.adopted(held.plan) if held.file else ()
     return next((one.covered for one in adopted if one.origin == held.file), None)
 
 
-def _reason(regenerator: Regenerator, held: Sequence[Holding]) -> str:
-    """Return why the records' probabilities can't be told; empty where they can."""
+def obstacle_to(regenerator: Regenerator, held: Sequence[Holding]) -> str:
+    """Return why no row's released values can be made again; empty where they can."""
     present = regenerator.document.source
     for one in held:
         plan = one.plan
@@ -197,7 +197,12 @@ def _reason(regenerator: Regenerator, held: Sequence[Holding]) -> str:
                 "Open that edition to weigh it.",
                 holder=one.recipient,
             )
-        columns = regenerator.request(plan, slice(0)).attributes
+    return ""
+
+
+def _without_values(regenerator: Regenerator, held: Sequence[Holding]) -> str:
+    for one in held:
+        columns = regenerator.request(one.plan, slice(0)).attributes
         if len(columns) != 1 or columns[0].counts is None:
             return "numbers have no single values to restore; see how far an estimate is off."
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
@@ -19,10 +19,12 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.groups import recipient_called
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_figures import OpenFigure
+    from sfumato.engine.generalization.others import HolderClasses
     from sfumato.engine.table.table import Table
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.regenerate import Regenerator
@@ -181,6 +183,95 @@ def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.find_person import find_person, other_tables
+    from sfumato.analysis.holdings import Basis
+    from sfumato.analysis.person_facts import fact_of
+    from sfumato.analysis.person_found import (
+        Knowledge,
+        found_sentence,
+        meaning_sentences,
+        plain,
+        reasons_of,
+    )
+
+    with opened(arguments, terminal, 0.4) as (project, table, context):
+        regenerator = _in_force(arguments, project, table)
+        document = regenerator.document
+        known = {column.name: column for column in document.columns}
+        facts = tuple(
+            fact_of(known[name], table.column(name), text)
+            for name, text in _stated(arguments.knows, "--knows", known)
+        )
+        believed: dict[str, dict[int, float]] = {}
+        for name, text in _stated(arguments.believes, "--believes", regenerator.attributes()):
+            value, _, share = text.rpartition("=")
+            domain = regenerator.attributes()[name].domain
+            if domain is None or value not in domain.names or not _is_share(share):
+                raise PolicyError(
+                    "What --believes says of {column} can't be read.",
+                    "Write --believes COLUMN=VALUE=SHARE, the share from 0 to 1.",
+                    column=name,
+                )
+            believed.setdefault(name, {})[domain.names.index(value)] = float(share)
+        holders = {each.holder: each for each in other_tables(document, table, context)}
+        classes = {
+            name: _class_of(holders[name], text)
+            for name, text in _stated(arguments.in_class, "--class", holders)
+        }
+        found = find_person(
+            regenerator,
+            Knowledge(facts, tuple(arguments.members), believed, classes),
+            project.releases,
+            Basis.RELEASED if arguments.released else Basis.PLANNED,
+            Part(context, 0.1, 1.0),
+        )
+    lines = [
+        found_sentence(found),
+        *(f"  {each.sentence}" for each in found.beliefs),
+        *(f"  {sentence}" for sentence in meaning_sentences(found)),
+        *(reason.sentence for reason in reasons_of(document, found)),
+    ]
+    terminal.tell(arguments.json, plain(found), lines)
+    return ExitCode.OK
+
+
+def _stated(
+    given: Sequence[str] | None, flag_name: str, known: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Return what ``NAME=TEXT`` says of each name."""
+    for each in given or ():
+        name = max((name for name in known if each.startswith(f"{name}=")), key=len, default=None)
+        if name is None:
+            raise PolicyError(
+                "What {flag} says is of nothing that is known.",
+                "Write NAME=TEXT; known are: {known}.",
+                flag=flag_name,
+                known=", ".join(known) or "none",
+            )
+        yield name, each[len(name) + 1 :]
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0.0 <= float(text) <= 1.0
+    except ValueError:
+        return False
+
+
+def _class_of(holder: HolderClasses, text: str) -> int:
+    """Return which class of another holder's table shows these labels, parted by commas."""
+    wanted = tuple(part.strip() for part in text.split(","))
+    if wanted not in holder.labels:
+        raise PolicyError(
+            "The table of {holder} has no such class.",
+            "Give what it shows of {columns}, parted by commas.",
+            holder=holder.holder,
+            columns=", ".join(holder.quasi_identifiers),
+        )
+    return holder.labels.index(wanted)
+
+
 def _figures(beside: Sequence[OpenFigure]) -> dict[str, Any]:
     """Return what the most trusted member learns with the open columns, as JSON values."""
     return {"open columns": [figure.plain() for figure in beside]}
@@ -206,6 +297,35 @@ AUDITS: Final = {
     "units": (
         "Weigh what pooling the rows of one person or household restores.",
         Command((*PROJECT, _BY, *_COALITION[1:]), _units),
+    ),
+    "person": (
+        "Play the attacker: which rows remain for somebody who knows a few things of a person.",
+        Command(
+            (
+                *PROJECT,
+                repeated(
+                    "--knows",
+                    "COLUMN=TEXT",
+                    "what is known: a value, several parted by |, 40 ± 2, 38 to 42, or 1980 for a"
+                    " date; may be given for several columns",
+                ),
+                _COALITION[0],
+                repeated(
+                    "--believes",
+                    "COLUMN=VALUE=SHARE",
+                    "what is believed of a sensitive value beforehand, in place of its share in"
+                    " the table; may be given several times",
+                ),
+                repeated(
+                    "--class",
+                    "HOLDER=LABELS",
+                    "the person's class in another holder's table; may be given several times",
+                    dest="in_class",
+                ),
+                *_COALITION[1:],
+            ),
+            _person,
+        ),
     ),
     "open": (
         "Weigh what the columns released unchanged tell of the sensitive ones.",
@@ -242,6 +362,7 @@ COMMAND = Command(
         'sfumato audit coalition clinic.sfumato --with "Public file" --with "Study group"',
         'sfumato audit numbers clinic.sfumato --with "Public file" --json',
         "sfumato audit units clinic.sfumato",
+        'sfumato audit person clinic.sfumato --with "Public file" --knows "age=40 ± 2"',
         "sfumato audit open clinic.sfumato",
     ),
 )

@@ -1,0 +1,373 @@
+"""What somebody who knows a few things of a neighbour finds out from the files of some recipients.
+
+The custodian plays the attacker. Which rows remain follows from what the files show, what is then
+believed of each sensitive value from the released values themselves, made again by key, and from
+Bayes' rule over all rows that remain. For the custodian's eyes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.analysis.composition import belief_in
+from sfumato.analysis.holdings import Basis, Holding, members_of
+from sfumato.analysis.person_facts import fitting_rows
+from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, PersonFound
+from sfumato.analysis.realized import covered_by, obstacle_to
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior
+from sfumato.engine.disclosure.person_beliefs import (
+    Shown,
+    ShownNumbers,
+    belief_about_numbers,
+    belief_about_person,
+    weights_of_records,
+)
+from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.publication.generalization_pipeline import prepare
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.views import coarsening_of, finest_of
+
+Floats = npt.NDArray[np.float64]
+
+_INTERVAL: Final = (0.05, 0.95)
+_MOST_NUMBERS: Final = 20_000
+"""Of more records, so many are weighed against the numbers of the table, evenly spaced."""
+
+
+def find_person(
+    regenerator: Regenerator,
+    knowledge: Knowledge,
+    releases: Sequence[ReleaseRecord],
+    basis: Basis,
+    context: Context,
+) -> PersonFound:
+    """Return which rows remain, and what is believed of each sensitive value before and after.
+
+    Parameters
+    ----------
+    regenerator
+        Makes the released columns again, by the policy that is weighed.
+    knowledge
+        What the attacker has.
+    releases
+        What the ledger tells of.
+    basis
+        Which releases are held, beside adopted ones.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    PolicyError
+        If nobody's files are held, a column is in no release, or a belief is none.
+    SfumatoError
+        If the policy and the table don't fit together.
+    """
+    document, leaving = regenerator.document, regenerator.leaving
+    if not knowledge.holders:
+        raise PolicyError("Nobody's files are held.", "Choose whose files the attacker has.")
+    table = regenerator.table
+    if len(leaving) < table.rows:
+        table = replace(table, frame=table.frame.iloc[leaving].reset_index(drop=True))
+    finest = finest_of(document, knowledge.holders)
+    coarsening = None if finest is None else coarsening_of(document, finest)
+    context.report(0.0, "Finding the rows that fit")
+    fitting = fitting_rows(document, table, knowledge.facts, coarsening)
+    rows, of_unit, units = leaving[fitting.rows], None, None
+    weights = fitting.weights
+    if document.unit is not None:
+        of_unit, units = regenerator.units[rows], len(np.unique(regenerator.units[leaving]))
+        weights = _by_unit(weights, of_unit)
+    asker = _Asker(regenerator, knowledge, releases, basis, rows, weights)
+    asker.look(Part(context, 0.2, 0.8))
+    chances = asker.chances()
+    order = np.argsort(-chances, kind="stable")
+    return PersonFound(
+        knowledge,
+        len(leaving),
+        units,
+        rows[order],
+        chances[order],
+        None if of_unit is None else of_unit[order],
+        fitting.hidden,
+        "" if coarsening is None else coarsening.own.recipient,
+        asker.beliefs(Part(context, 0.8, 1.0)),
+    )
+
+
+def _by_unit(weights: Floats, of_unit: npt.NDArray[np.int64]) -> Floats:
+    """Return rows' weights where each unit weighs as its best row, shared by its rows."""
+    if not len(weights):
+        return weights
+    _, places = np.unique(of_unit, return_inverse=True)
+    best = np.zeros(int(places.max()) + 1)
+    np.maximum.at(best, places, weights)
+    total = np.bincount(places, weights=weights)
+    shared = weights * np.divide(best, total, out=np.zeros_like(best), where=total > 0.0)[places]
+    return np.asarray(shared / shared.sum(), dtype=np.float64)
+
+
+@dataclass
+class _Looked:
+    """One policy entry: what its files show of the rows, and what was believed."""
+
+    entry: PolicyEntry
+    attributes: tuple[Attribute, ...]
+    held: tuple[Holding, ...]
+    reason: str
+    common: Floats
+    before: Floats
+    shown: list[Shown]
+    numbers: list[ShownNumbers]
+    weights: Floats
+
+
+class _Asker:
+    """Looks at the files' values of the rows that remain, entry by entry."""
+
+    def __init__(
+        self,
+        regenerator: Regenerator,
+        knowledge: Knowledge,
+        releases: Sequence[ReleaseRecord],
+        basis: Basis,
+        rows: npt.NDArray[np.intp],
+        weights: Floats,
+    ) -> None:
+        self._regenerator, self._knowledge = regenerator, knowledge
+        self._releases, self._basis = releases, basis
+        self._rows, self._weights = rows, weights
+        self._looked: list[_Looked] = []
+
+    def look(self, context: Context) -> None:
+        """Make the released values of the rows again."""
+        document, attributes = self._regenerator.document, self._regenerator.attributes()
+        self._check_beliefs(document)
+        for place, entry in enumerate(document.policy):
+            part = Part(context, place / len(document.policy), (place + 1) / len(document.policy))
+            chosen = {name: attributes[name] for name in entry.attributes}
+            held = members_of(
+                document, entry, chosen, self._releases, self._basis, self._knowledge.holders
+            )
+            self._looked.append(self._entry(entry, tuple(chosen.values()), held, part))
+
+    def _check_beliefs(self, document: Document) -> None:
+        for name in self._knowledge.believed:
+            if document.entry_for(name) is None:
+                raise PolicyError(
+                    "{column} is not a sensitive attribute of the policy.",
+                    "State what is believed of one that is.",
+                    column=name,
+                )
+
+    def _entry(
+        self,
+        entry: PolicyEntry,
+        attributes: tuple[Attribute, ...],
+        held: tuple[Holding, ...],
+        context: Context,
+    ) -> _Looked:
+        context.report(0.0, Sentence("Making {key} again", key=entry.key))
+        reason = obstacle_to(self._regenerator, held)
+        values = attributes[0].counts is not None
+        common = attributes[0].frequencies if values else np.empty(0)
+        before = self._before(attributes[0], common, context) if values else common
+        looked = _Looked(
+            entry, attributes, held, reason, common, before, [], [], np.ones(len(self._rows))
+        )
+        if not reason:
+            for one, places in self._divided(held):
+                self._see(looked, one, places, context)
+        if values:
+            looked.weights = weights_of_records(looked.shown, before, common, len(self._rows))
+        return looked
+
+    def _divided(self, held: Sequence[Holding]) -> list[tuple[Holding, npt.NDArray[np.intp]]]:
+        """Return for each holding the rows of which it is the most telling one."""
+        left = np.ones(len(self._rows), dtype=np.bool_)
+        found = []
+        for one in sorted(held, key=lambda each: -each.trust):
+            covered = covered_by(self._regenerator, one)
+            here = left if covered is None else left & covered[self._rows]
+            if here.any():
+                found.append((one, np.flatnonzero(here)))
+            left = left & ~here
+        return found
+
+    def _see(
+        self, looked: _Looked, one: Holding, places: npt.NDArray[np.intp], context: Context
+    ) -> None:
+        mechanism, plan = mechanism_called(one.plan.mechanism), one.plan
+        request = self._regenerator.request(plan, self._rows[places])
+        released = mechanism.release(request, context)
+        attributes = looked.attributes
+        if looked.common.size:
+            domain, name = attributes[0].domain, attributes[0].name
+            matrix = mechanism.matrix(plan.level, attributes, plan.settings)
+            if domain is None or matrix is None:
+                looked.reason = "its mechanism has no matrix."
+                return
+            looked.shown.append(Shown(places, domain.encode(released[name], name), matrix))
+            return
+        noise = mechanism.noise_covariance(plan.level, attributes, plan.settings)
+        if noise is None:
+            looked.reason = "its mechanism adds no noise."
+            return
+        numbers = np.stack(
+            [released[each.name].to_numpy(np.float64, na_value=np.nan) for each in attributes]
+        )
+        told = np.flatnonzero(np.isfinite(numbers).all(axis=0))
+        looked.numbers.append(ShownNumbers(places[told], numbers[:, told], noise))
+
+    def _before(self, attribute: Attribute, common: Floats, context: Context) -> Floats:
+        """Return what the attacker believes without the files, shape (m,)."""
+        before = self._from_others(attribute, common, context)
+        stated = self._knowledge.believed.get(attribute.name, {})
+        if not stated:
+            return before
+        places, shares = list(stated), np.array(list(stated.values()))
+        rest = np.ones(len(common), dtype=np.bool_)
+        rest[places] = False
+        others = before * rest
+        if (
+            (shares < 0.0).any()
+            or shares.sum() > 1.0 + 1e-12
+            or (shares.sum() < 1.0 - 1e-12 and others.sum() <= 0.0)
+        ):
+            raise PolicyError(
+                "What is believed of {column} beforehand is no probability.",
+                "Give shares from 0 to 1 that sum to no more than 1.",
+                column=attribute.name,
+            )
+        if others.sum() > 0.0:
+            others *= (1.0 - shares.sum()) / others.sum()
+        others[places] = shares
+        return others
+
+    def _from_others(self, attribute: Attribute, common: Floats, context: Context) -> Floats:
+        """Return what other holders' tables tell of the person, by equation (5) of the paper."""
+        document, chosen = self._regenerator.document, self._knowledge.classes
+        decided = document.generalization
+        if not chosen or decided is None or decided.sensitive != attribute.name:
+            return common
+        tables = other_tables(document, self._regenerator.table, context)
+        used = [table for table in tables if table.holder in chosen]
+        for table in used:
+            if not 0 <= chosen[table.holder] < table.classes:
+                raise PolicyError(
+                    "The table of {holder} has no such class.",
+                    "Choose one of its {count:,} classes.",
+                    holder=table.holder,
+                    count=table.classes,
+                )
+        found = belief_in(used, [chosen[table.holder] for table in used]) if used else None
+        if found is None:
+            return common
+        if found.probabilities is None:
+            raise PolicyError(
+                "Nobody can be in these classes of the other tables at once: they share no value.",
+                "Choose other classes, or leave a table out.",
+            )
+        return np.asarray(found.probabilities, dtype=np.float64)
+
+    def chances(self) -> Floats:
+        """Return how likely each row is the person's by everything, shape (k,)."""
+        return self._without(None)
+
+    def _without(self, left_out: _Looked | None) -> Floats:
+        weights = self._weights.copy()
+        for looked in self._looked:
+            if looked is not left_out:
+                weights *= looked.weights
+        total = float(weights.sum())
+        return weights / total if total > 0.0 else self._weights
+
+    def beliefs(self, context: Context) -> tuple[Belief | NumberBelief, ...]:
+        """Return what is believed of each attribute in the end."""
+        found: list[Belief | NumberBelief] = []
+        for place, looked in enumerate(self._looked):
+            context.report(place / len(self._looked), "Weighing what is believed")
+            holder = looked.held[0].recipient if looked.held else ""
+            weights = self._without(looked)
+            if not looked.common.size:
+                found += _number_beliefs(looked, holder, weights)
+                continue
+            after = looked.before
+            if not looked.reason:
+                after = belief_about_person(looked.shown, weights, looked.before, looked.common)
+            domain = looked.attributes[0].domain
+            found.append(
+                Belief(
+                    looked.entry.key,
+                    holder,
+                    () if domain is None else domain.names,
+                    looked.common,
+                    looked.before,
+                    after,
+                    looked.held[0].odds if looked.held else None,
+                    looked.reason,
+                )
+            )
+        return tuple(found)
+
+
+def _number_beliefs(looked: _Looked, holder: str, weights: Floats) -> list[NumberBelief]:
+    numbers = np.stack([each.numbers for each in looked.attributes if each.numbers is not None])
+    prior = empirical_prior(numbers)
+    after = prior.shares
+    if not looked.reason:
+        after = belief_about_numbers(*_fewer(looked, weights), prior)
+    return [
+        NumberBelief(
+            attribute.name,
+            holder,
+            _told(prior, place, prior.shares),
+            _told(prior, place, after),
+            looked.reason,
+        )
+        for place, attribute in enumerate(looked.attributes)
+    ]
+
+
+def _fewer(looked: _Looked, weights: Floats) -> tuple[list[ShownNumbers], Floats]:
+    """Return what is shown of some of the records, and their weights, where there are very many."""
+    if len(weights) <= _MOST_NUMBERS:
+        return looked.numbers, weights
+    kept = np.zeros(len(weights), dtype=np.bool_)
+    kept[np.linspace(0, len(weights) - 1, _MOST_NUMBERS).astype(np.intp)] = True
+    some = np.where(kept, weights, 0.0)
+    shown = []
+    for each in looked.numbers:
+        here = kept[each.records]
+        shown.append(replace(each, records=each.records[here], numbers=each.numbers[:, here]))
+    return shown, some / some.sum()
+
+
+def _told(prior: Prior, place: int, shares: Floats) -> tuple[float, float, float]:
+    order = np.argsort(prior.atoms[place], kind="stable")
+    ranked, sums = prior.atoms[place][order], np.cumsum(shares[order])
+    ends = [ranked[min(int(np.searchsorted(sums, end)), len(ranked) - 1)] for end in _INTERVAL]
+    return float(prior.atoms[place] @ shares), float(ends[0]), float(ends[1])
+
+
+def other_tables(document: Document, table: Table, context: Context) -> tuple[HolderClasses, ...]:
+    """Return the classes of other holders' tables; nothing where none is named.
+
+    Raises the errors of `prepare`.
+    """
+    decided = document.generalization
+    if decided is None or not decided.others:
+        return ()
+    return prepare(document, table, context).holders

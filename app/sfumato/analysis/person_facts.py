@@ -1,0 +1,339 @@
+"""What somebody knows of a person, and which rows of the released files can be the person's.
+
+A row fits where what it shows can be true of the person: a number's interval that holds what is
+known, a class of a hierarchy with a value that is known. A row that shows * instead, or whose value
+is missing, fits everybody. How likely a row that fits is the person's follows from the table: among
+the rows that look alike, the share of those of which the facts are true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec, Kind
+from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.values import factorize, plain
+from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.release.groups import check_knowledge
+from sfumato.project.release.views import Coarsening, coarsened, coded
+
+Flags = npt.NDArray[np.bool_]
+
+_NUMBER: Final = r"([-+\u2212]?\d+(?:[.,]\d+)?)"
+_ABOUT: Final = re.compile(rf"{_NUMBER}\s*(?:±|\+/?-)\s*{_NUMBER}")
+_RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:\.\.|to|bis|\u2013|-)\s*{_NUMBER}")
+_BOUND: Final = re.compile(rf"(<=|>=|≤|≥|<|>)\s*{_NUMBER}")
+_DATES: Final = re.compile(
+    r"(\d{4}(?:-\d\d){0,2})(?:\s*(?:\.\.|to|bis|\u2013)\s*(\d{4}(?:-\d\d){0,2}))?"
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something known of a person: a column, and what it is or between what.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    low, high
+        For numbers and dates (as numbers, see `_measured`), the ends, both included.
+    texts
+        For anything else, the values or the hierarchy's labels, one of which is true.
+    """
+
+    column: str
+    low: float = -np.inf
+    high: float = np.inf
+    texts: tuple[str, ...] = ()
+
+
+def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> Fact:
+    """Read what is known of a column: ``40``, ``40 ± 2``, ``38 to 42``, ``1980``, ``a | b``.
+
+    Raises
+    ------
+    PolicyError
+        If it can't be read, or a range has its ends the wrong way round.
+    """
+    stated = text.strip()
+    if _is_date(spec, series) and (found := _DATES.fullmatch(stated)):
+        with suppress(ValueError):
+            first, last = found[1], found[2] or found[1]
+            start, end = pd.Period(first).start_time, pd.Period(last).end_time
+            return _checked(Fact(spec.name, float(start.value), float(end.value)))
+    if _is_number(series) and (ends := _ends(stated)) is not None:
+        return _checked(Fact(spec.name, *ends))
+    texts = tuple(part.strip() for part in stated.split("|") if part.strip())
+    if not texts:
+        raise PolicyError(
+            "Nothing is said of {column}.",
+            "Give a value, a number with a tolerance such as 40 ± 2, or a range such as 38 to 42.",
+            column=spec.name,
+        )
+    return Fact(spec.name, texts=texts)
+
+
+def _checked(fact: Fact) -> Fact:
+    if fact.low > fact.high:
+        raise PolicyError(
+            "The range known of {column} ends before it begins.",
+            "Give the lower end first.",
+            column=fact.column,
+        )
+    return fact
+
+
+def _ends(text: str) -> tuple[float, float] | None:
+    if found := _ABOUT.fullmatch(text):
+        middle, off = _float(found[1]), abs(_float(found[2]))
+        return middle - off, middle + off
+    if found := re.fullmatch(_NUMBER, text):
+        return _float(found[1]), _float(found[1])
+    if found := _RANGE.fullmatch(text):
+        return _float(found[1]), _float(found[2])
+    if found := _BOUND.fullmatch(text):
+        end = _float(found[2])
+        if found[1] in ("<", ">"):  # the number itself is left out
+            end = np.nextafter(end, -np.inf if found[1] == "<" else np.inf)
+        return (-np.inf, end) if found[1] in ("<=", "≤", "<") else (end, np.inf)
+    return None
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", ".").replace("\u2212", "-"))
+
+
+def _is_number(series: pd.Series) -> bool:
+    dtype = series.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _is_date(spec: ColumnSpec, series: pd.Series) -> bool:
+    return spec.kind is Kind.DATE or pd.api.types.is_datetime64_any_dtype(series.dtype)
+
+
+def _measured(series: pd.Series) -> npt.NDArray[np.float64]:
+    """Return numbers as they are and dates as nanoseconds since 1970; not a number where none."""
+    if _is_number(series):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    dates = pd.to_datetime(series, errors="coerce").astype("datetime64[ns]")
+    return np.where(dates.isna(), np.nan, dates.astype("int64").astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The rows that can be the person's.
+
+    Parameters
+    ----------
+    rows
+        Their places among the rows that leave, shape (k,), ascending.
+    weights
+        How likely each is the person's before any sensitive value is looked at, shape (k,),
+        summing to 1.
+    hidden
+        How many of them show * and fit everybody.
+    """
+
+    rows: npt.NDArray[np.intp] = field(repr=False)
+    weights: npt.NDArray[np.float64] = field(repr=False)
+    hidden: int
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One fact beside one column: all of shape (n,).
+
+    `true` where the fact holds, `told` where the cell is not missing; `label` is the class that is
+    shown, by number, and `seen` where it is.
+    """
+
+    true: Flags
+    told: Flags
+    label: npt.NDArray[np.intp]
+    seen: Flags
+    fits: Flags
+
+
+def fitting_rows(
+    document: Document, table: Table, facts: Sequence[Fact], coarsening: Coarsening | None
+) -> Fitting:
+    """Return the rows that can be the person's, by what somebody's files show.
+
+    Parameters
+    ----------
+    document
+        The columns as they are specified.
+    table
+        The rows that leave.
+    facts
+        What is known, a fact for each column at most.
+    coarsening
+        The view by which the quasi-identifiers are shown; None for as they are.
+
+    Raises
+    ------
+    PolicyError
+        If no recipient sees a column, or it has no such value.
+    SfumatoError
+        If the view can't be made.
+    """
+    check_knowledge(document, [fact.column for fact in facts])
+    suppressed = np.zeros(table.rows, dtype=np.bool_)
+    labels: dict[str, tuple[npt.NDArray[np.intp], tuple[str, ...]]] = {}
+    recipes: Mapping[str, Recipe] = document.hierarchies
+    if coarsening is not None:
+        quasi = coded(document.columns, coarsening.hierarchies, table)
+        suppressed = coarsened(coarsening, document.columns, table, quasi).view.suppressed
+        for each in quasi:
+            level = coarsening.level(each.name)
+            labels[each.name] = (each.levels[level][each.codes], each.labels[level])
+        recipes = coarsening.hierarchies
+    looks = []
+    for fact in facts:
+        spec, series = document.column(fact.column), table.column(fact.column)
+        true, told = _truth(spec, series, fact, recipes.get(fact.column))
+        if fact.column in labels and coarsening is not None and coarsening.level(fact.column):
+            codes, names = _one_by_text(*labels[fact.column])
+            ends = _end_labels(spec, series, fact, recipes[fact.column], coarsening)
+            possible = np.isin(names, ends)
+        else:
+            positions, uniques = factorize(spec.shown(series))
+            codes = positions.astype(np.intp)
+            texts = np.array([str(plain(value)) for value in uniques], dtype=object)
+            possible = np.isin(texts, _shown_ends(spec, series, fact))
+        seen = told & ~(suppressed & (fact.column in labels))
+        possible[np.unique(codes[true & told])] = True
+        fits = ~seen
+        fits[seen] = possible[codes[seen]]
+        looks.append(_Look(true, told, codes, seen, fits))
+    fits = np.ones(table.rows, dtype=np.bool_)
+    for look in looks:
+        fits &= look.fits
+    rows = np.flatnonzero(fits)
+    hidden = int(np.count_nonzero(suppressed[rows])) if labels else 0
+    return Fitting(rows, _weights(looks, rows), hidden)
+
+
+def _one_by_text(
+    codes: npt.NDArray[np.intp], names: Sequence[str]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.object_]]:
+    """Return codes and labels with classes of one label joined: nobody can tell them apart."""
+    texts, of_name = np.unique(np.array(names, dtype=object), return_inverse=True)
+    return of_name[codes], texts
+
+
+def _weights(looks: Sequence[_Look], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Return how likely the facts are true of each row by what it shows, as shares of all."""
+    if not looks or not len(rows):
+        return np.full(len(rows), 1.0 / max(len(rows), 1))
+    told = np.logical_and.reduce([look.told for look in looks])
+    true = np.logical_and.reduce([look.true for look in looks]) & told
+    seen = np.stack([look.seen[rows] for look in looks], axis=1)
+    found = np.zeros(len(rows))
+    patterns, of_row = np.unique(seen, axis=0, return_inverse=True)
+    for place, pattern in enumerate(patterns):
+        chosen = of_row.ravel() == place
+        shown = [look.label for look, is_seen in zip(looks, pattern, strict=True) if is_seen]
+        if not shown:
+            found[chosen] = true.sum() / max(int(told.sum()), 1)
+            continue
+        alike, _ = (
+            pd.factorize(pd.MultiIndex.from_arrays(shown))
+            if len(shown) > 1
+            else (
+                shown[0],
+                None,
+            )
+        )
+        size = int(alike.max(initial=0)) + 1
+        of_all = np.bincount(alike[told & (alike >= 0)], minlength=size)
+        of_true = np.bincount(alike[true & (alike >= 0)], minlength=size)
+        share = of_true / np.maximum(of_all, 1)
+        found[chosen] = share[alike[rows[chosen]]]
+    total = float(found.sum())
+    # Where the facts are true of nobody, every row that fits is as likely as any other.
+    return found / total if total > 0.0 else np.full(len(rows), 1.0 / len(rows))
+
+
+def _truth(
+    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe | None
+) -> tuple[Flags, Flags]:
+    """Return of which rows a fact is true, and of which the column says anything."""
+    told = ~series.isna().to_numpy(bool)
+    if not fact.texts:
+        numbers = _measured(series)
+        return (numbers >= fact.low) & (numbers <= fact.high), told
+    wanted = {text.casefold() for text in fact.texts}
+    true = np.zeros(len(series), dtype=np.bool_)
+    known: set[str] = set()
+    columns = [series, spec.shown(series)]
+    if recipe is not None:
+        with suppress(SfumatoError):
+            ground = ground_series(spec, spec.shown(series) if spec.coded is not None else series)
+            hierarchy = hierarchy_of(recipe, spec, series)
+            columns += [hierarchy.generalize(ground, at) for at in range(1, hierarchy.height)]
+    for column in columns:
+        codes, uniques = factorize(column)
+        names = [str(plain(value)).casefold() for value in uniques]
+        known |= wanted.intersection(names)
+        chosen = np.array([*(name in wanted for name in names), False])
+        true |= chosen[codes]
+    if known != wanted:
+        raise PolicyError(
+            "What is said of {column} is no value of the column, and no label of its hierarchy.",
+            "Give it as the table spells it; several are parted by |.",
+            column=spec.name,
+        )
+    return true & told, told
+
+
+def _ends_in(series: pd.Series, fact: Fact) -> list[float]:
+    """Return the ends of what is known, whole where the column's numbers are."""
+    if fact.texts or not _is_number(series):
+        return []
+    whole = pd.api.types.is_integer_dtype(series.dtype)
+    ends = [end for end in (fact.low, fact.high) if np.isfinite(end)]
+    if whole:
+        ends = [float(end) for end in (np.ceil(fact.low), np.floor(fact.high)) if np.isfinite(end)]
+        if np.ceil(fact.low) > np.floor(fact.high):
+            return []
+    return ends
+
+
+def _shown_ends(spec: ColumnSpec, series: pd.Series, fact: Fact) -> list[str]:
+    """Return what a column would show of the ends of what is known, also where no row has them."""
+    ends = _ends_in(series, fact)
+    with suppress(SfumatoError, TypeError, ValueError):
+        shown = spec.shown(pd.Series(ends, name=spec.name).astype(series.dtype))
+        return [str(plain(value)) for value in shown]
+    return []
+
+
+def _end_labels(
+    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe, coarsening: Coarsening
+) -> list[str]:
+    """Return the classes that a view shows of the ends, where its hierarchy knows of them."""
+    ends = _ends_in(series, fact)
+    if not ends:
+        return []
+    with suppress(SfumatoError, TypeError, ValueError):
+        further = pd.Series(ends, name=spec.name).astype(series.dtype)
+        both = pd.concat([series, further], ignore_index=True)
+        ground = spec.shown(both) if spec.coded is not None else both
+        hierarchy = hierarchy_of(recipe, spec, ground)
+        level = min(coarsening.level(spec.name), hierarchy.height - 1)
+        shown = hierarchy.generalize(ground_series(spec, ground).iloc[len(series) :], level)
+        return [str(plain(value)) for value in shown]
+    return []

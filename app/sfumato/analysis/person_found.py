@@ -1,0 +1,374 @@
+"""What was found of a person: the rows that remain, what is believed, and reasons to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.analysis.findings import Severity
+from sfumato.analysis.person_facts import Fact
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
+from sfumato.project.document.model import Document
+from sfumato.project.release.views import quasi_identifiers
+
+Floats = npt.NDArray[np.float64]
+
+FEW: Final = 5
+"""Fewer records or units that fit are few."""
+MOST_LISTED: Final = 1_000
+"""Rows that are listed, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the attacker has.
+
+    Parameters
+    ----------
+    facts
+        What is known of the person, a fact for each column at most.
+    holders
+        Whose files are held: recipients, and holders of adopted releases; at least one.
+    believed
+        For a sensitive attribute, how likely some of its values (by their place in the domain) are
+        held to be beforehand; the others share the rest as in the table.
+    classes
+        For other holders' tables, by the holder, the class in which the person is.
+    """
+
+    facts: tuple[Fact, ...]
+    holders: tuple[str, ...]
+    believed: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    classes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of one sensitive attribute of the person.
+
+    Parameters
+    ----------
+    attribute
+        The attribute.
+    holder
+        Whose file tells most of it; empty where nobody holds any of it.
+    names
+        Its values, m of them.
+    common
+        What anybody believes who knows how frequent the values are, shape (m,).
+    before, after
+        What this attacker believes without and with the files, shape (m,).
+    odds
+        By how much the files multiply anyone's odds at most, as promised; None for no bound.
+    reason
+        Why the files' values can't be made again, where that is so: then `after` is `before`.
+    """
+
+    attribute: str
+    holder: str
+    names: tuple[str, ...]
+    common: Floats = field(repr=False)
+    before: Floats = field(repr=False)
+    after: Floats = field(repr=False)
+    odds: float | None = None
+    reason: str = ""
+
+    @property
+    def likeliest(self) -> int:
+        """The value that is believed most in the end, by its place."""
+        return int(self.after.argmax())
+
+    @property
+    def risen(self) -> float:
+        """By how much the odds on the likeliest value have risen; infinite where it is certain."""
+        before, after = (float(each[self.likeliest]) for each in (self.before, self.after))
+        if after >= 1.0 or before <= 0.0:
+            return 1.0 if before >= after else float("inf")
+        return (after / (1.0 - after)) / (before / (1.0 - before)) if before < 1.0 else 1.0
+
+    @property
+    def verdict(self) -> Severity | None:
+        """Whether the files made a belief likely or certain that was not before."""
+        before, after = (float(each[self.likeliest]) for each in (self.before, self.after))
+        if self.reason:
+            return None
+        if after >= CERTAIN > before:
+            return Severity.GRAVE
+        return Severity.CAUTION if after >= LIKELY > before else Severity.GOOD
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, without naming a value."""
+        if self.reason or not self.holder:
+            return _untold(self)
+        said = (
+            "{attribute}: the likeliest value is believed with {after:.1%}; without the files, it"
+            " was with {before:.1%}."
+        )
+        return Sentence(
+            said,
+            attribute=self.attribute,
+            after=float(self.after[self.likeliest]),
+            before=float(self.before[self.likeliest]),
+        )
+
+
+@dataclass(frozen=True)
+class NumberBelief:
+    """What is believed of one sensitive number: the mean, and the ends of what holds 90 %."""
+
+    attribute: str
+    holder: str
+    before: tuple[float, float, float]
+    after: tuple[float, float, float]
+    reason: str = ""
+
+    @property
+    def verdict(self) -> Severity | None:
+        """Whether the files narrow the number to half of what was believed, or a tenth."""
+        if self.reason:
+            return None
+        wide, now = self.before[2] - self.before[1], self.after[2] - self.after[1]
+        if now > LIKELY * wide or wide == 0.0:
+            return Severity.GOOD
+        return Severity.GRAVE if now <= (1.0 - CERTAIN) * wide else Severity.CAUTION
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, without any number of the table."""
+        if self.reason or not self.holder:
+            return _untold(self)
+        wide, now = self.before[2] - self.before[1], self.after[2] - self.after[1]
+        return Sentence(
+            "{attribute}: what is believed with 90 % is {share:.1%} as wide as without the files.",
+            attribute=self.attribute,
+            share=now / wide if wide else 1.0,
+        )
+
+
+@dataclass(frozen=True)
+class PersonFound:
+    """What an attacker finds.
+
+    Parameters
+    ----------
+    knowledge
+        What the attacker has.
+    records, units
+        How many records leave, and to how many units they belong; None where rows stand alone.
+    rows
+        The rows of the source table that can be the person's, from 0, the likeliest first.
+    chances
+        How likely each is the person's in the end, shape (k,), summing to 1.
+    of_unit
+        Each row's unit, shape (k,); None where rows stand alone.
+    hidden
+        How many of the rows show * for their quasi-identifiers.
+    viewed_by
+        Whose view of the quasi-identifiers the files show; empty for the values as they are.
+    beliefs
+        Of each sensitive attribute.
+    """
+
+    knowledge: Knowledge
+    records: int
+    units: int | None
+    rows: npt.NDArray[np.intp] = field(repr=False)
+    chances: Floats = field(repr=False)
+    of_unit: npt.NDArray[np.int64] | None = field(repr=False)
+    hidden: int
+    viewed_by: str
+    beliefs: tuple[Belief | NumberBelief, ...]
+
+    @cached_property
+    def remaining(self) -> int:
+        """The records that fit, or the units."""
+        return len(self.rows) if self.of_unit is None else len(np.unique(self.of_unit))
+
+    @cached_property
+    def surest(self) -> float:
+        """How likely the likeliest record, or unit, is the person's."""
+        if not len(self.rows):
+            return 0.0
+        if self.of_unit is None:
+            return float(self.chances[0])
+        _, places = np.unique(self.of_unit, return_inverse=True)
+        return float(np.bincount(places, weights=self.chances).max())
+
+    @property
+    def spotted(self) -> Severity | None:
+        """Whether the person is found in the files."""
+        if not self.remaining:
+            return None
+        if self.remaining == 1 or self.surest >= CERTAIN:
+            return Severity.GRAVE
+        few = self.remaining < FEW or self.surest >= LIKELY
+        return Severity.CAUTION if few else Severity.GOOD
+
+    @property
+    def worst(self) -> Belief | NumberBelief | None:
+        """The belief that changed most, as verdicts go; None without any."""
+        return min(
+            self.beliefs,
+            key=lambda each: Severity.GOOD if each.verdict is None else each.verdict,
+            default=None,
+        )
+
+
+def _untold(belief: Belief | NumberBelief) -> Sentence:
+    if not belief.holder:
+        return Sentence("{attribute}: none of these files has it.", attribute=belief.attribute)
+    return Sentence(
+        "{attribute}: what the files tell can't be computed: {reason}",
+        attribute=belief.attribute,
+        reason=belief.reason,
+    )
+
+
+def found_sentence(found: PersonFound) -> str:
+    """Return how many rows remain, in a sentence."""
+    of_units = found.units is not None
+    if not found.remaining:
+        return Sentence(
+            "Nobody in the table fits: with what is known, these files show no row of this person."
+        )
+    details = {
+        "count": found.remaining,
+        "all": found.units if found.units is not None else found.records,
+        "surest": found.surest,
+    }
+    if found.remaining == 1:
+        what = "unit" if of_units else "record"
+        return Sentence(
+            "One {what} of {all:,} fits: whoever has these files finds the person.",
+            what=Sentence(what),
+            **details,
+        )
+    what = "units" if of_units else "records"
+    return Sentence(
+        "{count:,} of {all:,} {what} fit; the likeliest is the person's with {surest:.1%}.",
+        what=Sentence(what),
+        **details,
+    )
+
+
+def meaning_sentences(found: PersonFound) -> tuple[str, ...]:
+    """Return what the figures rest on."""
+    said: list[str] = []
+    if found.viewed_by:
+        said.append(
+            Sentence(
+                "The files show the quasi-identifiers as {recipient} sees them.",
+                recipient=found.viewed_by,
+            )
+        )
+    if found.hidden:
+        said.append(
+            Sentence(
+                "{count:,} of the rows that fit show * and fit everybody; each counts as little as"
+                " what is known is rare.",
+                count=found.hidden,
+            )
+        )
+    holders = {each.holder for each in found.beliefs if each.holder}
+    if len(found.knowledge.holders) > 1 and holders:
+        said.append(
+            Sentence(
+                "Of each attribute, the most trusted file decides ({holders}): the others add"
+                " nothing.",
+                holders=listed(sorted(holders)),
+            )
+        )
+    said += [
+        Sentence(
+            "The files multiply anyone's odds on {attribute} by at most {odds:.3g}, as promised.",
+            attribute=each.attribute,
+            odds=each.odds,
+        )
+        for each in found.beliefs
+        if isinstance(each, Belief) and each.odds is not None and np.isfinite(each.odds)
+    ]
+    return tuple(said)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason to change something, and where: a panel, a column or attribute, a recipient."""
+
+    verdict: Severity
+    sentence: str
+    panel: str
+    name: str
+    recipient: str
+
+
+def reasons_of(document: Document, found: PersonFound) -> tuple[Reason, ...]:
+    """Return what gives reason to coarsen columns or to lower a level, the worst first."""
+    reasons = []
+    if found.spotted in (Severity.GRAVE, Severity.CAUTION) and found.knowledge.facts:
+        known = [fact.column for fact in found.knowledge.facts]
+        quasi = [name for name in known if name in quasi_identifiers(document)]
+        reasons.append(
+            Reason(
+                found.spotted,
+                Sentence(
+                    "A reason to show {columns} more coarsely: then more rows look alike.",
+                    columns=listed(known),
+                ),
+                "policy" if quasi else "attributes",
+                (quasi or known)[0],
+                found.viewed_by or found.knowledge.holders[0],
+            )
+        )
+    reasons += [
+        Reason(
+            each.verdict,
+            Sentence(
+                "A reason to lower {holder}'s level of {attribute}, or to coarsen what singles"
+                " people out.",
+                holder=each.holder,
+                attribute=each.attribute,
+            ),
+            "policy",
+            each.attribute,
+            each.holder,
+        )
+        for each in found.beliefs
+        if each.verdict in (Severity.GRAVE, Severity.CAUTION)
+    ]
+    return tuple(sorted(reasons, key=lambda each: each.verdict))
+
+
+def plain(found: PersonFound) -> dict[str, Any]:
+    """Return the figures as plain JSON values; values are told by their place in the domain."""
+    beliefs: dict[str, Any] = {}
+    for each in found.beliefs:
+        told: dict[str, Any] = {"holder": each.holder, "reason": str(each.reason)}
+        if isinstance(each, Belief):
+            told |= {
+                "common": each.common.tolist(),
+                "before": each.before.tolist(),
+                "after": each.after.tolist(),
+                "odds": each.odds,
+            }
+        else:
+            told |= {"before": list(each.before), "after": list(each.after)}
+        beliefs[each.attribute] = told
+    return {
+        "records": found.records,
+        "units": found.units,
+        "remaining": found.remaining,
+        "rows": (found.rows[:MOST_LISTED] + 1).tolist(),
+        "chances": found.chances[:MOST_LISTED].tolist(),
+        "showing *": found.hidden,
+        "view": found.viewed_by,
+        "surest": found.surest,
+        "found": None if found.spotted is None else found.spotted.name.lower(),
+        "beliefs": beliefs,
+    }

@@ -1,0 +1,147 @@
+"""``sfumato audit person``, beside an attack that has nothing but the files that were released."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import REASON
+from tests.cli.test_view_combinations import ILLNESSES, ROWS, adopt, survey
+from tests.cli.test_view_combinations import made as made_survey
+
+AGES = (40, 46)
+TENURE = "owner"
+KNOWN = ("--knows", f"age={AGES[0]} to {AGES[1]}", "--knows", f"tenure={TENURE}")
+
+
+def between(label):
+    """The ages that a label can stand for, both ends included; None for any."""
+    if label == "*":
+        return None
+    numbers = [float(text) for text in re.findall(r"\d+", label)]
+    low, high = numbers[0], numbers[-1]
+    return (low, high - 1) if label.endswith(")") else (low, high)
+
+
+def ages_in(label, ages):
+    ends = between(label)
+    return np.ones(len(ages), bool) if ends is None else (ages >= ends[0]) & (ages <= ends[1])
+
+
+def attack(data, noise):
+    """Weigh a released file by hand: returns how many rows fit, and what is believed."""
+    level = noise["illness"]["parameters"]["retention_probability"]
+    truth = survey()
+    ages, tenures = truth["age"].to_numpy(), truth["tenure"].to_numpy()
+    known = (ages >= AGES[0]) & (ages <= AGES[1]) & (tenures == TENURE)
+    prior = truth["illness"].value_counts(normalize=True)[list(ILLNESSES)].to_numpy()
+    weights, beliefs, rents = [], [], []
+    for row in data.itertuples():
+        ends = between(row.age)
+        fits = ends is None or (ends[0] <= AGES[1] and ends[1] >= AGES[0])
+        if not fits or row.tenure not in ("*", TENURE):
+            continue
+        alike = ages_in(row.age, ages) & ((row.tenure == "*") | (tenures == row.tenure))
+        weights.append((known & alike).sum() / alike.sum())
+        likely = np.array([level * (row.illness == one) + (1 - level) / 4 for one in ILLNESSES])
+        beliefs.append(prior * likely / (prior @ likely))
+        rents.append((float(row.rent), float(row.earned)))
+    weights = np.array(weights) / sum(weights)
+    true, stated = truth[["rent", "earned"]].to_numpy(), noise["rent"]["parameters"]
+    precision = np.linalg.inv(stated["sigma_squared"] * np.array(stated["covariance"]))
+    off = np.array(rents)[:, None, :] - true[None]
+    chance = np.exp(-0.5 * np.einsum("ijk,kl,ijl->ij", off, precision, off))
+    chance /= chance.sum(axis=1, keepdims=True)
+    numbers = (weights @ chance) @ true
+    return len(weights), weights, weights @ np.array(beliefs), numbers
+
+
+def asked(line, *more):
+    assert line.run("audit", "person", line.project, *more, "--json") == ExitCode.OK, line.remarks
+    return json.loads(line.output)
+
+
+def released(line, name):
+    out = line.folder / name
+    given = ("--recipient", name, "--out", out, "--accept", REASON)
+    assert line.run("release", line.project, *given) == ExitCode.OK, line.remarks
+    (bundle,) = out.iterdir()
+    fields = json.loads((bundle / "datapackage.json").read_text())["resources"][0]["schema"][
+        "fields"
+    ]
+    noise = {field["name"]: field.get("sfumato") for field in fields}
+    return pd.read_csv(bundle / "data.csv", dtype=str, keep_default_na=False), noise
+
+
+def test_what_is_found_is_what_an_attack_on_the_released_files_finds(line):
+    made_survey(line, frozenset({"joint numbers"}))
+    for name in ("Public C", "Institute B"):
+        data, noise = released(line, name)
+        found = asked(line, "--with", name, "--released", *KNOWN)
+        count, weights, belief, numbers = attack(data, noise)
+        assert found["remaining"] == count > 1
+        assert found["surest"] == pytest.approx(weights.max())
+        assert found["chances"] == pytest.approx(sorted(weights, reverse=True))
+        assert found["beliefs"]["illness"]["after"] == pytest.approx(belief)
+        told = [found["beliefs"][column]["after"][0] for column in ("rent", "earned")]
+        assert told == pytest.approx(numbers, rel=1e-9)
+    together = asked(line, "--with", "Public C", "--with", name, "--released", *KNOWN)
+    assert together == found  # the less trusted file adds nothing
+
+
+def test_an_adopted_file_tells_of_its_rows_and_shows_columns_as_they_are(line):
+    made_survey(line, frozenset({"adopted"}))
+    adopt(line)
+    found = asked(line, "--with", "Old Clinic", "--with", "Public C", *KNOWN)
+    frame = survey()
+    fits = frame["age"].between(*AGES) & (frame["tenure"] == TENURE)
+    assert found["rows"] == (np.flatnonzero(fits) + 1).tolist()
+    shown = pd.read_csv(line.folder / "earlier.csv")["illness"][fits]
+    prior = frame["illness"].value_counts(normalize=True)[list(ILLNESSES)].to_numpy()
+    likely = [[0.85 * (one == seen) + 0.15 / 4 for one in ILLNESSES] for seen in shown]
+    beliefs = [prior * row / (prior @ row) for row in np.array(likely)]
+    assert found["beliefs"]["illness"]["after"] == pytest.approx(np.mean(beliefs, axis=0))
+
+
+def test_it_is_told_in_sentences_without_any_value(made):
+    arguments = ("audit", "person", made.project, "--with", "Clinic A", "--knows", "sex=f")
+    assert made.run(*arguments) == ExitCode.OK, made.remarks
+    assert made.output.startswith("6 of 12 records fit; the likeliest is the person's with 16.7 %")
+    assert "illness: the likeliest value is believed with" in made.output
+    assert not any(value in made.output for value in ("asthma", "cold", "flu", "gout"))
+
+
+def test_a_belief_stated_beforehand_counts_for_the_person_alone(made):
+    prior = asked(made, "--with", "Clinic A", "--believes", "illness=gout=0.7")
+    believed = prior["beliefs"]["illness"]
+    assert believed["before"][3] == pytest.approx(0.7)
+    assert believed["common"] == asked(made, "--with", "Clinic A")["beliefs"]["illness"]["before"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--knows", "shoe=40"), "of nothing that is known"),
+        (("--knows", "sex=x"), "no value of the column"),
+        (("--knows", "illness=flu"), "is not released as it is"),
+        (("--believes", "illness=flu"), "can't be read"),
+        (("--believes", "illness=flu=0.7", "--believes", "illness=cold=0.7"), "no probability"),
+        (("--class", "Registry=x"), "of nothing that is known"),
+    ],
+)
+def test_what_can_t_be_asked_is_refused_by_name(made, arguments, words):
+    run = made.run("audit", "person", made.project, "--with", "Clinic A", *arguments)
+    assert run == ExitCode.EXPECTED_ERROR
+    assert words in made.remarks
+
+
+def test_ranges_reach_no_further_than_the_table(line):
+    made_survey(line)
+    assert asked(line, "--with", "Clinic A", "--knows", "age=> 200")["remaining"] == 0
+    everybody = asked(line, "--with", "Clinic A", "--knows", "moved_in=1900 to 2100")
+    assert everybody["remaining"] == ROWS
