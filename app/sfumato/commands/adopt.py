@@ -61,9 +61,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def _examined(
     arguments: Namespace, project: ProjectFile, table: Table, context: Context
 ) -> Examination:
+    from sfumato.engine.table.table import encode_attribute
     from sfumato.project.adoption.adopt import adopting, entry_called
     from sfumato.project.adoption.examination import Claim, examine
-    from sfumato.project.release.release_columns import encode_attribute
 
     entry = entry_called(project.document, arguments.attribute)
     adopting(entry)

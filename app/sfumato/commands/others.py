@@ -70,8 +70,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _domain(document: Document, table: Table) -> Domain:
+    from sfumato.engine.table.table import encode_attribute
     from sfumato.project.publication.generalization_pipeline import decided_in
-    from sfumato.project.release.release_columns import encode_attribute
 
     name = decided_in(document).sensitive
     domain = encode_attribute(table, document.column(name)).attribute.domain

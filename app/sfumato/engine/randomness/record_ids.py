@@ -64,6 +64,24 @@ def record_ids_by_key(column: pd.Series, keys: KeyRing, context: Context) -> Ids
     return ids
 
 
+def key_hashes(column: pd.Series, keys: KeyRing, context: Context) -> npt.NDArray[np.uint64]:
+    """Return the keyed hash of each row's record key, shape (n, 2).
+
+    Two rows with the same 128 bits have the same key, which nobody has looked for here: these may
+    be some of a table's rows. The first word is the identifier of `record_ids_by_key`.
+
+    Raises
+    ------
+    TableError
+        If a key is missing.
+    """
+    _refuse_missing(column)
+    found = np.empty((len(column), 2), dtype=np.uint64)
+    for rows, hashes in _hashed([column], keys.for_record_keys(), context):
+        found[rows] = hashes
+    return found
+
+
 def unit_ids(columns: Sequence[pd.Series], keys: KeyRing) -> Ids:
     """Return the keyed hash of what names each unit as its identifier, as of a record key.
 

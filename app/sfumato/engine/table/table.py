@@ -29,6 +29,8 @@ class Table:
         For a column, the texts that a statistical file gives its codes.
     column_labels
         For a column, the sentence that a statistical file describes it by.
+    is_part
+        Whether these are some rows of a table, of which there may be none.
 
     Raises
     ------
@@ -40,11 +42,12 @@ class Table:
     frame: pd.DataFrame = field(repr=False)
     value_labels: Mapping[str, Mapping[Value, str]] = field(default_factory=dict, repr=False)
     column_labels: Mapping[str, str] = field(default_factory=dict)
+    is_part: bool = False
 
     def __post_init__(self) -> None:
         if self.frame.shape[1] == 0:
             raise TableError("The table has no columns.", "Check the delimiter and the header.")
-        if self.frame.shape[0] == 0:
+        if self.frame.shape[0] == 0 and not self.is_part:
             raise TableError("The table has no rows.", "Choose a file with at least one record.")
         duplicated = self.frame.columns[self.frame.columns.duplicated()]
         if len(duplicated):
@@ -173,6 +176,30 @@ def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
     codes = domain.encode(series, spec.name)
     counts = count_codes(codes, domain.size)
     return EncodedColumn(Attribute(spec.name, Kind.CATEGORICAL, domain, counts), codes)
+
+
+def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
+    """Encode one sensitive attribute.
+
+    Raises
+    ------
+    TableError
+        If the table has no such column.
+    DomainError
+        If a row does not fit the domain or the bins, or is missing where that is refused.
+    """
+    series = table.column(spec.name)
+    if spec.missing is MissingRule.REFUSED:
+        missing = series.isna().to_numpy()
+        if missing.any():
+            raise DomainError(
+                "Column {column} is missing in {count} rows, first in row {row}.",
+                "Let missing be a value of its own, or mend these rows in the source table.",
+                column=spec.name,
+                count=int(missing.sum()),
+                row=int(missing.argmax()) + 1,
+            )
+    return encode_column(table, spec)
 
 
 def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:

@@ -72,6 +72,11 @@ class ArrowColumn:
         return array
 
 
+def is_ordered(series: pd.Series) -> bool:
+    """Whether a column holds categories in an order, which says more than that of their names."""
+    return isinstance(series.dtype, pd.CategoricalDtype) and bool(series.cat.ordered)
+
+
 def precision(values: pd.Series) -> str:
     """Return the unit that a column of moments needs; empty where none has a time of day."""
     known = values.dropna()

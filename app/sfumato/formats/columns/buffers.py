@@ -168,7 +168,7 @@ class Categories:
     @cached_property
     def dtype(self) -> pd.CategoricalDtype:
         """The type of a column that has all of these texts."""
-        return pd.CategoricalDtype(pd.Index(_text_array(pa.chunked_array([self.texts]))))
+        return pd.CategoricalDtype(pd.Index(text_array(pa.chunked_array([self.texts]))))
 
 
 @dataclass(frozen=True)
@@ -270,13 +270,13 @@ class TextBuffer:
         if self._plain is not None:
             texts = pa.chunked_array(self._plain, type=pa.string())
             self._plain = None
-            return _text_array(texts if keep is None else texts.filter(pa.array(keep)))
+            return text_array(texts if keep is None else texts.filter(pa.array(keep)))
         codes = self._codes.finish()
         if keep is not None:
             codes = codes[keep]
         occurring = np.flatnonzero(self._counts(codes))
         if not len(occurring) or len(occurring) * 2 > len(codes):
-            return _text_array(pa.chunked_array(self._decoded(codes), type=pa.string()))
+            return text_array(pa.chunked_array(self._decoded(codes), type=pa.string()))
         if self._categories is not None and len(occurring) == len(self._distinct):
             return pd.Categorical.from_codes(codes, dtype=self._categories.dtype)
         categories = self._distinct.take(pa.array(occurring))
@@ -313,5 +313,6 @@ def _pieces(codes: Codes) -> Iterator[Codes]:
         yield codes[start : start + _PIECE]
 
 
-def _text_array(texts: pa.ChunkedArray) -> pd.arrays.ArrowStringArray:
+def text_array(texts: pa.ChunkedArray) -> pd.arrays.ArrowStringArray:
+    """Return texts as a column of pandas' own text type, without a copy."""
     return pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]

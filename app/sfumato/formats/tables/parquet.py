@@ -17,7 +17,7 @@ from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, precision
+from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, is_ordered, precision
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
 from sfumato.formats.files import digest_of, is_folder
@@ -94,7 +94,7 @@ class _ParquetColumn:
     def __init__(self, name: str, series: pd.Series) -> None:
         self.name = name
         self._source = ArrowColumn(name, series)
-        self._codes = _is_ordered(series) and self._source.type == pa.string()
+        self._codes = is_ordered(series) and self._source.type == pa.string()
         self.type = self._source.type
         if pa.types.is_timestamp(self.type) and not precision(self._source.values):
             self.type = pa.date32()
@@ -218,10 +218,6 @@ def _understood(path: Path) -> Iterator[None]:
             "Copy it again from where it comes from.",
             file=path.name,
         )
-
-
-def _is_ordered(series: pd.Series) -> bool:
-    return isinstance(series.dtype, pd.CategoricalDtype) and bool(series.cat.ordered)
 
 
 def _metadata(table: Table) -> dict[bytes, bytes]:

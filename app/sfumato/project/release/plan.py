@@ -7,23 +7,32 @@ makes exactly what a release made. No files, no clocks, no state between two tab
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
-from sfumato.engine.core.columns import ColumnSpec
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
-from sfumato.engine.randomness.record_ids import record_ids_by_key, record_ids_by_position
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.record_ids import (
+    key_hashes,
+    record_ids_by_key,
+    record_ids_by_position,
+)
 from sfumato.engine.randomness.row_order import Positions, release_order
-from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
+from sfumato.formats.columns.arrow import ArrowColumn, is_ordered
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Unit
 from sfumato.project.document.serialise import (
@@ -31,11 +40,17 @@ from sfumato.project.document.serialise import (
     from_plain,
     to_plain,
 )
+from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
 from sfumato.project.release.pseudonyms import pseudonym_column
-from sfumato.project.release.views import Coarsened, Coarsening, check_view, coarsened
-
-if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.release.views import (
+    Coarsened,
+    Coarsening,
+    check_view,
+    coarsened,
+    shown_alone,
+    stands_alone,
+)
+from sfumato.project.release.weights import released_weights
 
 VERSION: Final = 1
 """Of the plain form; another one can't be read by this version."""
@@ -70,6 +85,9 @@ class Plan:
     unit
         Which rows belong together, and how many of them leave at most; None where each stands
         alone.
+    schema
+        How the record key and each released column are read, by name
+        (`sfumato.project.release.batches.schema_of`); rows that come in batches are read so.
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -81,6 +99,7 @@ class Plan:
     coarsening: Coarsening | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     unit: Unit | None = None
+    schema: Mapping[str, ColumnType] = field(default_factory=dict)
 
     @property
     def rows_stand_alone(self) -> bool:
@@ -90,7 +109,8 @@ class Plan:
         which rows are too few to be shown is counted in it.
         """
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
-        counted = self.coarsening is not None and any(s.k > 1 for s in self.coarsening.steps)
+        coarsening = self.coarsening
+        counted = coarsening is not None and not stands_alone(coarsening, self.columns)
         alone = not self.groups and not fitted and not counted and self.unit is None
         return self.record_key is not None and alone
 
@@ -112,6 +132,7 @@ class Plan:
                 "coarsening": None if self.coarsening is None else self.coarsening.to_dict(),
                 **({"pseudonyms": dict(self.pseudonyms)} if self.pseudonyms else {}),
                 "unit": None if self.unit is None else to_plain(self.unit),
+                **({"schema": to_plain(self.schema)} if self.schema else {}),
             }
         )
 
@@ -144,7 +165,21 @@ class Plan:
             coarsening=from_plain(Coarsening | None, plain.get("coarsening")),
             pseudonyms=plain.get("pseudonyms", {}),
             unit=from_plain(Unit | None, plain.get("unit")),
+            schema={
+                name: kind if isinstance(kind, str) else tuple(kind)
+                for name, kind in plain.get("schema", {}).items()
+            },
         )
+
+    def output_schema(self) -> pa.Schema:
+        """Return the Arrow schema of what `Releaser.release_batch` returns.
+
+        Raises
+        ------
+        PolicyError
+            If a record's release depends on other records.
+        """
+        return self.bind(KeyRing(bytes(SECRET_BYTES))).output_schema
 
     def bind(self, keys: KeyRing) -> Releaser:
         """Return what releases tables by the plan with a project's keys."""
@@ -226,35 +261,168 @@ class Releaser:
         SfumatoError
             If a mechanism can't release what it is asked for, or the view does not keep its k.
         """
-        entries = self.plan.entries
-        made: dict[str, pd.Series] = {}
-        for position, entry in enumerate(entries):
-            part = Part(context, position / len(entries), (position + 1) / len(entries))
-            part.report(0.0, Sentence("Releasing {key}", key=entry.key))
-            made |= release_entry(entry, rows, self.keys, part)
         index = rows.table.frame.index
         coarsening = self.plan.coarsening
         if coarsening is not None and seen is None:
             seen = coarsened(coarsening, self.plan.columns, rows.table)
         if seen is not None:
             check_view(seen)
-        shown = {} if seen is None else seen.columns
+        columns = self._columns(rows, {} if seen is None else seen.columns, context)
+        whole = pd.DataFrame(columns, index=index, copy=False)
+        if ordered_for is not None:
+            whole = in_release_order(whole, rows.record_ids, self.keys, ordered_for)
+        context.report(1.0, "Released columns are ready")
+        return whole
+
+    def release_batch(self, batch: pa.RecordBatch, first_row: int = 0) -> pa.RecordBatch:
+        """Return some rows of a table as the recipient is given them, in the order they came.
+
+        Each row is released by itself: it does not matter where a table is cut, in which order
+        its parts come, how many threads release them, or which types their reader chose. That
+        no record key stands in two rows is checked over the whole table (`record_hashes`).
+
+        Parameters
+        ----------
+        batch
+            With the record key and all released columns, in any order; others are left out.
+        first_row
+            How many rows of the table come before it, for messages.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            Of the schema `output_schema`, shape (n, released columns).
+
+        Raises
+        ------
+        PolicyError
+            If a record's release depends on other records.
+        SfumatoError
+            If a column is missing or a row does not fit the plan. Columns and rows are named, and
+            never a value.
+        """
+        schema = self.output_schema
+        if not batch.num_rows:
+            return pa.RecordBatch.from_pylist([], schema)
+        with _rows_from(first_row):
+            return batch_of(self._shown_alone(table_of(batch, self.plan.schema)), schema)
+
+    def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> npt.NDArray[np.uint64]:
+        """Return the keyed hash of each row's record key, by which repeated ones are found.
+
+        Parameters and errors are those of `release_batch`. Shape (n, 2): two rows with the same
+        128 bits have the same key.
+        """
+        name = self.plan.record_key
+        if name is None:
+            raise _not_alone(self.plan)
+        with _rows_from(first_row):
+            table = table_of(batch, {name: self.plan.schema[name]})
+            return key_hashes(table.column(name), self.keys, Silent())
+
+    @cached_property
+    def output_schema(self) -> pa.Schema:
+        """What `release_batch` returns, see `Plan.output_schema`."""
+        plan = self.plan
+        if not (plan.rows_stand_alone and plan.schema):
+            raise _not_alone(plan)
+        coarsening = plan.coarsening
+        levels = {} if coarsening is None else coarsening.own.levels
+        coarser = {name for name, level in levels.items() if level}
+        read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
+        none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
+        finer = replace(plan, coarsening=None)
+        frame = Releaser(finer, self.keys)._shown_alone(none)
+        perturbed = {name for entry in plan.entries for name in entry.attributes}
+        fields = []
+        for name in plan.released:
+            spec, series = plan.column(name), frame[name]
+            if name in coarser:
+                kind = pa.string()
+            elif is_ordered(series):
+                kind = arrow_type(tuple(series.cat.categories))
+            elif name in perturbed or name in plan.pseudonyms or spec.coded is not None:
+                kind = ArrowColumn(name, series).type
+            else:
+                kind = read.field(name).type
+            fields.append((name, kind))
+        return pa.schema(fields)
+
+    def _shown_alone(self, table: Table) -> pd.DataFrame:
+        """Return some rows as they are released, each by itself."""
+        plan = self.plan
+        for spec in plan.columns:
+            if spec.role is Role.WEIGHT and table.rows:
+                released_weights(table, spec)
+        attributes = [name for entry in plan.entries for name in entry.attributes]
+        encoded = {name: encode_attribute(table, plan.column(name)) for name in attributes}
+        assert plan.record_key is not None
+        hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
+        coarsening = plan.coarsening
+        shown = {} if coarsening is None else shown_alone(coarsening, plan.columns, table)
+        columns = self._columns(Rows(table, encoded, hashes[:, 0].copy()), shown, Silent())
+        return pd.DataFrame(columns, index=table.frame.index, copy=False)
+
+    def _columns(
+        self, rows: Rows, shown: Mapping[str, pd.Series], context: Context
+    ) -> dict[str, pd.Series]:
+        """Return the columns that leave, by name; `shown` are those that a view coarsens."""
+        entries = self.plan.entries
+        made: dict[str, pd.Series] = {}
+        for position, entry in enumerate(entries):
+            part = Part(context, position / len(entries), (position + 1) / len(entries))
+            part.report(0.0, Sentence("Releasing {key}", key=entry.key))
+            made |= release_entry(entry, rows, self.keys, part)
         last = Part(context, 1.0, 1.0)
         for name, scope in self.plan.pseudonyms.items():
             made[name] = pseudonym_column(rows.table, name, scope, self.keys, last)
-        columns = {
-            name: made[name].set_axis(index)
+        return {
+            name: made[name].set_axis(rows.table.frame.index)
             if name in made
             else shown[name]
             if name in shown
             else open_column(rows.table, self.plan.column(name))
             for name in self.plan.released
         }
-        whole = pd.DataFrame(columns, index=index, copy=False)
-        if ordered_for is not None:
-            whole = in_release_order(whole, rows.record_ids, self.keys, ordered_for)
-        context.report(1.0, "Released columns are ready")
-        return whole
+
+
+@contextmanager
+def _rows_from(first_row: int) -> Iterator[None]:
+    """Let errors in a part of a table name the table's rows."""
+    try:
+        yield
+    except SfumatoError as error:
+        if first_row and isinstance(row := error.details.get("row"), int):
+            error.details = {**error.details, "row": row + first_row}
+            error.args = (error.what, error.remedy)
+        raise
+
+
+def _not_alone(plan: Plan) -> PolicyError:
+    """Say why a plan can't be carried out row by row."""
+    if not plan.schema:
+        return PolicyError(
+            "The plan does not say how the columns are read, so rows can't be released in batches.",
+            "Make the plan again from the table.",
+        )
+    if plan.record_key is None:
+        return PolicyError(
+            "Records are told apart by their position, which a part of a table does not tell.",
+            "State the column that tells records apart (the record key) before the first release.",
+        )
+    if plan.groups:
+        why = "{entry} is released by groups of records"
+    elif any(entry.settings.get("adopted") for entry in plan.entries):
+        why = "earlier releases were adopted, whose rows are matched with the whole table"
+    elif plan.unit is not None:
+        why = "rows belong to units, whose rows are chosen together"
+    else:
+        why = "which rows are too few to be shown, or which neighbours are grouped, is counted"
+    return PolicyError(
+        "What is released of a row depends on other rows: {why}.",
+        "Release the whole table at once.",
+        why=Sentence(why, entry=", ".join(plan.groups)),
+    )
 
 
 def release_entry(

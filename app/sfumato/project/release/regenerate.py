@@ -20,7 +20,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.engine.table.table import Rows as Chosen
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.adopted_files import with_places_of
@@ -35,7 +35,6 @@ from sfumato.project.release.plan import (
     request_of,
 )
 from sfumato.project.release.pseudonyms import pseudonym_column, scope_of
-from sfumato.project.release.release_columns import encode_attribute
 from sfumato.project.release.units import by_unit, rows_that_leave, unit_ids_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec, MissingRule, Role, Value
-from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.columns import ColumnSpec, Role, Value
+from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_column
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
 from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.batches import schema_of
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
 from sfumato.project.release.pseudonyms import scopes_for
@@ -153,6 +154,7 @@ def plan_for(
     }
     return Plan(
         columns=document.columns,
+        schema=schema_of(material.table, {*released, document.record_key}),
         record_key=document.record_key,
         entries=tuple(entries),
         released=released,
@@ -218,30 +220,6 @@ def check_columns(document: Document, table: Table) -> None:
             )
     for column in document.columns:
         table.column(column.name)
-
-
-def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
-    """Encode one sensitive attribute.
-
-    Raises
-    ------
-    TableError
-        If the table has no such column.
-    DomainError
-        If a row does not fit the domain or the bins, or is missing where that is refused.
-    """
-    series = table.column(spec.name)
-    if spec.missing is MissingRule.REFUSED:
-        missing = series.isna().to_numpy()
-        if missing.any():
-            raise DomainError(
-                "Column {column} is missing in {count} rows, first in row {row}.",
-                "Let missing be a value of its own, or mend these rows in the source table.",
-                column=spec.name,
-                count=int(missing.sum()),
-                row=int(missing.argmax()) + 1,
-            )
-    return encode_column(table, spec)
 
 
 def released_table(

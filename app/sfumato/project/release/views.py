@@ -243,6 +243,52 @@ def coarsened(
     """
     if quasi is None:
         quasi = coded(columns, coarsening.hierarchies, table)
+    _check_levels(coarsening, quasi)
+    nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
+    units = units_of(table, coarsening.unit) if coarsening.unit else None
+    view = views_of(quasi, nodes, [step.k for step in coarsening.steps], units)[-1]
+    counted = table.rows if units is None else int(units.max(initial=-1)) + 1
+    return shown_by(coarsening, columns, table, quasi, view, counted)
+
+
+def stands_alone(coarsening: Coarsening, columns: Sequence[ColumnSpec]) -> bool:
+    """Whether what a row shows depends on no other row."""
+    specs = {spec.name: spec for spec in columns}
+    return all(step.k == 1 for step in coarsening.steps) and all(
+        recipe.by_value or specs[name].binning is not None or specs[name].domain is not None
+        for name, recipe in coarsening.hierarchies.items()
+        if coarsening.level(name)
+    )
+
+
+def shown_alone(
+    coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Table
+) -> dict[str, pd.Series]:
+    """Return the quasi-identifiers that a view coarsens, of some rows that stand alone.
+
+    Raises
+    ------
+    PolicyError
+        If a hierarchy has fewer levels than the view names.
+    DomainError
+        If neighbours in an order are grouped, and a row has a value outside its domain.
+    SfumatoError
+        As `coded`.
+    """
+    specs = {spec.name: spec for spec in columns}
+    recipes = {n: recipe for n, recipe in coarsening.hierarchies.items() if coarsening.level(n)}
+    for name, recipe in recipes.items():
+        domain = specs[name].domain
+        if not recipe.by_value and specs[name].binning is None and domain is not None:
+            domain.encode(table.column(name).dropna(), name)
+    quasi = coded(columns, recipes, table)
+    _check_levels(coarsening, quasi)
+    kept, index = np.ones(table.rows, dtype=np.bool_), table.frame.index
+    return {q.name: generalized_column(q, coarsening.level(q.name), kept, index) for q in quasi}
+
+
+def _check_levels(coarsening: Coarsening, quasi: Sequence[QuasiIdentifier]) -> None:
+    """Refuse a view that names a level above the highest."""
     for each in quasi:
         if coarsening.level(each.name) > each.height:
             raise PolicyError(
@@ -254,11 +300,6 @@ def coarsened(
                 level=coarsening.level(each.name),
                 highest=each.height,
             )
-    nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
-    units = units_of(table, coarsening.unit) if coarsening.unit else None
-    view = views_of(quasi, nodes, [step.k for step in coarsening.steps], units)[-1]
-    counted = table.rows if units is None else int(units.max(initial=-1)) + 1
-    return shown_by(coarsening, columns, table, quasi, view, counted)
 
 
 def shown_by(

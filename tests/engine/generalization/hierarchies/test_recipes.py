@@ -160,8 +160,14 @@ def test_a_name_given_to_two_classes_of_different_parents_is_refused():
         paths(Intervals(5.0, steps=2, renames=renames), 1, 11)
 
 
-def test_columns_without_any_value_have_a_hierarchy_too():
-    assert paths(Intervals(), None) == [("*",)]
+def test_columns_without_any_value_have_as_many_levels_as_others():
+    assert paths(Intervals(), None) == [(None, None, None, "*")]
+    for recipe, value in (
+        *((Intervals(steps=2), 3), (Orders((2, 3)), "a"), (FourLevels(), "a")),
+        *((Masking((1, 1)), "abc"), (Dates(), "2026-01-01"), (Suppression(), "a")),
+        (Taxonomy((("a", "b", "*"),)), "a"),
+    ):
+        assert len(paths(recipe, None)[0]) == len(paths(recipe, value)[0]) == recipe.height
 
 
 @pytest.mark.parametrize(

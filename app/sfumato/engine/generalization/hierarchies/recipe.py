@@ -134,8 +134,15 @@ class Recipe(ABC):
 
     kind: ClassVar[str]
     """What the recipe is called in files."""
+    by_value: ClassVar[bool] = True
+    """Whether a value's labels are the same whichever other values the column has."""
 
     renames: tuple[Rename, ...] = field(default=(), repr=False, kw_only=True)
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values; "*" alone where nothing else is said."""
+        return 1
 
     @abstractmethod
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
@@ -198,11 +205,9 @@ class Recipe(ABC):
             If the recipe does not fit the values, or the result is not a tree.
         """
         present = [value for value in values if value is not None]
-        made = self.levels(column, present) if present else []
+        made = self.levels(column, present) if present else [()] * self.height
         places = {value: place for place, value in enumerate(present)}
         missing = self.missing_path(len(made))
-        if not present:
-            made, missing = [()], [TOP]
         ground: list[Label] = [None if value is None else value_text(value) for value in values]
         labels: list[tuple[Label, ...]] = [tuple(ground)]
         for level, (given, absent) in enumerate(zip(made, missing, strict=True), start=1):

@@ -117,6 +117,11 @@ class Intervals(Recipe):
                 "The edges of the intervals don't increase.", "Sort the edges, each once."
             )
 
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return self.steps + 1
+
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the intervals' labels at each level, then "*"."""
         numbers = numbers_of(column, values)
@@ -276,6 +281,11 @@ class Dates(Recipe):
                 "List each span once, short ones first: month, quarter, year.",
             )
 
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return len(self.units) + 1
+
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return each date's span at each level, then "*"."""
         parts = _parts(column, values)
@@ -353,6 +363,7 @@ class Orders(Recipe):
     """
 
     kind: ClassVar[str] = "order"
+    by_value: ClassVar[bool] = False
 
     sizes: tuple[int, ...] = (2, 2)
     order: tuple[str, ...] = field(default=(), repr=False)
@@ -364,6 +375,11 @@ class Orders(Recipe):
                 "Give each level a size of two or more.",
             )
         _refuse_repeated(self.order)
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return len(self.sizes) + 1
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the groups' labels, first to last member, at each level, then "*"."""
@@ -396,11 +412,17 @@ class FourLevels(Recipe):
     """
 
     kind: ClassVar[str] = "four-levels"
+    by_value: ClassVar[bool] = False
 
     order: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         _refuse_repeated(self.order)
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return 3
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the labels of four, two and one class."""
@@ -497,6 +519,11 @@ class Masking(Recipe):
                 digits=self.digits,
             )
 
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return len(self.hidden) + 1
+
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the masked values at each level, then "*"."""
         del column
@@ -575,6 +602,11 @@ class Taxonomy(Recipe):
     def paths(self) -> dict[str, tuple[str, ...]]:
         """Each value's labels from level 1 up, by its text."""
         return {row[0]: row[1:] for row in self.rows}
+
+    @property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return len(self.rows[0]) - 1
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the labels that the table lists for the values."""

@@ -277,7 +277,9 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         between them; at a level of one of them it shows what that one shows.
         """
         check_adopted_rows(request.settings, request.adopted)
-        return series_of(request.columns, release_by_coverage(request, self._between, context))
+        read = self.read(request.attributes, request.settings)
+        shown = release_by_coverage(request, self._between, context)
+        return series_of(request.columns, shown, Recipe(read.factor, read.forms).whole)
 
     def _between(self, request: ReleaseRequest, context: Context) -> Floats:
         """Return the released numbers of records that all adopted copies have, shape (N, n)."""

@@ -88,6 +88,15 @@ class Recipe:
         spreads = [math.sqrt(sum(entry * entry for entry in row)) for row in self.factor.tolist()]
         return np.array([math.ldexp(1.0, math.frexp(s)[1] - 1 - _FINE_BITS) for s in spreads])
 
+    @property
+    def whole(self) -> tuple[bool, ...]:
+        """Whether all released numbers of each attribute are whole ones, whatever the rows."""
+        return tuple(
+            float(unit if form.step is None else form.step).is_integer()
+            and all(end is None or float(end).is_integer() for end in (form.lowest, form.highest))
+            for unit, form in zip(self.units.tolist(), self.forms, strict=True)
+        )
+
 
 def release_numbers(
     values: Floats,
@@ -242,7 +251,7 @@ def _coarsened(numbers: Floats, unit: float) -> None:
     numbers *= unit
 
 
-_LARGEST_WHOLE: Final = 2.0**53
+_LARGEST_WHOLE: Final = 2.0**63
 
 
 def values_of(columns: Sequence[EncodedColumn]) -> Floats:
@@ -286,20 +295,23 @@ def noisy_of(adopted: Adopted, columns: Sequence[EncodedColumn]) -> Noisy:
     return Noisy(adopted.level, np.array(numbers))
 
 
-def series_of(columns: Sequence[EncodedColumn], numbers: Floats) -> dict[str, pd.Series]:
-    """Return released numbers, shape (N, n), as columns by name."""
+def series_of(
+    columns: Sequence[EncodedColumn], numbers: Floats, whole: Sequence[bool]
+) -> dict[str, pd.Series]:
+    """Return released numbers, shape (N, n), as columns by name, some as whole numbers.
+
+    Which ones is a matter of how numbers are released (`Recipe.whole`) and not of the rows, so that
+    parts of a table have columns of one type.
+    """
     return {
-        column.attribute.name: _as_series(column.attribute.name, released)
-        for column, released in zip(columns, numbers, strict=True)
+        column.attribute.name: _as_series(column.attribute.name, released, as_whole)
+        for column, released, as_whole in zip(columns, numbers, whole, strict=True)
     }
 
 
-def _as_series(name: str, numbers: Floats) -> pd.Series:
-    """Return a released column, as whole numbers where all of them are."""
-    present = numbers[~np.isnan(numbers)]
-    whole = (present == np.rint(present)) & (np.abs(present) < _LARGEST_WHOLE)
-    if not whole.all():
+def _as_series(name: str, numbers: Floats, whole: bool) -> pd.Series:
+    """Return a released column, as whole numbers where all of them have to be and fit."""
+    missing = np.isnan(numbers)
+    if not whole or not (np.abs(numbers[~missing]) < _LARGEST_WHOLE).all():
         return pd.Series(numbers, name=name)
-    return pd.Series(numbers, name=name).astype(
-        np.int64 if len(present) == len(numbers) else pd.Int64Dtype()
-    )
+    return pd.Series(numbers, name=name).astype(pd.Int64Dtype() if missing.any() else np.int64)

@@ -1,0 +1,189 @@
+"""Tables in batches of Arrow's: as a plan reads them, whatever types their reader chose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.table.table import Table
+from sfumato.formats.columns.arrow import ArrowColumn, is_ordered, precision
+from sfumato.formats.columns.buffers import Column, column_of, text_array, unmasked
+
+ColumnType = str | tuple[str, ...]
+"""The name of a column's Arrow type, or the texts of which it has one, in their order."""
+
+Schema = Mapping[str, ColumnType]
+"""How each column of a table is read, by its name."""
+
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    str(each): each
+    for each in (
+        *(pa.bool_(), pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.date32()),
+        *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
+    )
+}
+
+
+def schema_of(table: Table, names: Collection[str | None]) -> dict[str, ColumnType]:
+    """Return how some of a table's columns are read, in the table's order.
+
+    Parameters
+    ----------
+    table
+        The table, as it was read.
+    names
+        The columns; what is none of the table's counts for nothing.
+
+    Raises
+    ------
+    UnsupportedColumn
+        If one holds something that is neither number, text, date nor yes/no.
+    """
+    found: dict[str, ColumnType] = {}
+    for name in table.columns:
+        if name in names:
+            series = table.column(name)
+            column = ArrowColumn(name, series)
+            if is_ordered(series) and column.type == pa.string():
+                found[name] = tuple(map(str, series.cat.categories))
+            elif pa.types.is_timestamp(column.type):
+                unit = precision(column.values)
+                found[name] = str(pa.timestamp(unit) if unit else pa.date32())
+            else:
+                found[name] = str(column.type)
+    return found
+
+
+def arrow_type(kind: ColumnType) -> pa.DataType:
+    """Return the Arrow type of a column, as it leaves unperturbed.
+
+    Raises
+    ------
+    KeyError
+        If there is none of that name.
+    """
+    if isinstance(kind, tuple):
+        return pa.dictionary(pa.int32(), pa.string(), ordered=True)
+    return _TYPES[kind]
+
+
+def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
+    """Return a batch's rows as the careful readers of files would have read them.
+
+    Parameters
+    ----------
+    batch
+        With all columns of the schema, in any order; others are left out. Which Arrow types the
+        columns have is no matter as long as nothing is lost.
+    schema
+        How each column is read.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, or its values don't fit; it is named, and never a value.
+    """
+    frame = {}
+    for name, kind in schema.items():
+        places = batch.schema.get_all_field_indices(name)
+        if len(places) != 1:
+            raise TableError(
+                "The rows have no column {column}."
+                if not places
+                else "Two columns of the rows are called {column}.",
+                "Give the rows all columns of the plan, each once and by its name.",
+                column=name,
+            )
+        frame[name] = _column(batch.column(places[0]), name, kind)
+    return Table(pd.DataFrame(frame, index=range(batch.num_rows), copy=False), is_part=True)
+
+
+def batch_of(frame: pd.DataFrame, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a released frame's rows as a batch of a schema with its columns.
+
+    Raises
+    ------
+    TableError
+        If a column's numbers are too large for its type.
+    """
+    arrays = []
+    for field in schema:
+        series = frame[field.name]
+        if pa.types.is_dictionary(field.type):
+            codes = series.cat.codes.to_numpy().astype(np.int32)
+            texts = pa.array(series.cat.categories.to_list(), type=pa.string())
+            places = pa.array(codes, mask=codes < 0)
+            arrays.append(pa.DictionaryArray.from_arrays(places, texts, ordered=True))
+            continue
+        array = ArrowColumn(field.name, series).block(slice(None))
+        arrays.append(_cast(array, field.name, field.type))
+    return pa.record_batch(arrays, schema=schema)
+
+
+def _column(values: pa.Array, name: str, kind: ColumnType) -> Column:
+    """Return one column as it is read."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if isinstance(kind, tuple):
+        texts = _cast(values, name, pa.string())
+        codes = pc.index_in(texts, value_set=pa.array(kind, type=pa.string()))
+        if codes.null_count > texts.null_count:
+            raise _unfit(name)
+        found = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+        return pd.Categorical.from_codes(found, categories=pd.Index(kind), ordered=True)
+    target = _TYPES[kind]
+    array = _cast(values, name, target)
+    if target == pa.string():
+        return text_array(pa.chunked_array([array]))
+    if pa.types.is_temporal(target):
+        array = array.cast(pa.timestamp("ns" if target == pa.timestamp("ns") else "us"))
+    plain, missing = unmasked(array)
+    # What is read by others too is not written into.
+    return column_of(plain if missing is None else plain.copy(), missing)
+
+
+def _cast(values: pa.Array, name: str, target: pa.DataType) -> pa.Array:
+    """Return values as another type that holds all of them.
+
+    A number is no text: which of 012 and 12 it was nobody knows any more.
+    """
+    source = values.type
+    if source == target:
+        return values
+    textual = pa.types.is_string(target) and not (
+        pa.types.is_string(source)
+        or pa.types.is_large_string(source)
+        or pa.types.is_string_view(source)
+        or pa.types.is_null(source)
+        or pa.types.is_decimal(source)
+    )
+    yes_or_no = pa.types.is_boolean(source) != pa.types.is_boolean(target)
+    if textual or (yes_or_no and not pa.types.is_string(source) and not pa.types.is_null(source)):
+        raise _unfit(name)
+    array = None
+    # What the library raises may quote values, so it goes no further.
+    with suppress(pa.ArrowException, UnicodeError, OverflowError):
+        if pa.types.is_timestamp(source) and source.tz is not None:
+            values = pc.local_timestamp(values)
+        array = values.cast(target)
+        if pa.types.is_timestamp(values.type) and pa.types.is_date(target):
+            # Arrow leaves a time of day out without a word.
+            array = array if array.cast(values.type).equals(values) else None
+    if array is None:
+        raise _unfit(name)
+    return array
+
+
+def _unfit(name: str) -> TableError:
+    return TableError(
+        "The values of column {column} don't fit the type that the plan states for it.",
+        "Read the column as that type, or make the plan again from the table as it is now.",
+        column=name,
+    )

@@ -1,0 +1,206 @@
+"""Rows that stand alone are released in batches: cut anywhere, in any types, they are the same."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from itertools import pairwise
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine.core.columns import MissingRule
+from sfumato.engine.core.errors import DomainError, PolicyError, TableError
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.release.plan import Plan
+from tests.project import test_attacker
+from tests.project.adopting import settled, ward
+from tests.project.batched import (
+    KEYS,
+    SECRET,
+    as_batch,
+    hospital,
+    hospital_document,
+    planned,
+    released_whole,
+)
+
+ROWS = 300
+VIEWS = {"none": None, "coarse": ViewRule(1, 0.0, {"age": 1, "zip": 2, "grade": 1})}
+
+
+@pytest.fixture(scope="module", params=VIEWS)
+def made(request):
+    table = hospital(ROWS)
+    document = hospital_document(ROWS, VIEWS[request.param])
+    _, plan = planned(document, table)
+    return plan, as_batch(table), released_whole(document, table)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, ROWS), max_size=4), st.randoms())
+def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts, random):
+    plan, batch, whole = made
+    assert plan.rows_stand_alone
+    releaser = plan.bind(KEYS)
+    places = sorted({0, ROWS, *cuts})
+    pieces = list(pairwise(places))
+    random.shuffle(pieces)
+    found = {
+        start: releaser.release_batch(batch.slice(start, end - start)) for start, end in pieces
+    }
+    again = pa.Table.from_batches([found[start] for start in sorted(found)])
+    assert again.schema == plan.output_schema()
+    assert again.equals(whole)
+
+
+def test_a_plan_that_was_sent_as_json_releases_the_same_batches(made):
+    plan, batch, whole = made
+    sent = Plan.from_json(plan.to_json())
+    assert sent == plan
+    assert pa.Table.from_batches([sent.bind(KEYS).release_batch(batch)]).equals(whole)
+    assert sent.bind(KEYS).release_batch(batch.slice(0, 0)).schema == whole.schema
+    assert SECRET.hex() not in plan.to_json()
+
+
+OTHER_TYPES = {
+    "large texts": {"person": pa.large_string(), "zip": pa.large_string()},
+    "text views": {"person": pa.string_view(), "illness": pa.string_view()},
+    "categories": {name: pa.dictionary(pa.int8(), pa.string()) for name in ("grade", "illness")},
+    "small numbers": {"age": pa.int8(), "ward": pa.uint8(), "stay": pa.int32()},
+    "moments": {"visited": pa.timestamp("ns")},
+    "moments of a zone": {"visited": pa.timestamp("us", tz="UTC")},
+    "days": {"visited": pa.date32()},
+    "decimals": {"ward": pa.float64(), "visits": pa.float64(), "weight": pa.decimal128(9, 2)},
+    "numbers as texts": {"age": pa.string(), "cost": pa.string(), "ward": pa.string()},
+}
+
+
+@pytest.mark.parametrize("sort", OTHER_TYPES)
+def test_the_types_that_a_reader_chose_do_not_matter(made, sort):
+    plan, batch, whole = made
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name, kind in OTHER_TYPES[sort].items():
+        plain = columns[name]
+        if pa.types.is_dictionary(plain.type):
+            plain = plain.dictionary_decode()
+        if pa.types.is_dictionary(kind):
+            columns[name] = plain.dictionary_encode().cast(kind)
+        else:
+            columns[name] = plain.cast(kind)
+    turned = dict(reversed(columns.items()))
+    other = pa.record_batch(list(turned.values()), names=list(turned))
+    other = other.append_column("not in the plan", pa.nulls(ROWS))
+    assert pa.Table.from_batches([plan.bind(KEYS).release_batch(other)]).equals(whole)
+
+
+def with_column(batch, name, values):
+    place = batch.schema.get_field_index(name)
+    return batch.set_column(place, name, values)
+
+
+def changed_at(batch, row, name, value):
+    values = batch.column(name)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    values = values.to_pylist()
+    values[row] = value
+    return with_column(batch, name, pa.array(values))
+
+
+MISFITS = [
+    (lambda batch: batch.drop_columns(["zip"]), TableError, "no column zip"),
+    (lambda batch: batch.append_column("zip", batch["zip"]), TableError, "Two columns"),
+    (lambda batch: changed_at(batch, 7, "illness", "Secret"), DomainError, "illness.*row 1008"),
+    (lambda batch: changed_at(batch, 7, "person", None), TableError, "person.*row 1008"),
+    (lambda batch: changed_at(batch, 7, "grade", "Secret"), DomainError, "grade.*row 1008"),
+    (lambda batch: changed_at(batch, 7, "severity", "Secret"), TableError, "column severity"),
+    (lambda batch: with_column(batch, "age", pa.array(["Secret"] * ROWS)), TableError, "age"),
+    (lambda batch: changed_at(batch, 7, "weight", -1.0), TableError, "weight"),
+    (
+        lambda batch: changed_at(batch, 7, "visited", dt.datetime(2024, 1, 1, 12)),
+        TableError,
+        "visited",
+    ),
+    (
+        lambda batch: with_column(batch, "zip", pc.cast(batch["age"], pa.int64())),
+        TableError,
+        "column zip",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spoil", "kind", "words"), MISFITS)
+def test_a_batch_that_does_not_fit_is_refused_by_name_and_without_its_values(spoil, kind, words):
+    _, plan = planned(hospital_document(view=VIEWS["coarse"]), hospital())
+    batch = spoil(as_batch(hospital()))
+    with pytest.raises(kind, match=words) as refused:
+        plan.bind(KEYS).release_batch(batch, first_row=1000)
+    assert "Secret" not in str(refused.value)
+    assert "Secret" not in repr(refused.value.__context__)
+
+
+def test_a_missing_value_that_is_refused_stops_a_batch():
+    document = hospital_document()
+    spec = replace(document.column("illness"), missing=MissingRule.REFUSED)
+    _, plan = planned(document.with_column(spec), hospital())
+    batch = changed_at(as_batch(hospital()), 3, "illness", None)
+    with pytest.raises(DomainError, match="missing in 1 rows, first in row 4"):
+        plan.bind(KEYS).release_batch(batch)
+
+
+@pytest.mark.parametrize(
+    ("document", "table", "words"),
+    [
+        (replace(hospital_document(), record_key=None), hospital(), "position"),
+        (hospital_document(view=ViewRule(2, 0.5, {"age": 1})), hospital(), "too few"),
+        (
+            settled(60, record_key="person").with_unit(Unit(("person",), 1)),
+            ward(60),
+            "units",
+        ),
+        (test_attacker.document("reconstruction"), test_attacker.crowd(400), "depend|position"),
+    ],
+)
+def test_a_plan_whose_rows_depend_on_others_says_why_it_is_not_carried_out(document, table, words):
+    _, plan = planned(document, table)
+    assert not plan.rows_stand_alone
+    with pytest.raises(PolicyError, match=words):
+        plan.bind(KEYS).release_batch(as_batch(table))
+    with pytest.raises(PolicyError, match=words):
+        plan.output_schema()
+
+
+def test_a_column_that_is_missing_everywhere_in_a_batch_shows_what_it_shows_in_the_whole():
+    table = hospital()
+    document = hospital_document(view=VIEWS["coarse"])
+    _, plan = planned(document, table)
+    whole = released_whole(document, table)
+    without = pc.indices_nonzero(pc.is_null(as_batch(table)["zip"]))
+    found = plan.bind(KEYS).release_batch(as_batch(table).take(without))
+    assert pa.Table.from_batches([found]).equals(whole.take(without).combine_chunks())
+
+
+def test_hashes_of_record_keys_tell_repeated_keys_apart_from_others(made):
+    plan, batch, _ = made
+    hashes = pd.DataFrame(plan.bind(KEYS).record_hashes(batch))
+    assert not hashes.duplicated().any()
+    twice = pa.concat_batches([batch.slice(0, 5), batch.slice(3, 5)])
+    again = pd.DataFrame(plan.bind(KEYS).record_hashes(twice))
+    assert again.duplicated().tolist() == [False] * 5 + [True] * 2 + [False] * 3
+
+
+def test_a_plan_reads_no_more_columns_than_it_needs():
+    table = Table(hospital().frame.assign(note="not to be read"))
+    document = hospital_document()
+    assert "name" in planned(document, hospital())[1].schema
+    spec = replace(document.column("name"), pseudonym=None)
+    _, plan = planned(document.with_column(spec), hospital())
+    assert "name" not in plan.schema
+    assert "person" in plan.schema
+    assert plan.bind(KEYS).release_batch(as_batch(table)).num_rows == table.rows
