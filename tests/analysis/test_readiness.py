@@ -11,15 +11,24 @@ import pytest
 
 from sfumato.analysis.findings import Deed, Severity
 from sfumato.analysis.readiness import accepting, examine, mended, require_ready
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.views import (
+    find_views,
+    with_level,
+    with_proposed_hierarchies,
+    with_statement,
+)
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import ReleaseError
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.uniqueness import alone_in_release
+from sfumato.project.release.views import coarsened, coarsening_of
 
 ROWS = 3_000
 
@@ -293,3 +302,66 @@ def test_a_view_that_does_not_keep_its_k_is_grave_and_a_higher_level_mends_it():
     remedy = one.remedies[0]
     assert remedy.words == "Show region at level 1 to Public: 5 → 0 suppressed"
     assert "View" not in checks(found_in(mended(document, remedy), table))
+
+
+def three_views(unit):
+    """Age, sex and region at the levels of three recipients, found for their k."""
+    document = a_document(household=Role.IDENTIFYING, income=Role.INSENSITIVE)
+    rounded = replace(document.column("income"), coding=Coding(step=20_000.0))
+    document, _ = with_proposed_hierarchies(document.with_column(rounded), TABLE)
+    if unit:
+        document = document.with_unit(Unit(("household",), 100))
+    level = document.recipients[0].statements
+    document = replace(document, recipients=tuple(Recipient(n, level) for n in ("A", "B", "C")))
+    for name, k in (("A", 2), ("B", 4), ("C", 9)):
+        document = with_statement(document, name, k, 0.1)
+    return find_views(document, TABLE, Silent())
+
+
+def released_to(document, name):
+    """What leaves unperturbed for a recipient, made as a release makes it."""
+    coarsening = coarsening_of(document, document.recipient(name))
+    shown = dict(coarsened(coarsening, document.columns, TABLE).columns)
+    income = document.column("income")
+    if income.role is Role.INSENSITIVE:
+        shown["income"] = income.shown(TABLE.column("income"))
+    return pd.DataFrame(shown).astype(str)
+
+
+def alone_by_pandas(document, name):
+    frame = released_to(document, name)
+    if document.unit is None:
+        return unique_in(frame)
+    households = TABLE.column("household")
+    classes = frame.groupby(list(frame), observed=True).ngroup()
+    return int(households[households.groupby(classes).transform("nunique") == 1].nunique())
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit):
+    start = three_views(unit)
+    keys = KeyRing(bytes(32))
+    known = LeavingColumns(TABLE, keys)
+    dropped = start.with_column(replace(start.column("age"), role=Role.IDENTIFYING))
+    finer, _ = with_level(start, "C", "age", 0)
+    steps = [start, dropped, with_statement(dropped, "B", 30), start, finer]
+    steps.append(finer.with_column(replace(finer.column("income"), role=Role.IDENTIFYING)))
+    raised = 0
+    for document in steps:
+        attributes = attributes_of(document, TABLE)
+        found, fresh = (
+            examine(document, each.of(document), attributes, (), Silent())
+            for each in (known, LeavingColumns(TABLE, keys))
+        )
+        assert found == fresh
+        for recipient in "ABC":
+            ones = [o for each in found if each.recipient == recipient for o in each.findings]
+            for one in ones:
+                if one.check == "Unique records" and one.severity is Severity.GRAVE:
+                    assert one.facts[-1] == alone_by_pandas(document, recipient)
+                for remedy in one.remedies:
+                    if remedy.deed is Deed.RAISE and remedy.after is not None:
+                        raised += 1
+                        after = mended(document, remedy)
+                        assert remedy.after == alone_by_pandas(after, recipient)
+    assert raised >= 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -11,12 +12,13 @@ import pandas as pd
 
 from sfumato.analysis.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table, encode_column
+from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.release_columns import attributes_of, leaving_table
 from tests.benchmarks.harness import Case
 from tests.engine.numbers import stated_settings
 
@@ -65,6 +67,7 @@ def cases(quick: bool) -> Iterator[Case]:
         )
 
     yield from _told(rows)
+    yield from _views(rows)
 
 
 def _told(rows: int) -> Iterator[Case]:
@@ -92,6 +95,78 @@ def _told(rows: int) -> Iterator[Case]:
             partial(lambda known, edits: check(known, next(edits)), known, edits),
             beside,
         )
+
+
+def _views(rows: int) -> Iterator[Case]:
+    """Yield checks of three recipients' views over four quasi-identifiers."""
+    rng = np.random.default_rng(5)
+    texts = np.array(list("abcdefghijklmnop"))
+    table = Table(
+        pd.DataFrame(
+            {
+                "age": rng.integers(0, 90, rows),
+                "town": rng.integers(0, 3_000, rows),
+                "job": pd.Categorical(texts[rng.integers(0, len(texts), rows)]),
+                "sex": rng.choice(["f", "m"], rows),
+                "income": np.exp(rng.normal(9, 1, rows)).round(-2),
+                "household": np.sort(rng.integers(0, rows // 4, rows)),
+                "illness": rng.choice(texts[:3], rows),
+            }
+        )
+    )
+    known = ("age", "town", "job", "sex")
+    document = _document(["age", "town"], ["job", "sex"])
+    income = ColumnSpec("income", Role.INSENSITIVE, Kind.NUMERIC)
+    level = document.recipients[0].statements
+    document = replace(
+        document,
+        columns=(*document.columns, income),
+        recipients=tuple(Recipient(name, level) for name in ("Institute", "Press", "Public")),
+    )
+    document, _ = with_proposed_hierarchies(document, table)
+    keys = KeyRing(bytes(32))
+    for what, unit in (
+        ("", None),
+        (f" by units, K = {MOST_ROWS}", Unit(("household",), MOST_ROWS)),
+    ):
+        decided = document if unit is None else document.with_unit(unit)
+        for name, k in (("Institute", 3), ("Press", 5), ("Public", 20)):
+            decided = with_statement(decided, name, k, 0.01)
+        decided = find_views(decided, leaving_table(decided, table, keys), Silent())
+        attributes = attributes_of(decided, table)
+
+        def check(
+            columns: LeavingColumns,
+            decided: Document,
+            attributes: dict[str, Attribute] = attributes,
+        ) -> object:
+            return examine(decided, columns.of(decided), attributes, (), Silent())
+
+        beside = partial(table.frame[[*known, "income"]].duplicated, keep=False)
+        name = f"n={rows:,} 3 views of 4 quasi-identifiers{what}"
+        run = partial(lambda check, decided: check(LeavingColumns(table, keys), decided), check)
+        yield Case(f"{name}, first", partial(run, decided), beside)
+        columns = LeavingColumns(table, keys)
+        check(columns, decided)
+        edits = _fewer(decided, known)
+        yield Case(
+            f"{name}, after quasi-identifiers were dropped",
+            partial(
+                lambda check, columns, edits: check(columns, next(edits)), check, columns, edits
+            ),
+            beside,
+        )
+
+
+def _fewer(document: Document, names: tuple[str, ...]) -> Iterator[Document]:
+    """Yield documents with one, two or three of some columns dropped, each once."""
+    for count in range(1, len(names)):
+        for dropped in itertools.combinations(names, count):
+            changed = document
+            for name in dropped:
+                spec = document.column(name)
+                changed = changed.with_column(replace(spec, role=Role.IDENTIFYING))
+            yield changed
 
 
 def _told_table(rows: int) -> Table:

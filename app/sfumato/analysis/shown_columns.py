@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -34,7 +34,7 @@ _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""
 _BANDS: Final = 8
 _MOST_MARKS: Final = 1 << 24
-"""So many marks are kept, 8 bytes each; those of further columns are made each time."""
+"""So many marks are kept, 8 bytes each, of the columns asked for last."""
 _LOW_BITS: Final = (1 << 22) - 1
 _ANSWERS: Final = 3
 _FEW: Final = 12
@@ -65,6 +65,11 @@ class Look:
     def name(self) -> str:
         """The column's name."""
         return self.spec.name
+
+    @property
+    def bare(self) -> Look:
+        """The same without the column itself, to keep something under."""
+        return replace(self, column=None)
 
     def shown(self, table: Table) -> pd.Series:
         """Return the column of a table as it leaves."""
@@ -156,13 +161,17 @@ class ShownColumns:
         found: _Found = answers[0][1]
         return found
 
+    def answers(self, name: str) -> tuple[tuple[Any, Any], ...]:
+        """Return the last few questions under a name, each with its answer, the latest first."""
+        return self._latest.get(name, ())
+
     def profile(self, name: str) -> ColumnProfile:
         """Return what a column looks like in the table."""
         return self.keep(("profile", name), lambda: summarize(self.table.column(name)))
 
     def counts(self, look: Look) -> npt.NDArray[np.int64]:
         """Return how many records, or units, have each value that leaves; missing not counted."""
-        return self.keep(("counts", look), lambda: self._count(look))
+        return self.keep(("counts", look.bare), lambda: self._count(look))
 
     def _count(self, look: Look) -> npt.NDArray[np.int64]:
         codes = self.codes(look).astype(np.int64)
@@ -172,7 +181,7 @@ class ShownColumns:
 
     def ends_alone(self, look: Look) -> bool:
         """Return whether the largest or smallest number that leaves is one record's, or unit's."""
-        return self.keep(("ends", look), lambda: self._ends_alone(look))
+        return self.keep(("ends", look.bare), lambda: self._ends_alone(look))
 
     def _ends_alone(self, look: Look) -> bool:
         numbers = look.shown(self.table)
@@ -188,7 +197,9 @@ class ShownColumns:
             If a row does not fit a column's bins.
         """
         looks = frozenset(specs)
-        return self.keep(("classes", looks), lambda: _counted(self._together(looks), self.units))
+        return self.keep(
+            ("classes", _bare(looks)), lambda: _counted(self._together(looks), self.units)
+        )
 
     def alone(self, specs: Sequence[Look]) -> npt.NDArray[np.bool_]:
         """Return which records agree with no other, or none of another unit, shape (n,)."""
@@ -204,8 +215,16 @@ class ShownColumns:
         """Count as `classes` does, with one column released otherwise."""
         return self._instead(specs, changed.name, changed)
 
-    def passing(self, specs: Sequence[Look]) -> Classes:
-        """Count as `classes` does, in a long table a part of them, and keep nothing of it."""
+    def passing(self, specs: Sequence[Look], beside: Marks) -> Classes:
+        """Count as `classes` does, in a long table a part of them, and keep nothing of it.
+
+        Parameters
+        ----------
+        specs
+            Columns that leave.
+        beside
+            Each record's mark by the others, shape (n,).
+        """
         with self._lock:
             last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
             before = frozenset[Look]() if last is None else last[0]
@@ -213,7 +232,8 @@ class ShownColumns:
             for look in before - set(specs):
                 marks -= self._marks(look)
             for look in set(specs) - before:
-                marks += self._marks_of(look)
+                marks += self._marks(look)
+        marks += beside
         return _counted(marks, self.units, max(1, self.table.rows // _EXACT))
 
     def _instead(self, specs: Sequence[Look], name: str, changed: Look | None) -> Classes:
@@ -229,7 +249,7 @@ class ShownColumns:
                 marks += self._marks(changed)
             return _counted(marks, self.units, every)
 
-        return self.keep(("estimate", after), find)
+        return self.keep(("estimate", _bare(after)), find)
 
     def bands(self, name: str, binning: Binning | None) -> Binning | None:
         """Return bins that a column of numbers could have, coarser than those it has, if any."""
@@ -275,18 +295,18 @@ class ShownColumns:
         return last[1]
 
     def _marks(self, look: Look) -> Marks:
-        if look not in self._marked:
-            found = self._marks_of(look)
-            if self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
-                return found
-            self._marked[look] = found
-        return self._marked[look]
-
-    def _marks_of(self, look: Look) -> Marks:
-        return marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
+        found = self._marked.pop(look, None)
+        if found is None:
+            found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
+        if self._marked and self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
+            self._marked.pop(next(iter(self._marked)))  # the one not asked for longest
+        self._marked[look.bare] = found
+        return found
 
     def codes(self, look: Look) -> npt.NDArray[np.integer]:
         """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""
+        if look.view:  # such a column holds codes as it is
+            return self._encoded(look)
         return self.keep(("codes", look), lambda: self._encoded(look))
 
     def _encoded(self, look: Look) -> npt.NDArray[np.integer]:
@@ -322,6 +342,10 @@ class LeavingColumns:
             units = units_of(left, unit.columns)
             self._known = asked, ShownColumns(left, units, self.whole)
         return self._known[1]
+
+
+def _bare(looks: frozenset[Look]) -> frozenset[Look]:
+    return frozenset(each.bare for each in looks)
 
 
 def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+import numpy as np
+
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.shown_columns import Classes, Look, ShownColumns, look_of
 from sfumato.analysis.views import with_level
-from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.generalization.chain import view_of
 from sfumato.engine.generalization.coded import QuasiIdentifier
-from sfumato.engine.generalization.hierarchies import Recipe
+from sfumato.engine.generalization.distinct_rows import DistinctRows
+from sfumato.engine.generalization.lattice import Node
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.release.groups import public_names
 from sfumato.project.release.views import (
     Coarsened,
+    Coarsening,
+    check_heights,
     check_view,
-    coarsened,
     coarsening_of,
     coded,
     quasi_identifiers,
+    shown_by,
 )
 
 _COUNTED: Final = 2
@@ -37,46 +43,95 @@ def shown_to(document: Document, recipient: Recipient, columns: ShownColumns) ->
 
     Raises the errors of `coarsening_of` and `coarsened`.
     """
-    seen = _seen_by(document, recipient, columns)
-    return _looks(document, columns, seen)
-
-
-def _looks(document: Document, columns: ShownColumns, seen: Coarsened | None) -> tuple[Look, ...]:
     names = [name for name in public_names(document) if name in columns.table.columns]
     looks = {name: look_of(document.column(name)) for name in names}
+    seen = _seen_by(document, recipient, columns)
     if seen is not None:
         told = _told(document, seen)
         for name in seen.changed:
-            looks[name] = replace(looks[name], view=told, column=seen.columns[name])
+            looks[name] = replace(looks[name], view=told[name], column=seen.columns[name])
     return tuple(looks.values())
 
 
-def _told(document: Document, seen: Coarsened) -> str:
-    specs = tuple(document.column(name) for name in seen.coarsening.hierarchies)
-    return canonical_json([seen.coarsening.to_dict(), to_plain(specs)])
+def _told(document: Document, seen: Coarsened) -> dict[str, str]:
+    """Return what decides how a view shows each column: its level, and which rows are hidden."""
+    hidden = seen.view.suppressed
+    which = hashlib.sha256(np.packbits(hidden).tobytes()).hexdigest() if hidden.any() else ""
+    return {
+        name: canonical_json(
+            [to_plain(recipe), to_plain(document.column(name)), seen.coarsening.level(name), which]
+        )
+        for name, recipe in seen.coarsening.hierarchies.items()
+    }
 
 
-def _seen_by(
-    document: Document, recipient: Recipient, columns: ShownColumns, *, keeps: bool = True
-) -> Coarsened | None:
+def _seen_by(document: Document, recipient: Recipient, columns: ShownColumns) -> Coarsened | None:
     """Return what a recipient's view makes of the rows; None without one."""
     coarsening = coarsening_of(document, recipient)
     if coarsening is None:
         return None
-    table, specs = columns.table, tuple(document.column(name) for name in coarsening.hierarchies)
-
-    def encoded(spec: ColumnSpec, recipe: Recipe) -> QuasiIdentifier:
-        about = canonical_json([to_plain(recipe), to_plain(spec)])
-        find = partial(coded, (spec,), {spec.name: recipe}, table)
-        return columns.keep(("quasi-identifier", about), find)[0]
+    asked = (canonical_json(coarsening.to_dict()), _recipes(document, coarsening))
 
     def find() -> Coarsened:
-        recipes = coarsening.hierarchies.values()
-        quasi = [encoded(spec, recipe) for spec, recipe in zip(specs, recipes, strict=True)]
-        return coarsened(coarsening, document.columns, table, quasi)
+        rows = _rows_before(document, columns, coarsening)
+        view, _ = view_of(rows, coarsening.own.k)
+        units = columns.units
+        counted = rows.rows if units is None else int(units.max(initial=-1)) + 1
+        quasi = rows.quasi_identifiers
+        return shown_by(coarsening, document.columns, columns.table, quasi, view, counted)
 
-    told = canonical_json([coarsening.to_dict(), to_plain(specs)])
-    return columns.keep(("view", told), find) if keeps else find()
+    return columns.latest(f"view of {recipient.name}", asked, find)
+
+
+def _recipes(document: Document, coarsening: Coarsening) -> dict[str, str]:
+    """Return what decides the codes of each quasi-identifier, and of each level."""
+    return {
+        name: canonical_json([to_plain(recipe), to_plain(document.column(name))])
+        for name, recipe in coarsening.hierarchies.items()
+    }
+
+
+def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarsening) -> DistinctRows:
+    """Return the rows at a view's levels, those hidden that the views before it suppress."""
+    recipes, steps = _recipes(document, coarsening), coarsening.steps
+    nodes = [tuple(step.levels[name] for name in recipes) for step in steps]
+    quasi = []
+    for name, told in recipes.items():
+        recipe = {name: coarsening.hierarchies[name]}
+        find = partial(coded, (document.column(name),), recipe, columns.table)
+        quasi.append(columns.keep(("quasi-identifier", told), find)[0])
+    check_heights(coarsening, quasi)
+
+    def rows_at(place: int) -> DistinctRows:
+        def find() -> DistinctRows:
+            if place:
+                finer = rows_at(place - 1)
+                hidden = finer.shown(finer.node, steps[place - 1].k).suppressed
+                return replace(finer, hidden=hidden).joined(nodes[place])
+            return _grouped(columns, quasi, recipes, nodes[0])
+
+        before = [(step.k, node) for step, node in zip(steps[:place], nodes, strict=False)]
+        return columns.latest(f"rows of view {place}", (recipes, before, nodes[place]), find)
+
+    return rows_at(len(steps) - 1)
+
+
+def _grouped(
+    columns: ShownColumns,
+    quasi: Sequence[QuasiIdentifier],
+    recipes: Mapping[str, str],
+    node: Node,
+) -> DistinctRows:
+    """Group the rows at a node, or join what an earlier question told apart where that will do."""
+    told: Mapping[str, str]
+    finer: Node
+    for (told, _, finer), known in columns.answers("rows of view 0"):
+        levels = dict(zip(told, finer, strict=True))
+        same = all(told.get(name) == recipe for name, recipe in recipes.items())
+        if same and all(levels[name] <= at for name, at in zip(recipes, node, strict=True)):
+            rows: DistinctRows = known.joined(node, tuple(recipes))
+            return rows
+    return DistinctRows.of(quasi, node, columns.units)
 
 
 def broken_views(examined: Examined) -> Iterator[Finding]:
@@ -122,21 +177,23 @@ def raised_levels(examined: Examined, before: int) -> tuple[Remedy, ...]:
     options = sorted(_raised(examined), key=lambda one: (one.unique, one.loss))[:_COUNTED]
     found = []
     for one in options:
-        changed, name, columns = one.changed, examined.recipient.name, examined.columns
-        after = columns.keep(
-            ("unique", name, canonical_json(to_plain(changed.recipients)), _about(changed)),
-            partial(_counted, changed, name, columns),
-        )
+        key = ("unique", frozenset(look.bare for look in examined.shown), one.key)
+        after = examined.columns.keep(key, partial(_counted, examined, one))
         if after.unique < before:
             remedy = _raise(examined, one, "unique", before, after.unique, after.error)
             found.append((after.unique, remedy))
     return tuple(remedy for _, remedy in sorted(found, key=lambda each: each[0]))
 
 
-def _counted(document: Document, name: str, columns: ShownColumns) -> Classes:
+def _counted(examined: Examined, one: _Raised) -> Classes:
     """Count the classes of all columns that leave for a recipient."""
-    seen = _seen_by(document, document.recipient(name), columns, keeps=False)
-    return columns.passing(_looks(document, columns, seen))
+    columns, names = examined.columns, one.rows.names
+    shown = one.rows.shown(one.node, one.coarsening.own.k)
+    # Quasi-identifiers that the view shows as they are count among the other columns.
+    changed = {n for n, at in zip(names, one.node, strict=True) if at or shown.suppressed.any()}
+    specs = [examined.document.column(name) for name in names if name not in changed]
+    others = [look for look in examined.shown if look.name not in names]
+    return columns.passing([*others, *map(look_of, specs)], one.rows.marks(one.node, shown))
 
 
 @dataclass(frozen=True)
@@ -145,8 +202,11 @@ class _Raised:
 
     column: str
     level: int
-    changed: Document
     followed: tuple[str, ...]
+    key: Hashable
+    coarsening: Coarsening
+    rows: DistinctRows
+    node: Node
     unique: int
     suppressed: int
     loss: float
@@ -164,31 +224,25 @@ def _raised(examined: Examined) -> list[_Raised]:
         examined.context.report(0.5, Sentence("Raising the level of {column}", column=column))
         changed, followed = with_level(document, name, column, level)
         with suppress(SfumatoError):  # where nobody could be given a release with it
-            figures = columns.keep(
-                ("raised", name, canonical_json(to_plain(changed.recipients)), _of_views(changed)),
-                partial(_figures, changed, name, columns),
-            )
-            found.append(_Raised(column, level, changed, followed, *figures))
+            coarsening = coarsening_of(changed, changed.recipient(name))
+            assert coarsening is not None
+            # Those who are trusted more see what they saw, so their views are known.
+            same = coarsening.steps[:-1] == seen.coarsening.steps[:-1]
+            rows = _rows_before(document, columns, seen.coarsening if same else coarsening)
+            node = tuple(coarsening.level(each) for each in rows.names)
+            find = partial(_figures, rows, node, coarsening.own.k)
+            recipes = tuple(_recipes(document, coarsening).values())
+            key = (canonical_json(coarsening.to_dict()), recipes)
+            figures = columns.keep(("raised", key), find)
+            found.append(_Raised(column, level, followed, key, coarsening, rows, node, *figures))
     return found
 
 
-def _figures(document: Document, name: str, columns: ShownColumns) -> tuple[int, int, float]:
+def _figures(rows: DistinctRows, node: Node, k: int) -> tuple[int, int, float]:
     """Return how many a view leaves unique and suppressed, and what it loses."""
-    seen = _seen_by(document, document.recipient(name), columns, keeps=False)
-    assert seen is not None
-    return seen.view.unique, seen.view.suppressed_rows, seen.view.loss
-
-
-def _of_views(document: Document) -> str:
-    """Return what decides what views come to, beside the views themselves."""
-    names = quasi_identifiers(document)
-    recipes = {name: document.hierarchies.get(name) for name in names}
-    return canonical_json([to_plain(recipes), to_plain([document.column(name) for name in names])])
-
-
-def _about(document: Document) -> str:
-    """Return what decides how columns leave, but for the views."""
-    return canonical_json([to_plain(document.hierarchies), to_plain(document.columns)])
+    shown = rows.shown(node, k)
+    suppressed = int(rows.counts[shown.suppressed].sum())
+    return rows.unique(shown)[0], suppressed, rows.loss(node, shown)
 
 
 def _raise(

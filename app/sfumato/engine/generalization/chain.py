@@ -27,23 +27,15 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.classes import Need
-from sfumato.engine.generalization.coded import (
-    LARGEST_LATTICE,
-    IntArray,
-    QuasiIdentifier,
-    class_codes,
-)
+from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units
 from sfumato.engine.generalization.grouping import Grouping, Tuples
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
 from sfumato.engine.generalization.unit_counts import UnitCounts
-from sfumato.engine.table.repeated_units import count_units, units_among
+from sfumato.engine.table.repeated_units import units_among
 
-RowSet = npt.NDArray[np.bool_]
-"""Which rows of a table belong to a set, shape (n,)."""
 Losses = npt.NDArray[np.float64]
 """What each node loses, one axis for each quasi-identifier."""
-Units = npt.NDArray[np.int64] | None
-"""Each row's unit, shape (n,); None where rows stand alone."""
 
 _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
@@ -156,53 +148,29 @@ def views_of(
                     coarse=coarse,
                     fine=fine,
                 )
-    suppressed = np.zeros(len(quasi_identifiers[0].codes), dtype=np.bool_)
+    if not nodes:
+        return ()
+    rows = DistinctRows.of(quasi_identifiers, nodes[0], units)
     views = []
     for node, k in zip(nodes, ks, strict=True):
-        suppressed, of_row = _suppressed(quasi_identifiers, node, k, suppressed, units)
-        classes, number = of_row + 1, int(of_row.max()) + 2
-        classes[suppressed] = 0
-        sizes = count_units(classes, units, number)
-        alone = sizes[classes] == 1
-        unique, rows = units_among(units, alone), int(np.count_nonzero(alone))
-        loss = _loss(quasi_identifiers, node, suppressed)
-        views.append(View(node, k, suppressed, sizes[sizes > 0], unique, rows, loss))
+        rows = rows.joined(node)
+        view, rows = view_of(rows, k)
+        views.append(view)
     return tuple(views)
 
 
-def _suppressed(
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    node: Node,
-    k: int,
-    before: RowSet,
-    units: Units,
-) -> tuple[RowSet, IntArray]:
-    """Return the rows that a view suppresses, and each row's class if none were."""
-    of_row, number = class_codes(quasi_identifiers, node)
-    kept = ~before
-    sizes = count_units(of_row[kept], None if units is None else units[kept], number)
-    gone = sizes < k
-    suppressed = before | gone[of_row]
-    if 0 < units_among(units, suppressed) < k and not gone.all():
-        first = np.zeros(number, dtype=np.intp)
-        first[of_row[::-1]] = np.arange(len(of_row) - 1, -1, -1)
-        # Equal sizes are told apart by the values, not by where the rows stand in the table.
-        values = [
-            q.levels[at][q.codes[first]] for q, at in zip(quasi_identifiers, node, strict=True)
-        ]
-        # The smallest class that stays has k units itself.
-        smallest = np.lexsort((*values[::-1], sizes, gone))[0]
-        suppressed = suppressed | (of_row == smallest)
-    return suppressed, of_row
-
-
-def _loss(quasi_identifiers: Sequence[QuasiIdentifier], node: Node, suppressed: RowSet) -> float:
-    """Return the share of the other values that a cell could also be, over all cells."""
-    per_row = [
-        np.where(suppressed, 1.0, quasi.could_be[level].take(quasi.codes)).mean()
-        for quasi, level in zip(quasi_identifiers, node, strict=True)
-    ]
-    return float(np.mean(per_row))
+def view_of(rows: DistinctRows, k: int) -> tuple[View, DistinctRows]:
+    """Return the view of rows at their own levels, and these rows with what it hides hidden."""
+    shown = rows.shown(rows.node, k)
+    view = View(
+        rows.node,
+        k,
+        shown.suppressed[rows.place],
+        rows.sizes(shown),
+        *rows.unique(shown),
+        rows.loss(rows.node, shown),
+    )
+    return view, replace(rows, hidden=shown.suppressed)
 
 
 def find_chain(
@@ -275,16 +243,19 @@ def _nested_nodes(
 ) -> list[Node] | None:
     """Return the nodes of a chain whose suppressed rows are nested and few enough, or None."""
     hidden: RowSet = np.zeros(len(quasi[0].codes), dtype=np.bool_)
+    rows: DistinctRows | None = None
     nodes: list[Node] = []
     search = _Search(quasi, units, hidden, demands, allowed, None, context)
     begun = (0, hidden)
     found = search.least()
     while found is not None:
         place, node = len(nodes), found[0]
-        after, _ = _suppressed(quasi, node, demands[place].k, hidden, units)
-        if int(np.count_nonzero(after)) <= allowed[place]:
+        tried = DistinctRows.of(quasi, node, units) if rows is None else rows.joined(node)
+        after = tried.shown(node, demands[place].k).suppressed
+        if int(tried.counts[after].sum()) <= allowed[place]:
             nodes.append(node)
-            hidden = after
+            rows = replace(tried, hidden=after)
+            hidden = after[rows.place]
             found = found[1:]
             if not found:
                 return nodes

@@ -98,6 +98,19 @@ class QuasiIdentifier:
         """How many codes each level has."""
         return tuple(int(level.max()) + 1 for level in self.levels)
 
+    @cached_property
+    def label_numbers(self) -> tuple[IntArray, ...]:
+        """For each level and ground value, the number of what is shown; "*" is 0 on every level.
+
+        Labels that are alike have one number; each of shape (number of ground codes,).
+        """
+        found = []
+        for level, labels in zip(self.levels, self.labels, strict=True):
+            numbers = {TOP: 0}
+            of_label = [numbers.setdefault(label, len(numbers)) for label in labels]
+            found.append(np.array(of_label, dtype=np.intp)[level])
+        return tuple(found)
+
     def with_one_group_on_top(self) -> QuasiIdentifier:
         """Return the quasi-identifier with a highest level at which all values are alike.
 

@@ -234,7 +234,7 @@ def generalized_column(
 
 def _labelled(codes: IntArray, labels: list[str], index: pd.Index) -> pd.Series:
     """Return labels by code as a categorical column; labels that are alike become one."""
-    present = np.unique(codes)
+    present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
     shown = [labels[code] for code in present]
     names = {label: number for number, label in enumerate(dict.fromkeys(shown))}
     positions = np.zeros(len(labels), dtype=np.intp)

@@ -7,7 +7,7 @@ table with n groups share a number by accident with a probability below n²/2⁶
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 import numpy as np
@@ -38,8 +38,7 @@ def add_marks(total: Marks, column: pd.Series) -> None:
     """Add a column's part to each record's mark; `ValueError` where the column has no name."""
     if column.name is None:
         raise ValueError("two columns without a name would count as one")
-    name = np.array([column.name], dtype=object)
-    seed = np.frombuffer(pd.util.hash_array(name).tobytes(), "<u8")
+    seed = _seed(column.name)
     numbers = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
     table = None
     if numbers is None or numbers.dtype.kind not in "biufmM":
@@ -53,6 +52,11 @@ def add_marks(total: Marks, column: pd.Series) -> None:
             total[part] += _mark(_bits_of(numbers[part]), seed)
         else:
             total[part] += table[numbers[part]]
+
+
+def marks_of_numbers(name: Hashable, count: int) -> Marks:
+    """Return the part in a record's mark of each of the numbers 0, 1, … that a column may hold."""
+    return _mark(np.arange(count, dtype=np.uint64), _seed(name))
 
 
 def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -76,6 +80,12 @@ def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
     last = np.flatnonzero(ordered[1:] != ordered[:-1]).astype(places)
     end = np.array([len(ordered) - 1], places)
     return np.diff(last, prepend=places(-1), append=end if len(ordered) else end[:0])
+
+
+def _seed(name: Hashable) -> npt.NDArray[np.uint64]:
+    """Return the number that tells a column apart."""
+    names = np.array([name], dtype=object)
+    return np.frombuffer(pd.util.hash_array(names).tobytes(), "<u8")
 
 
 def _mark(bits: npt.NDArray[np.uint64], seed: npt.NDArray[np.uint64]) -> Marks:

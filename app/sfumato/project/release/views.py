@@ -243,7 +243,7 @@ def coarsened(
     """
     if quasi is None:
         quasi = coded(columns, coarsening.hierarchies, table)
-    _check_levels(coarsening, quasi)
+    check_heights(coarsening, quasi)
     nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
     units = units_of(table, coarsening.unit) if coarsening.unit else None
     view = views_of(quasi, nodes, [step.k for step in coarsening.steps], units)[-1]
@@ -282,13 +282,13 @@ def shown_alone(
         if not recipe.by_value and specs[name].binning is None and domain is not None:
             domain.encode(table.column(name).dropna(), name)
     quasi = coded(columns, recipes, table)
-    _check_levels(coarsening, quasi)
+    check_heights(coarsening, quasi)
     kept, index = np.ones(table.rows, dtype=np.bool_), table.frame.index
     return {q.name: generalized_column(q, coarsening.level(q.name), kept, index) for q in quasi}
 
 
-def _check_levels(coarsening: Coarsening, quasi: Sequence[QuasiIdentifier]) -> None:
-    """Refuse a view that names a level above the highest."""
+def check_heights(coarsening: Coarsening, quasi: Sequence[QuasiIdentifier]) -> None:
+    """Refuse a view that names a level above a hierarchy's highest with a `PolicyError`."""
     for each in quasi:
         if coarsening.level(each.name) > each.height:
             raise PolicyError(

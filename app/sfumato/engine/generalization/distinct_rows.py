@@ -1,0 +1,266 @@
+"""The rows of a table, those that are alike counted as one: what views are counted in.
+
+The rows are read once. What a coarser view makes of them, and what is left once a column is
+dropped, only joins rows that were told apart before; so it is counted in these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.table.marks import Marks, marks_of_numbers
+from sfumato.engine.table.repeated_units import count_units, units_among
+
+RowSet = npt.NDArray[np.bool_]
+"""Which rows of a table belong to a set, shape (n,), or which distinct rows, shape (T,)."""
+Units = npt.NDArray[np.int64] | None
+"""Each row's unit, shape (n,); None where rows stand alone."""
+
+_DENSE: Final = 4
+"""Up to so many possible classes a row are numbered in place, without looking each up."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a view makes of distinct rows.
+
+    Parameters
+    ----------
+    suppressed
+        The distinct rows that show "*" for every quasi-identifier, shape (T,).
+    classes
+        The class of each, shape (T,); 0 is that of the suppressed ones, and may be empty.
+    number
+        How many classes there are, counting 0.
+    """
+
+    suppressed: RowSet = field(repr=False)
+    classes: IntArray = field(repr=False)
+    number: int
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The rows of a table by what a view, and all coarser ones, can tell apart.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        With the codes of all rows.
+    codes
+        For each of them, the ground code of one of the rows that a distinct row stands for, shape
+        (T,).
+    node
+        The levels that tell rows apart; what is asked of them is at these levels or above.
+    place
+        Which distinct row each row is, shape (n,).
+    counts
+        How many rows each stands for, shape (T,).
+    hidden
+        Which of them a recipient who is trusted more sees suppressed, shape (T,).
+    units
+        Each row's unit, shape (n,); None where rows stand alone.
+    largest
+        The rows of no unit, of the largest one, of the two largest together, and so on.
+    """
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    codes: tuple[npt.NDArray[np.integer], ...] = field(repr=False)
+    node: Node
+    place: IntArray = field(repr=False)
+    counts: npt.NDArray[np.int64] = field(repr=False)
+    hidden: RowSet = field(repr=False)
+    units: Units = field(repr=False, default=None)
+    largest: npt.NDArray[np.int64] | None = field(repr=False, default=None)
+
+    @classmethod
+    def of(
+        cls, quasi_identifiers: Sequence[QuasiIdentifier], node: Node, units: Units = None
+    ) -> DistinctRows:
+        """Group the rows of a table by its quasi-identifiers at a node; at least one of them."""
+        rows = len(quasi_identifiers[0].codes)
+        found = cls(
+            tuple(quasi_identifiers),
+            tuple(each.codes for each in quasi_identifiers),
+            (0,) * len(node),
+            np.arange(rows),
+            np.ones(rows, dtype=np.int64),
+            np.zeros(rows, dtype=np.bool_),
+        ).joined(node)
+        if units is None:
+            return found
+        sizes = np.sort(np.bincount(pd.factorize(units)[0]))[::-1]
+        return replace(found, units=units, largest=np.concatenate([[0], np.cumsum(sizes)]))
+
+    @property
+    def rows(self) -> int:
+        """How many rows they stand for, n."""
+        return len(self.place)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers' names."""
+        return tuple(each.name for each in self.quasi_identifiers)
+
+    def joined(self, node: Node, names: Sequence[str] | None = None) -> DistinctRows:
+        """Return them at a coarser node, of all or some quasi-identifiers; hidden ones apart."""
+        if (names is None or tuple(names) == self.names) and node == self.node:
+            return self
+        chosen = [self.names.index(name) for name in names or self.names]
+        quasi = tuple(self.quasi_identifiers[at] for at in chosen)
+        codes = tuple(self.codes[at] for at in chosen)
+        classes, number = _classes(quasi, codes, node, self.hidden if self.hidden.any() else None)
+        example = _examples(classes, number)
+        return replace(
+            self,
+            quasi_identifiers=quasi,
+            codes=tuple(each[example] for each in codes),
+            node=node,
+            place=classes[self.place],
+            counts=_sums(classes, self.counts, number),
+            hidden=self.hidden[example],
+        )
+
+    def shown(self, node: Node, k: int) -> Shown:
+        """Return what a view at a node makes of them.
+
+        Rows whose class has fewer than k units are suppressed, beside those hidden before. Where
+        all of these are of fewer than k, the smallest class joins them.
+        """
+        classes, number = _classes(self.quasi_identifiers, self.codes, node)
+        rows = _sums(classes, np.where(self.hidden, 0, self.counts), number)
+        gone = rows < k
+        if self.units is not None:
+            unsure = np.flatnonzero(~gone & (rows < self._most_rows(k)))
+            gone[unsure] = self._units_in(classes, number, unsure, ~self.hidden)[unsure] < k
+        suppressed = self.hidden | gone[classes]
+        if not gone.all() and 0 < self._units_among(suppressed, k) < k:
+            example = _examples(classes, number)
+            # Equal sizes are told apart by the values, not by where the rows stand in the table.
+            values = [level[example] for level in _at(self.quasi_identifiers, self.codes, node)]
+            sizes = self._sizes(classes, number, ~self.hidden)
+            # The smallest class that stays has k units itself.
+            suppressed = suppressed | (classes == np.lexsort((*values[::-1], sizes, gone))[0])
+        classes = classes + 1
+        classes[suppressed] = 0
+        return Shown(suppressed, classes, number + 1)
+
+    def unique(self, shown: Shown) -> tuple[int, int]:
+        """Return how many units are alone in a class, and how many rows they have there."""
+        rows = _sums(shown.classes, self.counts, shown.number)
+        if self.units is None:
+            alone = int(np.count_nonzero(rows == 1))
+            return alone, alone
+        few = np.flatnonzero((rows > 0) & (rows < self._most_rows(2)))
+        one = np.zeros(shown.number, dtype=np.bool_)
+        one[few] = self._units_in(shown.classes, shown.number, few)[few] == 1
+        return units_among(self.units, one[shown.classes][self.place]), int(rows[one].sum())
+
+    def sizes(self, shown: Shown) -> npt.NDArray[np.int64]:
+        """Return how many units each class of a view has that is not empty."""
+        found = self._sizes(shown.classes, shown.number, np.ones(len(self.counts), np.bool_))
+        return found[found > 0]
+
+    def marks(self, node: Node, shown: Shown) -> Marks:
+        """Return each row's mark by what a view shows of the quasi-identifiers, shape (n,).
+
+        Columns that it shows as they are do not count.
+        """
+        total = np.zeros(len(self.counts), dtype=np.uint64)
+        hides = shown.suppressed.any()
+        for quasi, at, codes in zip(self.quasi_identifiers, node, self.codes, strict=True):
+            if at or hides:
+                labels = quasi.label_numbers[at].take(codes)
+                labels[shown.suppressed] = 0
+                total += marks_of_numbers(quasi.name, int(labels.max()) + 1)[labels]
+        return total[self.place]
+
+    def loss(self, node: Node, shown: Shown) -> float:
+        """Return the share of the other values that a cell could also be, over all cells."""
+        lost = 0.0
+        for quasi, at, codes in zip(self.quasi_identifiers, node, self.codes, strict=True):
+            cells = np.where(shown.suppressed, 1.0, quasi.could_be[at].take(codes))
+            lost += float(cells.dot(self.counts))
+        return lost / (self.rows * len(node))
+
+    def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> npt.NDArray[np.int64]:
+        if self.units is None:
+            return _sums(classes, np.where(kept, self.counts, 0), number)
+        return self._units_in(classes, number, np.arange(number), kept)
+
+    def _units_in(
+        self, classes: IntArray, number: int, asked: IntArray, kept: RowSet | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return how many units the classes asked for have in the rows kept, shape (number,)."""
+        assert self.units is not None
+        wanted = np.zeros(number, dtype=np.bool_)
+        wanted[asked] = True
+        chosen = wanted[classes] if kept is None else wanted[classes] & kept
+        rows = np.flatnonzero(chosen[self.place])
+        return count_units(classes[self.place[rows]], self.units[rows], number)
+
+    def _units_among(self, chosen: RowSet, enough: int) -> int:
+        """Return how many units some distinct rows belong to, at least where they are `enough`."""
+        rows = int(self.counts[chosen].sum())
+        if self.units is None or rows >= self._most_rows(enough):
+            return rows
+        return units_among(self.units, chosen[self.place])
+
+    def _most_rows(self, k: int) -> int:
+        """Return from how many rows on a class is certain to have k units."""
+        if self.largest is None:
+            return k
+        return int(self.largest[min(k - 1, len(self.largest) - 1)]) + 1
+
+
+def _classes(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    codes: Sequence[npt.NDArray[np.integer]],
+    node: Node,
+    apart: RowSet | None = None,
+) -> tuple[IntArray, int]:
+    """Return each distinct row's class at a node, from 0 without gaps, and how many there are."""
+    columns = _at(quasi_identifiers, codes, node)
+    sizes = [quasi.sizes[at] for quasi, at in zip(quasi_identifiers, node, strict=True)]
+    if apart is not None:
+        columns, sizes = [*columns, apart.astype(np.intp)], [*sizes, 2]
+    key, cells = mixed_radix(columns, sizes)
+    if cells > max(1 << 16, _DENSE * len(key)):
+        classes, found = pd.factorize(key)
+        return classes, len(found)
+    number = np.zeros(cells, dtype=np.intp)
+    number[key] = 1
+    present = int(number.sum())
+    return (np.cumsum(number) - 1)[key], present
+
+
+def _at(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    codes: Sequence[npt.NDArray[np.integer]],
+    node: Node,
+) -> list[IntArray]:
+    """Return the generalized codes of rows at a node, one column for each quasi-identifier."""
+    return [
+        quasi.levels[level].take(ground)
+        for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True)
+    ]
+
+
+def _examples(classes: IntArray, number: int) -> IntArray:
+    """Return the first distinct row of each class, shape (number,)."""
+    first = np.empty(number, dtype=np.intp)
+    first[classes[::-1]] = np.arange(len(classes) - 1, -1, -1)
+    return first
+
+
+def _sums(classes: IntArray, counts: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.int64]:
+    # Sums of whole numbers are exact in floats as long as a table can be.
+    return np.bincount(classes, weights=counts, minlength=number).astype(np.int64)
