@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +22,7 @@ from sfumato.ui.pictures import take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
+from sfumato.ui.widgets import messages
 
 CLINIC = """\
 patient,age,ward,disease
@@ -63,6 +65,21 @@ def themed(qapp: QApplication) -> QApplication:
     QSettings.setDefaultFormat(QSettings.Format.IniFormat)
     themes().set_appearance(Appearance.LIGHT)
     return qapp
+
+
+@pytest.fixture
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """What a screen reader is given to say, and whether it may interrupt."""
+    told: list[tuple[str, bool]] = []
+    urgent = QAccessible.AnnouncementPoliteness.Assertive
+
+    class Listening(QAccessible):
+        @staticmethod
+        def updateAccessibility(event: QAccessibleAnnouncementEvent) -> None:
+            told.append((event.message(), event.politeness() == urgent))
+
+    monkeypatch.setattr(messages, "QAccessible", Listening)
+    return told
 
 
 @pytest.fixture

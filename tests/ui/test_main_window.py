@@ -16,7 +16,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.release import make_release
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog
-from sfumato.ui.look.theme import Appearance, current_theme
+from sfumato.ui.look.theme import Appearance, current_theme, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
@@ -203,6 +203,13 @@ class TestMenus:
         window.menus.actions["copy"].trigger()
         assert QGuiApplication.clipboard().text() == "p1\t34\tnorth\tflu"
 
+    def test_who_wants_nothing_to_move_says_so_once(self, window):
+        window.menus.actions["still"].setChecked(True)
+        assert themes().still
+        assert window.still
+        window.menus.actions["still"].setChecked(False)
+        assert not themes().still
+
     def test_every_action_has_its_own_shortcut(self, window):
         keys = [a.shortcut().toString() for a in window.menus.actions.values()]
         used = [key for key in keys if key]
@@ -211,7 +218,7 @@ class TestMenus:
 
 
 class TestJobsAndMessages:
-    def test_a_running_job_is_shown_and_can_be_stopped(self, window, qtbot):
+    def test_a_running_job_is_shown_and_can_be_stopped(self, window, qtbot, announced):
         def endless(context):
             while True:
                 context.report(0.42, "working")
@@ -224,6 +231,7 @@ class TestJobsAndMessages:
         click(entry.cancel)
         qtbot.waitUntil(lambda: not job.running, timeout=5_000)
         assert window.jobs.entries == ()
+        assert announced == [("Stopped: Release", False)]
 
     def test_a_short_job_is_never_shown(self, window, qtbot):
         window.session.runner.run("Quick", lambda _context: None)

@@ -17,34 +17,53 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.plots.style import contrast
+from sfumato.plots.style import (
+    contrast,
+    dark_style,
+    light_style,
+    strong_dark_style,
+    strong_light_style,
+)
+from sfumato.ui.look import theme as theme_module
 from sfumato.ui.look.theme import Appearance, Theme, current_theme, font, mix, themes
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import label
 
-READABLE = 4.5
+READABLE, READABLE_BY_WEAK_EYES = 4.5, 7.0
+SEEN = 3.0
+"""WCAG 2.2: what a control, a state or a curve is told by needs as much beside its ground."""
+LOOKS = {
+    "light": light_style,
+    "dark": dark_style,
+    "high contrast, light": strong_light_style,
+    "high contrast, dark": strong_dark_style,
+}
 
 
-@pytest.fixture(params=[Appearance.LIGHT, Appearance.DARK])
+@pytest.fixture(params=LOOKS.values(), ids=LOOKS)
 def theme(request, themed) -> Theme:
-    themes().set_appearance(request.param)
-    yield current_theme()
-    themes().set_appearance(Appearance.LIGHT)
+    return Theme(request.param())
+
+
+def readable(theme: Theme) -> float:
+    return READABLE_BY_WEAK_EYES if theme.style.strong else READABLE
 
 
 GROUNDS = ("background", "surface")
-INKS = ("text", "muted", "accent", "good", "caution", "danger")
+INKS = ("text", "muted", "accent", "good", "caution", "danger", "original", "released")
 
 
 @pytest.mark.parametrize(("ink", "ground"), list(itertools.product(INKS, GROUNDS)))
 def test_text_can_be_read_on_the_page_and_on_cards(theme, ink, ground):
-    assert contrast(getattr(theme.style, ink), getattr(theme.style, ground)) >= READABLE
+    assert contrast(getattr(theme.style, ink), getattr(theme.style, ground)) >= readable(theme)
 
 
 @pytest.mark.parametrize("ink", INKS)
 def test_messages_can_be_read_on_their_tints(theme, ink):
     ground = theme.tint(getattr(theme.style, ink))
-    assert contrast(theme.style.text, ground) >= READABLE
+    assert contrast(theme.style.text, ground) >= readable(theme)
+    if ink in ("accent", "good", "caution", "danger"):
+        assert contrast(getattr(theme.style, ink), ground) >= SEEN  # its icon
 
 
 def test_text_can_be_read_on_buttons_rails_and_selections(theme):
@@ -61,12 +80,64 @@ def test_text_can_be_read_on_buttons_rails_and_selections(theme):
         (theme.quiet, theme.selected),
         (style.caution, theme.selected),
     ]
-    weak = [(ink, ground) for ink, ground in pairs if contrast(ink, ground) < READABLE]
+    pairs += [
+        (style.ink_on(style.trust_colour(t / 20)), style.trust_colour(t / 20)) for t in range(21)
+    ]
+    weak = [(i, g, contrast(i, g)) for i, g in pairs[:-21] if contrast(i, g) < readable(theme)]
+    weak += [(i, g, contrast(i, g)) for i, g in pairs[-21:] if contrast(i, g) < SEEN]
     assert weak == []
 
 
-def test_fields_can_be_seen_on_cards(theme):
-    assert contrast(theme.field_line, theme.style.surface) >= 1.6
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_fields_the_keyboard_and_curves_can_be_seen(theme, ground):
+    style, under = theme.style, getattr(theme.style, ground)
+    trusts = [style.trust_colour(step / 20) for step in range(21)]
+    shapes = [theme.field_line, style.accent, style.text, style.original, style.released, *trusts]
+    weak = [(shape, contrast(shape, under)) for shape in shapes if contrast(shape, under) < SEEN]
+    assert weak == []
+    if style.strong:
+        assert contrast(style.line, under) >= SEEN
+
+
+def test_the_edge_of_the_keyboard_can_be_seen_on_every_ground(theme):
+    style = theme.style
+    grounds = [theme.rail, theme.hover, theme.selected, theme.tint(style.danger)]
+    assert min(contrast(style.accent, ground) for ground in grounds) >= SEEN
+    if style.strong:  # drawn inside the one button that is filled
+        assert contrast(theme.on_accent, style.accent) >= READABLE_BY_WEAK_EYES
+
+
+class _Hints:
+    """A system that asks for high contrast."""
+
+    def __init__(self, dark: bool) -> None:
+        self.dark = dark
+
+    def styleHints(self) -> _Hints:
+        return self
+
+    accessibility = styleHints
+
+    def colorScheme(self) -> Qt.ColorScheme:
+        return Qt.ColorScheme.Dark if self.dark else Qt.ColorScheme.Light
+
+    def contrastPreference(self) -> Qt.ContrastPreference:
+        return Qt.ContrastPreference.HighContrast
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_high_contrast_follows_the_system_and_its_darkness(light_again, monkeypatch, dark):
+    monkeypatch.setattr(theme_module, "QGuiApplication", _Hints(dark))
+    themes().set_appearance(Appearance.SYSTEM)
+    assert (current_theme().style.strong, current_theme().style.dark) == (True, dark)
+    themes().set_appearance(Appearance.DARK)
+    assert (current_theme().style.strong, current_theme().style.dark) == (False, True)
+
+
+def test_high_contrast_can_be_chosen_where_the_system_asks_for_none(light_again):
+    themes().set_appearance(Appearance.CONTRAST)
+    assert current_theme().style.strong
+    assert "3px double" in light_again.styleSheet()
 
 
 def test_the_choice_of_appearance_takes_effect_at_once(themed):

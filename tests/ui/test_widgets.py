@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from sfumato.engine.core.errors import TableError
+from sfumato.ui.look.theme import themes
 from sfumato.ui.widgets import auto_dismiss as departures
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
 from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
@@ -217,6 +218,15 @@ class TestMessages:
         bar.show_message(Message(MessageKind.CAUTION, "Look."))
         assert bar.height() >= bar.sizeHint().height() > 0, "it may be as high as before"
 
+    def test_where_nothing_may_move_good_news_go_without_folding(
+        self, qtbot, beside, quick, monkeypatch
+    ):
+        monkeypatch.setattr(departures, "QPropertyAnimation", None)
+        monkeypatch.setattr(themes(), "still", True)
+        beside.show_message(Message(MessageKind.GOOD, "Released."))
+        qtbot.waitUntil(lambda: not beside.isVisible())
+        assert messages(beside) == []
+
     def test_good_news_that_nobody_saw_wait(self, qtbot, themed, quick):
         page = QWidget()
         qtbot.addWidget(page)
@@ -274,6 +284,20 @@ class TestMessages:
         bar.show_message(Message(MessageKind.CAUTION, "Careful.", "Look."))
         view = next(child for child in bar.children() if hasattr(child, "message"))
         assert view.accessibleName() == "Caution: Careful. Look."
+
+    def test_a_message_is_announced_when_it_comes_into_sight(self, shown, announced):
+        page = shown(QWidget())
+        page.hide()
+        bar = MessageBar(page)
+        bar.show_message(Message(MessageKind.DANGER, "Refused.", "Try again."))
+        assert announced == []
+        page.show()
+        page.hide()
+        page.show()
+        assert announced == [("Problem: Refused. Try again.", True)]
+        bar.show_message(Message(MessageKind.GOOD, "Released."))
+        QApplication.processEvents()
+        assert announced[1:] == [("Done: Released.", False)]
 
 
 class TestLayout:

@@ -42,6 +42,8 @@ class PlotStyle:
         Font sizes in pixels at a device pixel ratio of 1.
     translate
         Turns a template in English into the person's language.
+    strong
+        Whether contrast is high: 7 : 1 for text, and lines that weak eyes can see.
     """
 
     dark: bool
@@ -62,6 +64,7 @@ class PlotStyle:
     body: float = 13.0
     title: float = 16.0
     translate: Callable[[str], str] = str
+    strong: bool = False
 
     def say(self, template: str, **details: object) -> str:
         """Return a template in the person's language, filled in."""
@@ -131,8 +134,8 @@ def light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
         caution="#8A5A0B",
         danger="#B23A48",
         original="#2F5D8A",
-        released="#B8601F",
-        trust=("#7C9AA0", "#4B86A6", "#2F5D8A", "#15304F"),
+        released="#AE5A1C",
+        trust=("#74939A", "#4B86A6", "#2F5D8A", "#15304F"),
         font_family=font_family,
     )
 
@@ -152,6 +155,48 @@ def dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
         danger="#F08A95",
         original="#7FB2E5",
         released="#E8A35C",
-        trust=("#566F78", "#5C93B8", "#7FB2E5", "#DCEBFA"),
+        trust=("#5F7A84", "#5C93B8", "#7FB2E5", "#DCEBFA"),
         font_family=font_family,
+    )
+
+
+def strong_light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the light look of high contrast."""
+    return PlotStyle(
+        dark=False,
+        background="#FFFFFF",
+        surface="#FFFFFF",
+        text="#000000",
+        muted="#3B4048",
+        line="#767B84",
+        accent="#003C78",
+        good="#004D2E",
+        caution="#5C3800",
+        danger="#8C0016",
+        original="#003C78",
+        released="#7A2E00",
+        trust=("#4E6166", "#2D5F7E", "#003C78", "#00162E"),
+        font_family=font_family,
+        strong=True,
+    )
+
+
+def strong_dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the dark look of high contrast."""
+    return PlotStyle(
+        dark=True,
+        background="#000000",
+        surface="#000000",
+        text="#FFFFFF",
+        muted="#C9CED6",
+        line="#7F868F",
+        accent="#8CC8FF",
+        good="#7FE3B3",
+        caution="#FFD166",
+        danger="#FFA9B4",
+        original="#8CC8FF",
+        released="#FFB870",
+        trust=("#8FA6AE", "#79B4DC", "#8CC8FF", "#EAF5FF"),
+        font_family=font_family,
+        strong=True,
     )

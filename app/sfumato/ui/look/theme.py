@@ -16,7 +16,13 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from sfumato.plots.style import PlotStyle, dark_style, light_style
+from sfumato.plots.style import (
+    PlotStyle,
+    dark_style,
+    light_style,
+    strong_dark_style,
+    strong_light_style,
+)
 from sfumato.resources import resource_path
 
 FONT_FAMILY: Final = "Inter"
@@ -50,6 +56,8 @@ class Appearance(StrEnum):
     SYSTEM = "system"
     LIGHT = "light"
     DARK = "dark"
+    CONTRAST = "contrast"
+    """High contrast, light or dark as the system is."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Theme:
 
     @property
     def name(self) -> str:
-        """``"light"`` or ``"dark"``."""
+        """``"light"`` or ``"dark"``, of high contrast too."""
         return "dark" if self.style.dark else "light"
 
     @cached_property
@@ -76,12 +84,14 @@ class Theme:
     @cached_property
     def rail(self) -> str:
         """Behind the rail and the job bar: a step further back than the page."""
+        if self.style.strong:
+            return self.style.background
         return "#121519" if self.style.dark else "#F3F3EF"
 
     @cached_property
     def hover(self) -> str:
         """Behind something under the pointer."""
-        return mix(self.style.text, self.style.background, 0.06)
+        return mix(self.style.text, self.style.background, 0.12 if self.style.strong else 0.06)
 
     @cached_property
     def selected(self) -> str:
@@ -95,16 +105,22 @@ class Theme:
 
     @cached_property
     def field_line(self) -> str:
-        """Around fields and buttons: stronger than a rule, weaker than text."""
-        return mix(self.style.muted, self.style.surface, 0.5)
+        """Around fields and buttons: stronger than a rule, weaker than text; seen at 3 : 1."""
+        return (
+            self.style.muted
+            if self.style.strong
+            else mix(self.style.muted, self.style.surface, 0.78)
+        )
 
     @cached_property
     def disabled(self) -> str:
         """Text of what can't be used now."""
-        return mix(self.style.muted, self.style.background, 0.62)
+        return mix(self.style.muted, self.style.background, 0.8 if self.style.strong else 0.62)
 
     def tint(self, colour: str) -> str:
         """Return a colour's pale background, for message bars and badges."""
+        if self.style.strong:
+            return self.style.surface
         return mix(colour, self.style.surface, 0.16 if self.style.dark else 0.09)
 
     def palette(self) -> QPalette:
@@ -149,7 +165,10 @@ class Theme:
         s = self.style
         kinds = {"good": s.good, "info": s.accent, "caution": s.caution, "danger": s.danger}
         tints = {f"{kind}_tint": self.tint(colour) for kind, colour in kinds.items()}
-        lines = {f"{kind}_line": s.blend(colour, 0.35) for kind, colour in kinds.items()}
+        share = 1.0 if s.strong else 0.35
+        lines = {f"{kind}_line": s.blend(colour, share) for kind, colour in kinds.items()}
+        if s.strong:
+            sheet += resource_path("style", "contrast.qss").read_text(encoding="utf-8")
         return Template(sheet).substitute(
             background=s.background,
             surface=s.surface,
@@ -230,16 +249,22 @@ class Themes(QObject):
         self._appearance = Appearance.SYSTEM
         family = load_fonts()
         self._looks = {
-            False: Theme(light_style(family)),
-            True: Theme(dark_style(family)),
+            (False, False): Theme(light_style(family)),
+            (True, False): Theme(dark_style(family)),
+            (False, True): Theme(strong_light_style(family)),
+            (True, True): Theme(strong_dark_style(family)),
         }
-        self.current = self._looks[False]
+        self.current = self._looks[False, False]
+        self.still = False
+        """Whether nothing moves by itself."""
         application.setStyle("Fusion")
         base = QFont(family)
         base.setPixelSize(TextSize.BODY)
         base.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
         application.setFont(base)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._follow)
+        hints.accessibility().contrastPreferenceChanged.connect(self._follow)
         self._apply()
 
     @property
@@ -248,17 +273,21 @@ class Themes(QObject):
         return self._appearance
 
     def set_appearance(self, appearance: Appearance) -> None:
-        """Switch to light, to dark, or to whatever the system says."""
+        """Switch to light, to dark, to high contrast, or to whatever the system says."""
         self._appearance = appearance
         self._follow()
 
-    def _wants_dark(self) -> bool:
-        if self._appearance is Appearance.SYSTEM:
-            return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
-        return self._appearance is Appearance.DARK
+    def _wanted(self) -> Theme:
+        """Return the look for what the person chose and, where they left it, the system says."""
+        hints, chosen = QGuiApplication.styleHints(), self._appearance
+        if chosen in (Appearance.LIGHT, Appearance.DARK):
+            return self._looks[chosen is Appearance.DARK, False]
+        high = hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast
+        dark = hints.colorScheme() == Qt.ColorScheme.Dark
+        return self._looks[dark, chosen is Appearance.CONTRAST or high]
 
     def _follow(self) -> None:
-        wanted = self._looks[self._wants_dark()]
+        wanted = self._wanted()
         if wanted is not self.current:
             self.current = wanted
             self._apply()

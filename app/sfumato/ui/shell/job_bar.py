@@ -7,12 +7,13 @@ from typing import Final
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
 
-from sfumato.jobs.job import Job
+from sfumato.jobs.job import Ending, Job
 from sfumato.jobs.runner import JobRunner
 from sfumato.ui.look.theme import Space, TextSize, font
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import ElidedLabel, label
+from sfumato.ui.widgets.messages import announce
 
 PATIENCE_MILLISECONDS: Final = 350
 """A job that ends sooner is never shown: nobody could read it."""
@@ -129,7 +130,16 @@ class JobBar(QFrame):
             self._layout.removeWidget(entry)
             entry.hide()
             entry.deleteLater()
+            announce(self, self._ending(job))
         self._arrange()
+
+    def _ending(self, job: Job) -> str:
+        """Return how a job ended that was in sight, for who can't see that it went."""
+        words = {
+            Ending.DONE: self.tr("Finished: {job}"),
+            Ending.CANCELLED: self.tr("Stopped: {job}"),
+        }.get(job.ending or Ending.ERROR, self.tr("Failed: {job}"))
+        return words.format(job=job.title)
 
     def _arrange(self) -> None:
         for place, entry in enumerate(self._entries.values()):

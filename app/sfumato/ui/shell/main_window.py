@@ -56,6 +56,7 @@ ROOMY: Final = 1240
 
 _GEOMETRY: Final = "window/geometry"
 _APPEARANCE: Final = "window/appearance"
+_STILL: Final = "window/still"
 _RAIL: Final = "window/rail-folded"
 _CARD: Final = "window/guarantee-folded"
 
@@ -150,12 +151,18 @@ class MainWindow(QMainWindow):
         self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
         self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
         themes().set_appearance(self.appearance)
+        themes().still = self.still
 
     @property
     def appearance(self) -> Appearance:
         """What the person chose in the View menu."""
         stored = str(self.session.store.value(_APPEARANCE, Appearance.SYSTEM.value))
         return Appearance(stored) if stored in set(Appearance) else Appearance.SYSTEM
+
+    @property
+    def still(self) -> bool:
+        """Whether the person wants nothing to move by itself."""
+        return bool(int(self.session.store.value(_STILL, 0) or 0))
 
     # ----- what the menus do
 
@@ -239,9 +246,14 @@ class MainWindow(QMainWindow):
         self.panels[name].take_file(path)
 
     def set_appearance(self, appearance: Appearance) -> None:
-        """Switch to the system's look, light or dark, and remember it."""
+        """Switch to the system's look or another, and remember it."""
         self.session.store.setValue(_APPEARANCE, appearance.value)
         themes().set_appearance(appearance)
+
+    def keep_still(self, still: bool) -> None:
+        """Let nothing move by itself, or let it again; and remember it."""
+        self.session.store.setValue(_STILL, int(still))
+        themes().still = still
 
     def show_help(self) -> None:
         """Open the help at the page of the panel in sight."""
@@ -457,6 +469,10 @@ class WindowMenus(Menus):
             self.add(menu, f"panel-{panel.name}", title, show, f"Ctrl+{number}", panel.icon)
         menu.addSeparator()
         self.add_appearance(menu, window.appearance, window.set_appearance)
+        still = self.add(menu, "still", _tr("&Reduce motion"), lambda: None)
+        still.setCheckable(True)
+        still.setChecked(window.still)
+        still.toggled.connect(window.keep_still)
         self._add_languages(menu)
         rail, card = window.rail, window.guarantee
         self.add(

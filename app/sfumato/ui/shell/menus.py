@@ -67,11 +67,12 @@ class Menus(QObject):
     def add_appearance(
         self, menu: QMenu, now: Appearance, choose: Callable[[Appearance], object]
     ) -> None:
-        """Add the choice between the system's look, light and dark."""
+        """Add the choice between the system's look, light, dark and high contrast."""
         names = {
             Appearance.SYSTEM: self.tr("As the &system"),
             Appearance.LIGHT: self.tr("&Light"),
             Appearance.DARK: self.tr("&Dark"),
+            Appearance.CONTRAST: self.tr("&High contrast"),
         }
         self.add_choice(menu.addMenu(self.tr("&Appearance")), "appearance", names, now, choose)
 

@@ -17,6 +17,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QCursor, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
+from sfumato.ui.look.theme import themes
+
 LASTING: Final = 12_000
 """How long a message stays in sight before it goes, in milliseconds: time to read it twice."""
 QUIET: Final = 1_000
@@ -78,6 +80,9 @@ class Departure(QObject):
         self._fold()
 
     def _fold(self) -> None:
+        if themes().still:
+            self.gone.emit()
+            return
         folding = self._folding()
         animation = QPropertyAnimation(folding, b"maximumHeight", self)
         animation.setDuration(FOLDING)

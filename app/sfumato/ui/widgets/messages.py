@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -95,14 +96,36 @@ def error_texts(error: SfumatoError) -> tuple[str, str]:
     return spoken(what, **error.details), spoken(remedy, **error.details)
 
 
+def announce(about: QWidget, text: str, *, urgent: bool = False) -> None:
+    """Let a screen reader say a text: at the next pause or, where it is urgent, at once.
+
+    Parameters
+    ----------
+    about
+        The widget in sight that shows it.
+    text
+        What is said.
+    urgent
+        Whether it may interrupt what is being said.
+    """
+    event = QAccessibleAnnouncementEvent(about, text)
+    ways = QAccessible.AnnouncementPoliteness
+    event.setPoliteness(ways.Assertive if urgent else ways.Polite)
+    QAccessible.updateAccessibility(event)
+
+
 class MessageView(QFrame):
-    """One message with its icon, its actions and a way to dismiss it."""
+    """One message with its icon, its actions and a way to dismiss it.
+
+    It is announced when it comes into sight.
+    """
 
     dismissed = Signal()
 
     def __init__(self, message: Message, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.message = message
+        self._announced = False
         self.setProperty("look", "message")
         self.setProperty("kind", message.kind.value)
         layout = QHBoxLayout(self)
@@ -121,6 +144,14 @@ class MessageView(QFrame):
         close.clicked.connect(self.dismissed)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Announce the message, once."""
+        super().showEvent(event)
+        if not self._announced:
+            self._announced = True
+            urgent = self.message.kind is MessageKind.DANGER
+            announce(self, self.accessibleName(), urgent=urgent)
+
     def _texts(self, message: Message) -> QVBoxLayout:
         texts = QVBoxLayout()
         texts.setSpacing(2)
@@ -132,7 +163,8 @@ class MessageView(QFrame):
                 label.setProperty("look", look)
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
                 texts.addWidget(label)
-        self.setAccessibleName(f"{self._word(message.kind)}: {message.text} {message.remedy}")
+        told = f"{self._word(message.kind)}: {message.text} {message.remedy}"
+        self.setAccessibleName(told.strip())
         return texts
 
     def _word(self, kind: MessageKind) -> str:

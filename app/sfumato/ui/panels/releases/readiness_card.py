@@ -22,7 +22,7 @@ from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, button, clear_layout, column, label, row, say
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.messages import Message, announce
 
 READINESS_JOB: Final = "releases-ready"
 MENDING_JOB: Final = "releases-mending"
@@ -46,6 +46,7 @@ class ReadinessCard(Card):
         self._asked: tuple[object, ...] | None = None
         self.found: tuple[Readiness, ...] = ()
         self._offered: set[str] = set()
+        self._told = ""
         self.note = label("", "muted", wrap=True)
         self.reason = QLineEdit(self)
         self.reason.setAccessibleName(self.tr("Reason for what stays open"))
@@ -154,11 +155,12 @@ class ReadinessCard(Card):
             block.show()
         waiting = [each.recipient for each in self.found if each.open]
         self.ask.setVisible(bool(waiting))
-        self.asking.setText(
-            self.tr("Not ready: {names}. Mend what is marked as danger, or say why not.").format(
-                names=", ".join(waiting)
-            )
-        )
+        asking = self.tr("Not ready: {names}. Mend what is marked as danger, or say why not.")
+        self.asking.setText(asking.format(names=", ".join(waiting)))
+        told = self.asking.text() if waiting else self.tr("Every recipient is ready.")
+        if self.found and told != self._told and self.isVisible():
+            announce(self, told)
+            self._told = told
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()
