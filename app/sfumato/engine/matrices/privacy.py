@@ -180,6 +180,34 @@ def retention_for_gamma(gamma: float, size: int) -> float:
     return _largest_below(_rounded_down((limit - 1) / (size - 1 + limit)), holds)
 
 
+def retention_for_rarest(gamma: float, least: float) -> float:
+    """Return the largest retention probability within γ where replacements follow a distribution.
+
+    From γ = 1 + p/((1 − p)·min π), rounded down until γ holds for the matrix entries as stored.
+
+    Parameters
+    ----------
+    gamma
+        At least 1, finite.
+    least
+        The smallest probability of the distribution, min π.
+
+    Raises
+    ------
+    LevelError
+        If γ is out of range.
+    """
+    check_gamma(gamma)
+    limit, rarest = Fraction(gamma), Fraction(least)
+
+    def holds(retention: float) -> bool:
+        other = (1.0 - retention) * least
+        return other > 0.0 and Fraction(retention + other) <= limit * Fraction(other)
+
+    odds = (limit - 1) * rarest
+    return _largest_below(_rounded_down(odds / (1 + odds)), holds)
+
+
 def retention_for_epsilon(epsilon: float, size: int) -> float:
     """Return the largest retention probability whose privacy loss is at most ε.
 

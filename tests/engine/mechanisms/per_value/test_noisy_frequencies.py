@@ -12,7 +12,7 @@ import pytest
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin
-from sfumato.engine.mechanisms.per_value.frequency_source import (
+from sfumato.engine.mechanisms.frequency_source import (
     FrequencySource,
     frequencies_in,
     usual_frequencies,

@@ -52,7 +52,7 @@ from sfumato.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.per_value.frequency_source import frequencies_in, usual_frequencies
+from sfumato.engine.mechanisms.frequency_source import frequencies_in, usual_frequencies
 from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits, Profile, solve, violations
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.per_value.frequency_source import (
+from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     FrequencySource,
     frequencies_in,

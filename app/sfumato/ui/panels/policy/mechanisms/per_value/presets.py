@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.per_value.frequency_source import (
+from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     FrequencySource,
     frequencies_in,

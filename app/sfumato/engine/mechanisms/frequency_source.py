@@ -1,9 +1,8 @@
-"""Where the frequencies come from that per-value limits are solved for.
+"""Where the frequencies come from that per-value limits or a published distribution follow from.
 
-The profile of retention probabilities is published, and limits by the tolerance rule follow from
-the frequencies too. Solved from the exact counts, it tells whoever knows all records but one about
-that one. So the counts get keyed noise first, at a privacy loss ε0 that the promise counts, or
-they are not asked at all.
+The retention probabilities or the distribution are published. Made from the exact counts, they tell
+whoever knows all records but one about that one. So the counts get keyed noise first, at a privacy
+loss ε0 that the promise counts, or they are not asked at all.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class Frequencies:
         if len(given) != size:
             raise PolicyError(
                 "The frequencies of {column} are {given} numbers for {size} values.",
-                "Give one share for each value of the domain, or solve the limits again.",
+                "Give one share for each value of the domain, or have the counts drawn again.",
                 column=attribute.name,
                 given=len(given),
                 size=size,

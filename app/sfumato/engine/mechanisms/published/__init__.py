@@ -1,0 +1,1 @@
+"""Retention with replacements from a published distribution."""

@@ -1,0 +1,301 @@
+"""Replacement by a published distribution: its law, its invariance, its coalition, its promise."""
+
+import itertools
+import math
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.ladders.distribution import CELLS, cells_of
+from sfumato.engine.matrices.distribution_matrix import DistributionMatrix
+from sfumato.engine.matrices.estimate import estimate_frequencies
+from sfumato.engine.matrices.matrix import DenseMatrix
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Origin
+from tests.engine.categories import column_of, released, request_for
+from tests.noise import NOISE
+
+PUBLISHED = mechanism_called("published")
+COUNTS = [30_000, 10_000, 5_000, 50_000]
+STATED = {"frequencies": "stated", "shares": [6, 2, 1, 10], "even_share": 0.1}
+
+
+@pytest.fixture(scope="module")
+def column():
+    return column_of(COUNTS)
+
+
+def own_matrix(retention, distribution):
+    """The matrix by its definition, entry by entry."""
+    size = len(distribution)
+    return np.array(
+        [
+            [
+                retention * (row == column) + (1 - retention) * distribution[row]
+                for column in range(size)
+            ]
+            for row in range(size)
+        ]
+    )
+
+
+# ----- the distribution
+
+
+@given(
+    st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=2, max_size=40).filter(any),
+    st.floats(0, 1),
+)
+def test_cells_follow_the_shares_and_leave_no_value_out(shares, even):
+    cells = cells_of(shares, even)
+    assert sum(cells) == CELLS
+    assert min(cells) >= 1
+    wanted = (1 - even) * np.array(shares) / math.fsum(shares) + even / len(shares)
+    assert np.abs(np.array(cells) / CELLS - wanted).max() <= len(shares) / CELLS
+
+
+def test_a_stated_distribution_is_mixed_with_an_even_one(column):
+    attributes = (column.attribute,)
+    cells = np.array(PUBLISHED.cells(attributes, STATED)) / CELLS
+    assert cells == pytest.approx(0.9 * np.array([6, 2, 1, 10]) / 19 + 0.1 / 4, abs=1e-4)
+
+
+# ----- the matrix
+
+
+@given(
+    st.floats(0.01, 0.99),
+    st.lists(st.integers(1, 50), min_size=2, max_size=7),
+    st.data(),
+)
+def test_the_matrix_agrees_with_its_entries(retention, parts, data):
+    distribution = np.array(parts) / sum(parts)
+    matrix = DistributionMatrix(retention, distribution)
+    entries = own_matrix(retention, distribution)
+    dense, size = DenseMatrix(entries), len(parts)
+    numbers = st.lists(st.floats(0, 1), min_size=size, max_size=size).map(np.array)
+    vector = data.draw(numbers)
+    assert matrix.dense() == pytest.approx(entries)
+    assert matrix.diagonal == pytest.approx(np.diag(entries))
+    for place in range(size):
+        assert matrix.row(place) == pytest.approx(entries[place])
+        assert matrix.column(place) == pytest.approx(entries[:, place])
+    for name in ("apply", "apply_transposed", "solve", "apply_squared_inverse"):
+        expected = getattr(dense, name)(vector)
+        assert getattr(matrix, name)(vector) == pytest.approx(expected, rel=1e-6, abs=1e-6), name
+    for name in ("own_second_moments", "inverse_ranges"):
+        assert getattr(matrix, name)() == pytest.approx(getattr(dense, name)(), rel=1e-6), name
+    odds, expected_odds = matrix.worst_odds_ratios(), dense.worst_odds_ratios()
+    assert odds.up == pytest.approx(expected_odds.up)
+    assert odds.down == pytest.approx(expected_odds.down)
+    assert matrix.gamma == pytest.approx(1 + retention / ((1 - retention) * distribution.min()))
+
+
+def test_matrices_of_one_distribution_multiply_to_one_another():
+    distribution = np.array([0.5, 0.3, 0.2])
+    upper, lower = (DistributionMatrix(level, distribution) for level in (0.8, 0.2))
+    channel = upper.garbling_to(lower)
+    assert channel.dense() @ upper.dense() == pytest.approx(lower.dense())
+    assert lower.test_garbling_of(upper).holds
+    assert not upper.test_garbling_of(lower).holds
+
+
+def test_no_release_of_noise_alone_is_estimated_from():
+    with pytest.raises(EstimationError, match="says nothing"):
+        DistributionMatrix(0.0, np.array([0.5, 0.5])).solve(np.array([0.4, 0.6]))
+
+
+def test_another_distribution_is_no_garbling_unless_its_matrix_is():
+    one = DistributionMatrix(0.5, np.array([0.9, 0.1]))
+    other = DistributionMatrix(0.49, np.array([0.1, 0.9]))
+    expected = DenseMatrix(other.dense()).test_garbling_of(DenseMatrix(one.dense()))
+    assert other.test_garbling_of(one).holds == expected.holds
+
+
+# ----- releases
+
+
+def test_released_records_follow_the_matrix_and_the_garbling(column):
+    levels = (1.0, 0.5, 0.1, 0.0)
+    made = [released(PUBLISHED, request_for(column, STATED, level)) for level in levels]
+    for release in made:  # each check fails less than once in a million sound releases
+        checks = PUBLISHED.check_release(request_for(column, STATED, release.level), release)
+        assert all(check.holds for check in checks), checks
+    for upper, lower in itertools.combinations(made[:3], 2):
+        checks = PUBLISHED.check_pair(upper, lower, (column.attribute,), STATED)
+        assert all(check.holds for check in checks), checks
+
+
+def test_a_release_by_another_distribution_is_found_out(column):
+    release = released(PUBLISHED, request_for(column, STATED, 0.5))
+    other = {**STATED, "shares": [1, 1, 10, 1]}
+    checks = PUBLISHED.check_release(request_for(column, other, 0.5), release)
+    assert not all(check.holds for check in checks)
+
+
+def test_the_joint_law_of_two_levels_is_that_of_a_chain(column):
+    """Counted over true, upper and lower values: Pearson's statistic, false alarm 1e-6."""
+    upper, lower = 0.6, 0.25
+    shown = []
+    for level in (upper, lower):
+        release = released(PUBLISHED, request_for(column, STATED, level))
+        shown.append(column.attribute.domain.encode(release.columns["Disease"]))
+    distribution = np.array(PUBLISHED.cells((column.attribute,), STATED)) / CELLS
+    first, second = own_matrix(upper, distribution), own_matrix(lower / upper, distribution)
+    law = np.einsum("x,yx,zy->xyz", np.array(COUNTS), first, second)
+    seen = np.zeros_like(law)
+    np.add.at(seen, (column.values, *shown), 1)
+    statistic = float(((seen - law) ** 2 / law).sum())
+    freedom = 4 * (16 - 1)
+    assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
+
+
+def test_shares_that_follow_the_distribution_stay_right_at_every_level(column):
+    settings = {"frequencies": "stated", "shares": COUNTS, "even_share": 0.0}
+    true = np.array(COUNTS) / sum(COUNTS)
+    for level in (0.7, 0.2, 0.01):
+        matrix = PUBLISHED.matrix(level, (column.attribute,), settings)
+        assert matrix.apply(true) == pytest.approx(true, abs=2e-5)
+        release = released(PUBLISHED, request_for(column, settings, level))
+        codes = column.attribute.domain.encode(release.columns["Disease"])
+        counted = np.bincount(codes, minlength=4) / len(codes)
+        error = np.sqrt(true * (1 - true) / len(codes))
+        assert (np.abs(counted - true) < 5.3 * error).all()  # false alarm below 1e-6
+
+
+def test_a_recipient_estimates_the_true_counts_within_the_interval(column):
+    release = released(PUBLISHED, request_for(column, STATED, 0.3))
+    codes = column.attribute.domain.encode(release.columns["Disease"])
+    matrix = PUBLISHED.matrix(0.3, (column.attribute,), STATED)
+    found = estimate_frequencies(np.bincount(codes, minlength=4), matrix, 1 - 1e-6)
+    true = np.array(COUNTS) / sum(COUNTS)
+    assert ((found.low <= true) & (true <= found.high)).all()
+
+
+def test_records_in_another_order_show_the_same(column):
+    request = request_for(column, STATED, 0.4)
+    order = np.random.default_rng(5).permutation(len(column.values))
+    whole = PUBLISHED.release(request, Silent())["Disease"].to_numpy()
+    moved = PUBLISHED.release(request.at(order), Silent())["Disease"].to_numpy()
+    assert (moved == whole[order]).all() or all(
+        a == b or (a is None and b is None) for a, b in zip(moved, whole[order], strict=True)
+    )
+
+
+# ----- what is promised
+
+
+@pytest.mark.parametrize(
+    ("statement", "limit"),
+    [({"gamma": 5.0}, 5.0), ({"epsilon": 1.5}, math.exp(1.5)), ({"rho1": 0.1, "rho2": 0.4}, 6.0)],
+)
+def test_stated_limits_are_met_by_the_largest_level(column, statement, limit):
+    attributes = (column.attribute,)
+    settings = PUBLISHED.complete_settings(
+        attributes, PUBLISHED.default_settings(attributes), NOISE
+    )
+    assert PUBLISHED.byproduct_epsilon(settings) > 0
+    for chosen in (settings, STATED):
+        level = PUBLISHED.level(statement, attributes, chosen)
+        assert PUBLISHED.odds_factor(level, attributes, chosen) <= limit * (1 + 1e-12)
+        assert PUBLISHED.odds_factor(level + 1e-6, attributes, chosen) > limit
+
+
+def test_distribution_and_value_together_keep_the_odds_that_are_promised():
+    """Enumerated over the noisy counts and the released value of the one unknown record."""
+    epsilon, level, reach = 0.9, 0.3, 10
+    others = (3, 1)
+    settings = {"frequencies": "noisy", "frequencies_epsilon": epsilon, "even_share": 0.2}
+    ratio = math.exp(-epsilon / 2)
+    joint = [defaultdict(float), defaultdict(float)]
+    attribute = column_of(others).attribute
+    for noisy in itertools.product(range(-4, reach), repeat=2):
+        drawn = {**settings, "noisy_counts": list(noisy)}
+        cells = PUBLISHED.cells((attribute,), drawn)
+        entries = own_matrix(level, np.array(cells) / CELLS)
+        for value in range(2):
+            exact = [count + (place == value) for place, count in enumerate(others)]
+            chance = math.prod(
+                (1 - ratio) / (1 + ratio) * ratio ** abs(seen - true)
+                for seen, true in zip(noisy, exact, strict=True)
+            )
+            for shown in range(2):
+                # The promise is made for the distribution in hand; each has its own.
+                joint[value][(cells, shown)] += chance * entries[shown, value]
+    for (cells, shown), chance in joint[0].items():
+        odds = chance / joint[1][(cells, shown)]
+        gamma = 1 + level / ((1 - level) * min(cells) / CELLS)
+        assert max(odds, 1 / odds) <= gamma * math.exp(epsilon) * (1 + 1e-9)
+
+
+def test_even_a_release_of_noise_tells_what_its_distribution_does(column):
+    attributes = (column.attribute,)
+    settings = PUBLISHED.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
+    cost = PUBLISHED.byproduct_epsilon(settings)
+    assert PUBLISHED.odds_factor(0.0, attributes, settings) == pytest.approx(math.exp(cost))
+    assert "at most" in PUBLISHED.promise(0.0, attributes, settings).sentence
+    (told,) = PUBLISHED.byproducts(attributes, settings)
+    assert told.origin is Origin.NOISY
+    assert "says nothing" in PUBLISHED.promise(0.0, attributes, STATED).sentence
+    assert PUBLISHED.byproducts(attributes, STATED) == ()
+
+
+def test_the_original_promises_nothing(column):
+    promise = PUBLISHED.promise(1.0, (column.attribute,), STATED)
+    assert "promises nothing" in promise.sentence
+
+
+def test_noisy_counts_that_were_drawn_stay(column):
+    attributes = (column.attribute,)
+    first = PUBLISHED.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
+    grown = (replace(column.attribute, counts=np.array([1, 2, 3, 4])),)
+    assert PUBLISHED.complete_settings(grown, first, NOISE) == first
+    identity = PUBLISHED.ladder_identity(attributes, first)
+    assert PUBLISHED.ladder_identity(grown, first) == identity
+    assert PUBLISHED.ladder_identity(attributes, {**first, "even_share": 0.3}) != identity
+
+
+# ----- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"frequencies": "stated", "shares": [1, 2]}, "are 2 numbers for 4 values"),
+        ({"frequencies": "stated", "shares": []}, "not a list of numbers"),
+        ({"frequencies": "guessed"}, "none of"),
+        ({**STATED, "even_share": 2}, "not a number from 0 to 1"),
+        ({**STATED, "even_share": "much"}, "not a number from 0 to 1"),
+        ({**STATED, "profile": [1]}, "no setting called profile"),
+    ],
+)
+def test_settings_that_give_no_distribution_are_refused(column, settings, said):
+    with pytest.raises(PolicyError, match=said):
+        PUBLISHED.check_settings((column.attribute,), settings)
+
+
+@pytest.mark.parametrize(
+    "statement", [{"retention_probability": 1.5}, {"sigma": 2}, {"gamma": 0.5}]
+)
+def test_statements_out_of_range_are_refused(column, statement):
+    with pytest.raises(LevelError):
+        PUBLISHED.level(statement, (column.attribute,), STATED)
+
+
+def test_an_odds_factor_that_the_distribution_spends_alone_is_refused(column):
+    noisy = {**STATED, "frequencies": "noisy", "frequencies_epsilon": 1.0, "noisy_counts": COUNTS}
+    with pytest.raises(LevelError, match="leaves nothing"):
+        PUBLISHED.level({"gamma": 2.0}, (column.attribute,), noisy)
+
+
+def test_a_domain_that_is_too_large_is_refused_by_name():
+    large = replace(column_of([1, 1]).attribute, domain=Domain(tuple(map(str, range(20_000)))))
+    with pytest.raises(PolicyError, match="20,000 values"):
+        PUBLISHED.check_attributes((large,))
