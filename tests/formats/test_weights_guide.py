@@ -21,6 +21,7 @@ from tests.formats.test_bundle_readme import run_python
 VALUES = ("flu", "gout", None)
 ROWS = 6000
 LIMITS = {"mode": "strict", "profile": [0.7, 0.4, 0.5]}
+STATED = {"frequencies": "stated", "shares": [2, 1, 1], "even_share": 0.0}
 
 
 def survey(folder, mechanism="uniform", settings=None, level=0.5):
@@ -53,17 +54,21 @@ def survey(folder, mechanism="uniform", settings=None, level=0.5):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "settings", "level"), [("uniform", None, 0.5), ("finegrain", LIMITS, 0.7)]
+    ("mechanism", "settings", "kept", "drawn"),
+    [
+        ("uniform", None, [0.5] * 3, [1 / 3] * 3),
+        ("finegrain", LIMITS, LIMITS["profile"], [1 / 3] * 3),
+        ("published", STATED, [0.5] * 3, [1 / 2, 1 / 4, 1 / 4]),
+    ],
 )
 def test_weighted_shares_and_errors_are_those_of_the_definition(
-    tmp_path, mechanism, settings, level
+    tmp_path, mechanism, settings, kept, drawn
 ):
-    truth, weights, released = survey(tmp_path, mechanism, settings, level)
+    truth, weights, released = survey(tmp_path, mechanism, settings, max(kept))
     *_, found = run_python(tmp_path)
-    kept = np.array([0.5] * 3 if settings is None else LIMITS["profile"])
-    # A record shows v with the chance (1 − p_t)/m, and p_t more where v is its true value t.
+    # A record shows v with the chance (1 − p_t)·π_v, and p_t more where v is its true value t.
     chance = np.array(
-        [[(t == v) * kept[t] + (1 - kept[t]) / 3 for t in range(3)] for v in range(3)]
+        [[(t == v) * kept[t] + (1 - kept[t]) * drawn[v] for t in range(3)] for v in range(3)]
     )
     codes = np.array(
         [VALUES.index(v if isinstance(v, str) else None) for v in released.astype(object)]
