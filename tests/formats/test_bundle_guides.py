@@ -39,12 +39,12 @@ REGULAR = {
         {"mode": "strict", "profile": [0.0, 0.3, 0.5, 0.6, 0.4]},
     ),
     "matrix": ("matrix", {"entries": MATRIX.tolist()}),
-    "published": (
-        "published",
+    "distribution": (
+        "distribution",
         {"frequencies": "stated", "shares": [1, 2, 5, 9, 2], "even_share": 0.2},
     ),
 }
-LEVELS = {"finegrain": 0.6, "published": 0.4}
+LEVELS = {"finegrain": 0.6, "distribution": 0.4}
 """Levels that are not the most trusted there could be."""
 WITHOUT_INVERSE = {
     "two values never kept": (
@@ -107,7 +107,7 @@ def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, name,
     assert np.abs(found[names].to_numpy() - printed[names].to_numpy()).max() < 0.06
 
 
-@pytest.mark.parametrize("name", ["finegrain", "matrix", "published"])
+@pytest.mark.parametrize("name", ["finegrain", "matrix", "distribution"])
 def test_a_few_records_taken_as_a_sample_have_the_engines_intervals(tmp_path, name):
     mechanism, settings = REGULAR[name]
     released, attribute, level = bundle(tmp_path, mechanism, settings)

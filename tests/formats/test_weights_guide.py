@@ -58,7 +58,7 @@ def survey(folder, mechanism="uniform", settings=None, level=0.5):
     [
         ("uniform", None, [0.5] * 3, [1 / 3] * 3),
         ("finegrain", LIMITS, LIMITS["profile"], [1 / 3] * 3),
-        ("published", STATED, [0.5] * 3, [1 / 2, 1 / 4, 1 / 4]),
+        ("distribution", STATED, [0.5] * 3, [1 / 2, 1 / 4, 1 / 4]),
     ],
 )
 def test_weighted_shares_and_errors_are_those_of_the_definition(

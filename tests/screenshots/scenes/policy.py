@@ -15,6 +15,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.edits import with_entry
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
@@ -173,6 +174,11 @@ def _faulty_values(stage: Stage) -> None:
     stage.settle()
 
 
+def _replacements(stage: Stage) -> None:
+    _settings(stage, DistributionEditor.mechanism)
+    stage.settle()
+
+
 def _chances(stage: Stage, *, faulty: bool = False) -> None:
     editor = _settings(stage, MatrixEditor.mechanism)
     assert isinstance(editor, MatrixSettings)
@@ -234,6 +240,7 @@ SCENES = (
     Scene("limits-error", _faulty_values),
     Scene("limits-beside-uniform", partial(_values, view="matrices")),
     Scene("limits-over-theta", partial(_values, view="curve")),
+    Scene("replacements", _replacements),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

@@ -94,7 +94,8 @@ class DistributionMatrix(PerturbationMatrix):
     def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
-        return self._other[released][:, None] + self._retention * same
+        block: Square = self._other[released][:, None] + self._retention * same
+        return block
 
     def apply(self, frequencies: Vector) -> Vector:
         """Return P·f, shape (m,)."""
@@ -152,12 +153,11 @@ class DistributionMatrix(PerturbationMatrix):
     def test_garbling_of(self, upper: PerturbationMatrix) -> GarblingTest:
         """Examine whether this release can be made from `upper`'s alone."""
         self._check_same_size(upper)
-        if not self._shares_ladder(upper):
-            return DenseMatrix(self.dense()).test_garbling_of(upper)
-        if self._retention <= upper.retention:
-            return GarblingTest(holds=True)
-        if upper.retention == 0.0:
-            return GarblingTest(holds=False)
+        if isinstance(upper, DistributionMatrix) and self._shares_ladder(upper):
+            if self._retention <= upper.retention:
+                return GarblingTest(holds=True)
+            if upper.retention == 0.0:
+                return GarblingTest(holds=False)
         return DenseMatrix(self.dense()).test_garbling_of(upper)
 
     def _channel_to(self, lower: PerturbationMatrix) -> PerturbationMatrix:
@@ -166,8 +166,8 @@ class DistributionMatrix(PerturbationMatrix):
             return DistributionMatrix(min(ratio, 1.0), self._drawn)
         return DenseMatrix(self.dense()).garbling_to(lower)
 
-    def _shares_ladder(self, other: PerturbationMatrix) -> bool:
-        return isinstance(other, DistributionMatrix) and np.array_equal(self._drawn, other._drawn)
+    def _shares_ladder(self, other: DistributionMatrix) -> bool:
+        return np.array_equal(self._drawn, other._drawn)
 
     def _kept(self) -> float:
         if self._retention == 0.0:

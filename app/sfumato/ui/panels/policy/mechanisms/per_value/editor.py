@@ -32,6 +32,7 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     error_words,
 )
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
+from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
@@ -50,7 +51,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
     paste_list,
 )
 from sfumato.ui.panels.policy.mechanisms.per_value.outcome import Outcome, solved_of
-from sfumato.ui.panels.policy.mechanisms.per_value.presets import FrequencyChoice, Presets
+from sfumato.ui.panels.policy.mechanisms.per_value.presets import FREQUENCY_WORDS, Presets
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
@@ -76,7 +77,7 @@ class FineGrainSettings(SettingsEditor):
         )
         self.mode.setAccessibleName(tr("What the limits rule out"))
         self.mode_words = label("", "muted", wrap=True)
-        self.frequencies = FrequencyChoice(self)
+        self.frequencies = FrequencyChoice(FREQUENCY_WORDS, self)
         self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
         self.search = QLineEdit(self)

@@ -1,24 +1,17 @@
-"""What many limits follow from at once: a tolerance, rarity, a class, and the frequencies."""
+"""What many limits follow from at once: a tolerance, rarity, a class; and words on frequencies."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
+from typing import Final
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.frequency_source import (
-    Frequencies,
-    FrequencySource,
-    frequencies_in,
-)
-from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import error_words
-from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
+from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyWords
 from sfumato.ui.panels.policy.mechanisms.per_value.limits import SensitivityClass, classes
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
@@ -29,6 +22,28 @@ WIDE = 600
 """From this width on, all classes of sensitivity stand in one line; pixels."""
 THETA_RANGE = (1.01, 1000.0)
 THETA_REACH = (1.1, 100.0)
+FREQUENCY_WORDS: Final = FrequencyWords(
+    cost=QT_TRANSLATE_NOOP(
+        "Policy",
+        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
+        " most e^ε0 and is included in every limit; a smaller ε0 means more noise.",
+    ),
+    noisy=QT_TRANSLATE_NOOP(
+        "Policy",
+        "Counts of the table with noise of about ± {spread} records, drawn once. The retention"
+        " probabilities, which recipients see, disclose at most ε0; every limit includes it.",
+    ),
+    unasked=QT_TRANSLATE_NOOP(
+        "Policy",
+        "The table is not used, so the retention probabilities disclose nothing about anyone.",
+    ),
+    exact=QT_TRANSLATE_NOOP(
+        "Policy",
+        "These limits were solved for the exact counts of the table: anyone who knows all other"
+        " records can tell a person's value from the retention probabilities. Solve them again, or"
+        " treat all values as equal.",
+    ),
+)
 
 
 class Presets(QWidget):
@@ -146,110 +161,3 @@ class Presets(QWidget):
                 share=number(100 / self.theta.value),
             )
         )
-
-
-class FrequencyChoice(SourceChoice):
-    """Where the frequencies come from that the limits are solved for, and what that costs."""
-
-    stated = Signal(object)
-    """`Frequencies`, without counts where they have to be drawn."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        shares = QLineEdit()
-        super().__init__(
-            tr("Frequencies"),
-            tr("Where frequencies come from"),
-            [
-                (FrequencySource.NOISY, tr("Noisy counts")),
-                (FrequencySource.EQUAL, tr("All values equal")),
-                (FrequencySource.STATED, tr("Stated")),
-            ],
-            (
-                (0.001, 5.0),
-                tr("ε0 of the noisy counts"),
-                tr(
-                    "How much the noisy counts may disclose of one record. It multiplies anyone's"
-                    " odds by at most e^ε0 and is included in every limit; a smaller ε0 means more"
-                    " noise."
-                ),
-            ),
-            stated=shares,
-            parent=parent,
-        )
-        self._shown = Frequencies(FrequencySource.EQUAL)
-        self._size = 0
-        self.shares = shares
-        shares.setAccessibleName(tr("Shares in the order of the domain"))
-        shares.setPlaceholderText(tr("Shares in the order of the domain, such as 50; 30; 20"))
-        shares.editingFinished.connect(self._state_shares)
-        self.source.chosen.connect(self._choose)
-        self.measured.connect(self._set_epsilon)
-
-    def show_frequencies(self, frequencies: Frequencies, size: int) -> None:
-        """Show where the frequencies of so many values come from."""
-        self._shown, self._size = frequencies, size
-        exact = frequencies.source is FrequencySource.EXACT
-        # Solving again would take noisy counts in the place of the exact ones.
-        shown = FrequencySource.NOISY if exact else frequencies.source
-        self.arrange(shown)
-        if shown is FrequencySource.NOISY:
-            self.epsilon.set_value(frequencies.epsilon)
-        if frequencies.source is FrequencySource.STATED:
-            self.shares.setText("; ".join(f"{share:g}" for share in frequencies.shares))
-        self.say(_words(frequencies), "danger" if exact else "muted")
-
-    def _choose(self, source: object) -> None:
-        chosen = FrequencySource(str(source))
-        if chosen is FrequencySource.STATED and not self._shown.shares:
-            self.arrange(chosen)
-            self.say(tr("Enter shares that are known without this table."))
-            self.shares.setFocus()
-            return
-        self.stated.emit(replace(self._shown, source=chosen))
-
-    def _set_epsilon(self, epsilon: float) -> None:
-        if epsilon != self._shown.epsilon or self._shown.source is FrequencySource.EXACT:
-            self.stated.emit(Frequencies(FrequencySource.NOISY, epsilon))
-
-    def _state_shares(self) -> None:
-        if not self.shares.text().strip():
-            return
-        texts = self.shares.text().replace("%", " ").replace(",", ".").split(";")
-        try:
-            shares = [float(text) for text in texts]
-            stated = frequencies_in({"frequencies": "stated", "shares": shares})
-        except ValueError:
-            self.say(tr("The shares must be numbers separated by semicolons."), "danger")
-            return
-        except SfumatoError as error:
-            self.say(error_words(error), "danger")
-            return
-        if len(shares) != self._size:
-            words = tr(
-                "{given} shares for {size} values: one is needed for each.",
-                given=len(shares),
-                size=self._size,
-            )
-            self.say(words, "danger")
-        elif stated.shares != self._shown.shares:
-            self.stated.emit(stated)
-
-
-def _words(frequencies: Frequencies) -> str:
-    """Return what a source means, in plain words."""
-    if frequencies.source is FrequencySource.NOISY:
-        return tr(
-            "Counts of the table with noise of about ± {spread} records, drawn once. The"
-            " retention probabilities, which recipients see, disclose at most ε0; every limit"
-            " includes it.",
-            spread=number(standard_deviation(SENSITIVITY_OF_COUNTS, frequencies.epsilon)),
-        )
-    if frequencies.source is FrequencySource.EXACT:
-        return tr(
-            "These limits were solved for the exact counts of the table: anyone who knows all"
-            " other records can tell a person's value from the retention probabilities. Solve"
-            " them again, or treat all values as equal."
-        )
-    return tr(
-        "The table is not used, so the retention probabilities disclose nothing about anyone."
-    )

@@ -22,7 +22,7 @@ from sfumato.engine.mechanisms.base import Origin
 from tests.engine.categories import column_of, released, request_for
 from tests.noise import NOISE
 
-PUBLISHED = mechanism_called("published")
+DISTRIBUTION = mechanism_called("distribution")
 COUNTS = [30_000, 10_000, 5_000, 50_000]
 STATED = {"frequencies": "stated", "shares": [6, 2, 1, 10], "even_share": 0.1}
 
@@ -63,7 +63,7 @@ def test_cells_follow_the_shares_and_leave_no_value_out(shares, even):
 
 def test_a_stated_distribution_is_mixed_with_an_even_one(column):
     attributes = (column.attribute,)
-    cells = np.array(PUBLISHED.cells(attributes, STATED)) / CELLS
+    cells = np.array(DISTRIBUTION.cells(attributes, STATED)) / CELLS
     assert cells == pytest.approx(0.9 * np.array([6, 2, 1, 10]) / 19 + 0.1 / 4, abs=1e-4)
 
 
@@ -124,19 +124,19 @@ def test_another_distribution_is_no_garbling_unless_its_matrix_is():
 
 def test_released_records_follow_the_matrix_and_the_garbling(column):
     levels = (1.0, 0.5, 0.1, 0.0)
-    made = [released(PUBLISHED, request_for(column, STATED, level)) for level in levels]
+    made = [released(DISTRIBUTION, request_for(column, STATED, level)) for level in levels]
     for release in made:  # each check fails less than once in a million sound releases
-        checks = PUBLISHED.check_release(request_for(column, STATED, release.level), release)
+        checks = DISTRIBUTION.check_release(request_for(column, STATED, release.level), release)
         assert all(check.holds for check in checks), checks
     for upper, lower in itertools.combinations(made[:3], 2):
-        checks = PUBLISHED.check_pair(upper, lower, (column.attribute,), STATED)
+        checks = DISTRIBUTION.check_pair(upper, lower, (column.attribute,), STATED)
         assert all(check.holds for check in checks), checks
 
 
 def test_a_release_by_another_distribution_is_found_out(column):
-    release = released(PUBLISHED, request_for(column, STATED, 0.5))
+    release = released(DISTRIBUTION, request_for(column, STATED, 0.5))
     other = {**STATED, "shares": [1, 1, 10, 1]}
-    checks = PUBLISHED.check_release(request_for(column, other, 0.5), release)
+    checks = DISTRIBUTION.check_release(request_for(column, other, 0.5), release)
     assert not all(check.holds for check in checks)
 
 
@@ -145,9 +145,9 @@ def test_the_joint_law_of_two_levels_is_that_of_a_chain(column):
     upper, lower = 0.6, 0.25
     shown = []
     for level in (upper, lower):
-        release = released(PUBLISHED, request_for(column, STATED, level))
+        release = released(DISTRIBUTION, request_for(column, STATED, level))
         shown.append(column.attribute.domain.encode(release.columns["Disease"]))
-    distribution = np.array(PUBLISHED.cells((column.attribute,), STATED)) / CELLS
+    distribution = np.array(DISTRIBUTION.cells((column.attribute,), STATED)) / CELLS
     first, second = own_matrix(upper, distribution), own_matrix(lower / upper, distribution)
     law = np.einsum("x,yx,zy->xyz", np.array(COUNTS), first, second)
     seen = np.zeros_like(law)
@@ -161,9 +161,9 @@ def test_shares_that_follow_the_distribution_stay_right_at_every_level(column):
     settings = {"frequencies": "stated", "shares": COUNTS, "even_share": 0.0}
     true = np.array(COUNTS) / sum(COUNTS)
     for level in (0.7, 0.2, 0.01):
-        matrix = PUBLISHED.matrix(level, (column.attribute,), settings)
+        matrix = DISTRIBUTION.matrix(level, (column.attribute,), settings)
         assert matrix.apply(true) == pytest.approx(true, abs=2e-5)
-        release = released(PUBLISHED, request_for(column, settings, level))
+        release = released(DISTRIBUTION, request_for(column, settings, level))
         codes = column.attribute.domain.encode(release.columns["Disease"])
         counted = np.bincount(codes, minlength=4) / len(codes)
         error = np.sqrt(true * (1 - true) / len(codes))
@@ -171,9 +171,9 @@ def test_shares_that_follow_the_distribution_stay_right_at_every_level(column):
 
 
 def test_a_recipient_estimates_the_true_counts_within_the_interval(column):
-    release = released(PUBLISHED, request_for(column, STATED, 0.3))
+    release = released(DISTRIBUTION, request_for(column, STATED, 0.3))
     codes = column.attribute.domain.encode(release.columns["Disease"])
-    matrix = PUBLISHED.matrix(0.3, (column.attribute,), STATED)
+    matrix = DISTRIBUTION.matrix(0.3, (column.attribute,), STATED)
     found = estimate_frequencies(np.bincount(codes, minlength=4), matrix, 1 - 1e-6)
     true = np.array(COUNTS) / sum(COUNTS)
     assert ((found.low <= true) & (true <= found.high)).all()
@@ -182,8 +182,8 @@ def test_a_recipient_estimates_the_true_counts_within_the_interval(column):
 def test_records_in_another_order_show_the_same(column):
     request = request_for(column, STATED, 0.4)
     order = np.random.default_rng(5).permutation(len(column.values))
-    whole = PUBLISHED.release(request, Silent())["Disease"].to_numpy()
-    moved = PUBLISHED.release(request.at(order), Silent())["Disease"].to_numpy()
+    whole = DISTRIBUTION.release(request, Silent())["Disease"].to_numpy()
+    moved = DISTRIBUTION.release(request.at(order), Silent())["Disease"].to_numpy()
     assert (moved == whole[order]).all() or all(
         a == b or (a is None and b is None) for a, b in zip(moved, whole[order], strict=True)
     )
@@ -198,14 +198,14 @@ def test_records_in_another_order_show_the_same(column):
 )
 def test_stated_limits_are_met_by_the_largest_level(column, statement, limit):
     attributes = (column.attribute,)
-    settings = PUBLISHED.complete_settings(
-        attributes, PUBLISHED.default_settings(attributes), NOISE
+    settings = DISTRIBUTION.complete_settings(
+        attributes, DISTRIBUTION.default_settings(attributes), NOISE
     )
-    assert PUBLISHED.byproduct_epsilon(settings) > 0
+    assert DISTRIBUTION.byproduct_epsilon(settings) > 0
     for chosen in (settings, STATED):
-        level = PUBLISHED.level(statement, attributes, chosen)
-        assert PUBLISHED.odds_factor(level, attributes, chosen) <= limit * (1 + 1e-12)
-        assert PUBLISHED.odds_factor(level + 1e-6, attributes, chosen) > limit
+        level = DISTRIBUTION.level(statement, attributes, chosen)
+        assert DISTRIBUTION.odds_factor(level, attributes, chosen) <= limit * (1 + 1e-12)
+        assert DISTRIBUTION.odds_factor(level + 1e-6, attributes, chosen) > limit
 
 
 def test_distribution_and_value_together_keep_the_odds_that_are_promised():
@@ -218,7 +218,7 @@ def test_distribution_and_value_together_keep_the_odds_that_are_promised():
     attribute = column_of(others).attribute
     for noisy in itertools.product(range(-4, reach), repeat=2):
         drawn = {**settings, "noisy_counts": list(noisy)}
-        cells = PUBLISHED.cells((attribute,), drawn)
+        cells = DISTRIBUTION.cells((attribute,), drawn)
         entries = own_matrix(level, np.array(cells) / CELLS)
         for value in range(2):
             exact = [count + (place == value) for place, count in enumerate(others)]
@@ -237,29 +237,29 @@ def test_distribution_and_value_together_keep_the_odds_that_are_promised():
 
 def test_even_a_release_of_noise_tells_what_its_distribution_does(column):
     attributes = (column.attribute,)
-    settings = PUBLISHED.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
-    cost = PUBLISHED.byproduct_epsilon(settings)
-    assert PUBLISHED.odds_factor(0.0, attributes, settings) == pytest.approx(math.exp(cost))
-    assert "at most" in PUBLISHED.promise(0.0, attributes, settings).sentence
-    (told,) = PUBLISHED.byproducts(attributes, settings)
+    settings = DISTRIBUTION.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
+    cost = DISTRIBUTION.byproduct_epsilon(settings)
+    assert DISTRIBUTION.odds_factor(0.0, attributes, settings) == pytest.approx(math.exp(cost))
+    assert "at most" in DISTRIBUTION.promise(0.0, attributes, settings).sentence
+    (told,) = DISTRIBUTION.byproducts(attributes, settings)
     assert told.origin is Origin.NOISY
-    assert "says nothing" in PUBLISHED.promise(0.0, attributes, STATED).sentence
-    assert PUBLISHED.byproducts(attributes, STATED) == ()
+    assert "says nothing" in DISTRIBUTION.promise(0.0, attributes, STATED).sentence
+    assert DISTRIBUTION.byproducts(attributes, STATED) == ()
 
 
 def test_the_original_promises_nothing(column):
-    promise = PUBLISHED.promise(1.0, (column.attribute,), STATED)
+    promise = DISTRIBUTION.promise(1.0, (column.attribute,), STATED)
     assert "promises nothing" in promise.sentence
 
 
 def test_noisy_counts_that_were_drawn_stay(column):
     attributes = (column.attribute,)
-    first = PUBLISHED.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
+    first = DISTRIBUTION.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
     grown = (replace(column.attribute, counts=np.array([1, 2, 3, 4])),)
-    assert PUBLISHED.complete_settings(grown, first, NOISE) == first
-    identity = PUBLISHED.ladder_identity(attributes, first)
-    assert PUBLISHED.ladder_identity(grown, first) == identity
-    assert PUBLISHED.ladder_identity(attributes, {**first, "even_share": 0.3}) != identity
+    assert DISTRIBUTION.complete_settings(grown, first, NOISE) == first
+    identity = DISTRIBUTION.ladder_identity(attributes, first)
+    assert DISTRIBUTION.ladder_identity(grown, first) == identity
+    assert DISTRIBUTION.ladder_identity(attributes, {**first, "even_share": 0.3}) != identity
 
 
 # ----- what is refused
@@ -278,7 +278,7 @@ def test_noisy_counts_that_were_drawn_stay(column):
 )
 def test_settings_that_give_no_distribution_are_refused(column, settings, said):
     with pytest.raises(PolicyError, match=said):
-        PUBLISHED.check_settings((column.attribute,), settings)
+        DISTRIBUTION.check_settings((column.attribute,), settings)
 
 
 @pytest.mark.parametrize(
@@ -286,16 +286,16 @@ def test_settings_that_give_no_distribution_are_refused(column, settings, said):
 )
 def test_statements_out_of_range_are_refused(column, statement):
     with pytest.raises(LevelError):
-        PUBLISHED.level(statement, (column.attribute,), STATED)
+        DISTRIBUTION.level(statement, (column.attribute,), STATED)
 
 
 def test_an_odds_factor_that_the_distribution_spends_alone_is_refused(column):
     noisy = {**STATED, "frequencies": "noisy", "frequencies_epsilon": 1.0, "noisy_counts": COUNTS}
     with pytest.raises(LevelError, match="leaves nothing"):
-        PUBLISHED.level({"gamma": 2.0}, (column.attribute,), noisy)
+        DISTRIBUTION.level({"gamma": 2.0}, (column.attribute,), noisy)
 
 
 def test_a_domain_that_is_too_large_is_refused_by_name():
     large = replace(column_of([1, 1]).attribute, domain=Domain(tuple(map(str, range(20_000)))))
     with pytest.raises(PolicyError, match="20,000 values"):
-        PUBLISHED.check_attributes((large,))
+        DISTRIBUTION.check_attributes((large,))

@@ -95,7 +95,7 @@ _TERMS = (
 class PublishedDistribution(CategoricalMechanism):
     """Replacement by draws from a distribution that recipients are told."""
 
-    name = "published"
+    name = "distribution"
     title = "Published distribution"
     summary = (
         "Each value is kept with a retention probability; otherwise it is replaced by one drawn"
@@ -300,7 +300,7 @@ class PublishedDistribution(CategoricalMechanism):
                 "frequencies": str(chosen.source),
                 "frequencies_epsilon": chosen.cost,
             },
-            guide="published" if level > 0.0 else "published-noise",
+            guide="distribution" if level > 0.0 else "distribution-noise",
             values={"retention": f"{level:.6g}", "domain_size": f"{domain.size:,}"},
         )
 

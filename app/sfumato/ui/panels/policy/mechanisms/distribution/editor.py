@@ -1,0 +1,181 @@
+"""The editor of a published distribution: recipients' levels, and where replacements come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QHeaderView, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.ladders.distribution import CELLS
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.distribution.mechanism import MECHANISM, even_share_in
+from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
+from sfumato.plots.axes import percent
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.layout import Card, column, label
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+
+Floats = npt.NDArray[np.float64]
+
+TALLEST: Final = 220
+"""The height of the list of values, in pixels; longer ones scroll."""
+
+WORDS: Final = FrequencyWords(
+    cost=QT_TRANSLATE_NOOP(
+        "Policy",
+        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
+        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
+    ),
+    noisy=QT_TRANSLATE_NOOP(
+        "Policy",
+        "Counts of the table with noise of about ± {spread} records, drawn once. The distribution"
+        " that follows from them, which recipients see, discloses at most ε0; every figure"
+        " includes it.",
+    ),
+    unasked=QT_TRANSLATE_NOOP(
+        "Policy", "The table is not used, so the distribution discloses nothing about anyone."
+    ),
+)
+
+
+class DistributionSettings(SettingsEditor):
+    """States what replaced values are drawn from; what follows for each value stands below."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._attributes: Attributes = ()
+        self.frequencies = FrequencyChoice(WORDS, self)
+        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0)
+        self.values = ValuesModel(self)
+        self.list = TableView(self)
+        self.list.setModel(self.values)
+        self.list.setMaximumHeight(TALLEST)
+        header = self.list.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.list.setAccessibleName(tr("What each value is replaced by, and how often"))
+        self.outcome = label("", wrap=True)
+        self.problem = Notice(parent=self)
+        form = Form()
+        form.add_field(
+            tr("Share of an even distribution that is mixed in"),
+            self.even,
+            gloss=label(
+                tr(
+                    "Rare values are replacements more often then, which the promise depends on;"
+                    " released shares stray a little further from the true ones."
+                ),
+                "muted",
+                wrap=True,
+            ),
+        )
+        card = Card(tr("What replaced values are drawn from"), parent=self)
+        card.body.addWidget(self.frequencies)
+        card.body.addLayout(form)
+        card.body.addWidget(self.problem)
+        card.body.addWidget(self.outcome)
+        card.body.addWidget(self.list)
+        self.setLayout(column(card))
+        self.frequencies.stated.connect(self._state_frequencies)
+        self.even.value_changed.connect(self._state_even)
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's distribution."""
+        self._attributes, self._in_force = tuple(attributes), settings
+        try:
+            size = MECHANISM.domain_of(attributes).size
+            self.frequencies.show_frequencies(frequencies_in(settings), size)
+            self.even.set_value(100 * even_share_in(settings))
+            cells = np.array(MECHANISM.cells(attributes, settings))
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            self.outcome.setText("")
+            self.values.show_values((), np.zeros(0), np.zeros(0))
+            return
+        self.problem.clear()
+        true, drawn = attributes[0].frequencies, cells / CELLS
+        names = MECHANISM.domain_of(attributes).names
+        self.values.show_values(names, true, drawn)
+        self.outcome.setText(
+            tr(
+                "The rarest replacement is {value}: {share}. Shares counted in a release as they"
+                " are, without correction, are off by at most {most} points, by chance aside.",
+                value=names[int(drawn.argmin())],
+                share=percent(float(drawn.min()), 2),
+                most=f"{100 * float(np.abs(true - drawn).max()):.1f}",
+            )
+        )
+
+    def _state_frequencies(self, chosen: Frequencies) -> None:
+        others = {"even_share": even_share_in(self._in_force)}
+        self._complete({**others, **chosen.to_dict()})
+
+    def _state_even(self, share: float) -> None:
+        self._complete({**self._in_force, "even_share": round(share / 100, 6)})
+
+    def _complete(self, settings: Settings) -> None:
+        try:
+            noise = self.session.noise
+            self.state(MECHANISM.complete_settings(self._attributes, settings, noise))
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+
+
+class ValuesModel(CellsModel):
+    """Each value with its share of the table, and of the replacements."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        headings = (
+            Heading(tr("Value")),
+            Heading(tr("In the table"), right=True),
+            Heading(tr("As a replacement"), right=True),
+        )
+        super().__init__(headings, parent)
+        self._shown: tuple[tuple[str, float, float], ...] = ()
+
+    def show_values(
+        self, names: Sequence[str], true: Sequence[float] | Floats, drawn: Sequence[float] | Floats
+    ) -> None:
+        """Show values with their shares, all of one length."""
+        self._shown = tuple(zip(names, true, drawn, strict=True))
+        self.lay_out(len(self._shown))
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        shown = self._shown[row][column]
+        return Cell(shown if isinstance(shown, str) else percent(shown, 2))
+
+
+class DistributionEditor(LevelEditor):
+    """States the level of a ladder with a published distribution."""
+
+    mechanism: ClassVar[str] = "distribution"
+    settings_editor = DistributionSettings
+
+    @classmethod
+    def presets(cls) -> tuple[Preset, ...]:
+        """Return three levels in plain words, most trusted first."""
+        return (
+            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
+            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
+            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
+        )
+
+
+EDITOR = DistributionEditor
