@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.findings import Deed, Severity
-from sfumato.analysis.readiness import accepting, examine, mended, require_ready
+from sfumato.analysis.readiness import accepting, examine, mended, plain, require_ready
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.analysis.views import (
     find_views,
     with_level,
+    with_levels,
     with_proposed_hierarchies,
     with_statement,
 )
@@ -115,8 +116,12 @@ def test_unique_records_are_those_that_pandas_and_the_release_count(seed):
 def test_every_remedy_reaches_what_it_says():
     document = a_document()
     one = finding(found_in(document), "Unique records")
-    assert {remedy.deed for remedy in one.remedies} == {Deed.DROP, Deed.BAND}
-    assert all(a.after <= b.after for a, b in pairwise(one.remedies[1:]))
+    *single, together = one.remedies
+    assert {remedy.deed for remedy in single} == {Deed.DROP, Deed.BAND}
+    assert all(a.after <= b.after for a, b in pairwise(single[1:]))
+    assert together.deed is Deed.TOGETHER
+    assert 2 <= len(together.columns) <= 3
+    assert together.after < min(remedy.after for remedy in single)
     for remedy in one.remedies:
         after = mended(document, remedy)
         names = [s.name for s in after.columns if s.role is Role.QUASI_IDENTIFIER]
@@ -304,42 +309,42 @@ def test_a_view_that_does_not_keep_its_k_is_grave_and_a_higher_level_mends_it():
     assert "View" not in checks(found_in(mended(document, remedy), table))
 
 
-def three_views(unit):
+def three_views(table, unit):
     """Age, sex and region at the levels of three recipients, found for their k."""
     document = a_document(household=Role.IDENTIFYING, income=Role.INSENSITIVE)
     rounded = replace(document.column("income"), coding=Coding(step=20_000.0))
-    document, _ = with_proposed_hierarchies(document.with_column(rounded), TABLE)
+    document, _ = with_proposed_hierarchies(document.with_column(rounded), table)
     if unit:
         document = document.with_unit(Unit(("household",), 100))
     level = document.recipients[0].statements
     document = replace(document, recipients=tuple(Recipient(n, level) for n in ("A", "B", "C")))
     for name, k in (("A", 2), ("B", 4), ("C", 9)):
         document = with_statement(document, name, k, 0.1)
-    return find_views(document, TABLE, Silent())
+    return find_views(document, table, Silent())
 
 
-def released_to(document, name):
+def released_to(document, name, table):
     """What leaves unperturbed for a recipient, made as a release makes it."""
     coarsening = coarsening_of(document, document.recipient(name))
-    shown = dict(coarsened(coarsening, document.columns, TABLE).columns)
+    shown = dict(coarsened(coarsening, document.columns, table).columns)
     income = document.column("income")
     if income.role is Role.INSENSITIVE:
-        shown["income"] = income.shown(TABLE.column("income"))
+        shown["income"] = income.shown(table.column("income"))
     return pd.DataFrame(shown).astype(str)
 
 
-def alone_by_pandas(document, name):
-    frame = released_to(document, name)
+def alone_by_pandas(document, name, table=TABLE):
+    frame = released_to(document, name, table)
     if document.unit is None:
         return unique_in(frame)
-    households = TABLE.column("household")
+    households = table.column("household")
     classes = frame.groupby(list(frame), observed=True).ngroup()
     return int(households[households.groupby(classes).transform("nunique") == 1].nunique())
 
 
 @pytest.mark.parametrize("unit", [False, True])
 def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit):
-    start = three_views(unit)
+    start = three_views(TABLE, unit)
     keys = KeyRing(bytes(32))
     known = LeavingColumns(TABLE, keys)
     dropped = start.with_column(replace(start.column("age"), role=Role.IDENTIFYING))
@@ -360,8 +365,33 @@ def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit)
                 if one.check == "Unique records" and one.severity is Severity.GRAVE:
                     assert one.facts[-1] == alone_by_pandas(document, recipient)
                 for remedy in one.remedies:
-                    if remedy.deed is Deed.RAISE and remedy.after is not None:
+                    if remedy.deed in (Deed.RAISE, Deed.TOGETHER) and remedy.after is not None:
                         raised += 1
                         after = mended(document, remedy)
                         assert remedy.after == alone_by_pandas(after, recipient)
     assert raised >= 6
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
+    table = a_table(300)
+    document, _ = with_levels(three_views(table, unit), "A", {"age": 1, "sex": 0, "region": 0})
+    document = with_statement(document, "A", 1)
+    columns = LeavingColumns(table, KeyRing(bytes(32))).of(document)
+    found = examine(document, columns, attributes_of(document, table), (), Silent())
+    *single, together = finding(found, "Unique records", "A").remedies
+    assert {part.deed for part in together.parts} == {Deed.DROP, Deed.RAISE}
+    assert together.after == alone_by_pandas(mended(document, together), "A", table)
+    assert together.after < min(one.after for one in single)
+    assert together.words.startswith("Drop ")
+    assert "and show region at level 1 to A, B and C, together: " in together.words
+    told = plain(found)
+    (said,) = (
+        one
+        for each in told
+        if each["recipient"] == "A"
+        for finding in each["findings"]
+        for one in finding["remedies"]
+        if one["deed"] == "together"
+    )
+    assert [part["column"] for part in said["parts"]] == list(together.columns)

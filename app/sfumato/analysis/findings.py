@@ -48,6 +48,7 @@ class Deed(StrEnum):
     COARSEN = "coarsen"
     UNIT = "protect by unit"
     RAISE = "raise level"
+    TOGETHER = "together"
 
     @property
     def needs_rows(self) -> bool:
@@ -73,8 +74,10 @@ class Remedy:
         Twice the standard error of `after`, where it is estimated.
     columns
         All columns it is done to, where they are several; to be protected, those beside `column`.
-    recipient, level
-        In whose view the column is shown at which level.
+    recipient, level, followed
+        In whose view the column is shown at which level, and whose views follow.
+    parts
+        What is done together.
     """
 
     deed: Deed
@@ -88,6 +91,8 @@ class Remedy:
     columns: tuple[str, ...] = ()
     recipient: str = ""
     level: int = 0
+    followed: tuple[str, ...] = ()
+    parts: tuple[Remedy, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,10 @@ def mended(
     SfumatoError
         If a column's values don't fit what is to be done.
     """
+    for part in remedy.parts:
+        document = mended(document, part, table, noise)
+    if remedy.parts:
+        return document
     if remedy.deed is Deed.RANDOM_ORDER:
         return replace(document, rows_as_in_table="")
     if remedy.deed is Deed.DROP:
@@ -121,6 +125,10 @@ def mended(
         assert table is not None
         assert noise is not None
         return _mended_by_rows(document, remedy, table, noise)
+    return _mended_in_column(document, remedy)
+
+
+def _mended_in_column(document: Document, remedy: Remedy) -> Document:
     if remedy.deed is Deed.RAISE:
         return with_level(document, remedy.recipient, remedy.column, remedy.level)[0]
     spec = document.column(remedy.column)
@@ -229,23 +237,26 @@ def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
                     "finding": str(one.sentence),
                     "columns": list(one.columns),
                     "reason": one.reason,
-                    "remedies": [
-                        {
-                            "deed": remedy.deed.value,
-                            "column": remedy.column,
-                            "columns": list(remedy.columns or filter(None, (remedy.column,))),
-                            "words": str(remedy.words),
-                            "unique before": remedy.before,
-                            "unique after": remedy.after,
-                            "error": remedy.error,
-                            "recipient": remedy.recipient,
-                            "level": remedy.level,
-                        }
-                        for remedy in one.remedies
-                    ],
+                    "remedies": [_plain(remedy) for remedy in one.remedies],
                 }
                 for one in each.findings
             ],
         }
         for each in found
     ]
+
+
+def _plain(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "deed": remedy.deed.value,
+        "column": remedy.column,
+        "columns": list(remedy.columns or filter(None, (remedy.column,))),
+        "words": str(remedy.words),
+        "unique before": remedy.before,
+        "unique after": remedy.after,
+        "error": remedy.error,
+        "recipient": remedy.recipient,
+        "level": remedy.level,
+        "edges": None if remedy.binning is None else list(remedy.binning.edges),
+        "parts": [_plain(part) for part in remedy.parts],
+    }

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.guarantee import promise_is_empty
+from sfumato.analysis.joint_remedies import joint_remedy
 from sfumato.analysis.promise_checks import pooled_units, telling_columns
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.analysis.view_checks import broken_views, raised_levels
@@ -53,8 +54,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
     rows, unit = known.table.rows, examined.document.unit
     facts = (list(names), [_coarsened_by(look) for look in shown], *([unit.name] if unit else []))
     if classes.unique:
-        raised = raised_levels(examined, classes.unique)
-        remedies = (*raised, *_fewer_unique(examined, classes)[: _REMEDIES - len(raised)])
+        remedies = _fewer_unique(examined, classes)
         yield Finding(
             "Unique records",
             Severity.GRAVE,
@@ -148,9 +148,25 @@ def _coarsened_by(look: Look) -> list[float | str | None]:
 
 def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
     """Return what leaves fewer records unique, the most effective first."""
-    known, shown, before = examined.columns, examined.shown, classes.unique
+    before = classes.unique
     if not before:
         return ()
+    raised = raised_levels(examined, before)
+    options = _options(examined)
+    fewer = [each for each in options if each[3].unique < before]
+    found = [_remedy(each, before) for each in _of_different_columns(fewer)]
+    offered = (*raised, *found[: _REMEDIES - len(raised)])
+    # Also what does little on its own: several columns may each tell what the others do.
+    single = sorted(
+        (*raised, *(_remedy(each, before) for each in options)), key=lambda one: one.after or 0
+    )
+    together = joint_remedy(examined, single, before)
+    return offered if together is None else (*offered, together)
+
+
+def _options(examined: Examined) -> list[_Option]:
+    """Return what a column dropped, or in bands, leaves unique, the most effective first."""
+    known, shown = examined.columns, examined.shown
     found: list[_Option] = []
     # What a view coarsens is mended in the view, for all its columns together.
     own = [look for look in shown if not look.view]
@@ -159,7 +175,7 @@ def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
         for look in own
         if len(shown) > 1
     ]
-    found.sort(key=lambda each: each[3].unique)
+    found.sort(key=lambda each: (each[3].unique, -known.profile(each[1]).distinct))
     telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
     for look in own:
         wanted = look.name in telling
@@ -167,20 +183,13 @@ def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
         if bands is not None:
             banded = look_of(replace(look.spec, kind=Kind.NUMERIC, binning=bands))
             found.append((Deed.BAND, look.name, bands, known.with_other(shown, banded)))
-    found.sort(key=lambda each: (each[3].unique, each[0] is Deed.DROP))
-    best = [each for each in found if each[3].unique < before]
-    return tuple(
-        Remedy(
-            deed,
-            _reaches(deed, name, binning, before, after),
-            name,
-            binning,
-            before=before,
-            after=after.unique,
-            error=after.error,
-        )
-        for deed, name, binning, after in _of_different_columns(best)
-    )
+    return sorted(found, key=lambda each: (each[3].unique, each[0] is Deed.DROP))
+
+
+def _remedy(option: _Option, before: int) -> Remedy:
+    deed, name, binning, after = option
+    words = _reaches(deed, name, binning, before, after)
+    return Remedy(deed, words, name, binning, before=before, after=after.unique, error=after.error)
 
 
 _Option = tuple[Deed, str, Binning | None, Classes]

@@ -215,7 +215,9 @@ class ShownColumns:
         """Count as `classes` does, with one column released otherwise."""
         return self._instead(specs, changed.name, changed)
 
-    def passing(self, specs: Sequence[Look], beside: Marks) -> Classes:
+    def passing(
+        self, specs: Sequence[Look], beside: Marks | None = None, roughly: int = 1
+    ) -> Classes:
         """Count as `classes` does, in a long table a part of them, and keep nothing of it.
 
         Parameters
@@ -223,7 +225,9 @@ class ShownColumns:
         specs
             Columns that leave.
         beside
-            Each record's mark by the others, shape (n,).
+            Each record's mark by the others, shape (n,); None where there are none.
+        roughly
+            How much smaller a part than usual is counted.
         """
         with self._lock:
             last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
@@ -233,8 +237,9 @@ class ShownColumns:
                 marks -= self._marks(look)
             for look in set(specs) - before:
                 marks += self._marks(look)
-        marks += beside
-        return _counted(marks, self.units, max(1, self.table.rows // _EXACT))
+        if beside is not None:
+            marks += beside
+        return _counted(marks, self.units, max(1, roughly * self.table.rows // _EXACT))
 
     def _instead(self, specs: Sequence[Look], name: str, changed: Look | None) -> Classes:
         """Count classes, in a long table a part of them."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.shown_columns import Classes, Look, ShownColumns, look_of
-from sfumato.analysis.views import with_level
+from sfumato.analysis.views import with_levels
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import view_of
@@ -177,23 +177,91 @@ def raised_levels(examined: Examined, before: int) -> tuple[Remedy, ...]:
     options = sorted(_raised(examined), key=lambda one: (one.unique, one.loss))[:_COUNTED]
     found = []
     for one in options:
-        key = ("unique", frozenset(look.bare for look in examined.shown), one.key)
-        after = examined.columns.keep(key, partial(_counted, examined, one))
+        looks = {look.name: look for look in examined.shown}
+        after = counted_with(examined, one.view, looks)
         if after.unique < before:
             remedy = _raise(examined, one, "unique", before, after.unique, after.error)
             found.append((after.unique, remedy))
     return tuple(remedy for _, remedy in sorted(found, key=lambda each: each[0]))
 
 
-def _counted(examined: Examined, one: _Raised) -> Classes:
-    """Count the classes of all columns that leave for a recipient."""
-    columns, names = examined.columns, one.rows.names
-    shown = one.rows.shown(one.node, one.coarsening.own.k)
-    # Quasi-identifiers that the view shows as they are count among the other columns.
-    changed = {n for n, at in zip(names, one.node, strict=True) if at or shown.suppressed.any()}
-    specs = [examined.document.column(name) for name in names if name not in changed]
-    others = [look for look in examined.shown if look.name not in names]
-    return columns.passing([*others, *map(look_of, specs)], one.rows.marks(one.node, shown))
+@dataclass(frozen=True)
+class RaisedView:
+    """A recipient's view with some levels raised.
+
+    Parameters
+    ----------
+    followed
+        Whose views had to follow.
+    told
+        What decides what it comes to.
+    rows, node, k
+        The rows as the views before it leave them, its levels, and its k.
+    """
+
+    followed: tuple[str, ...]
+    told: Hashable
+    rows: DistinctRows
+    node: Node
+    k: int
+
+
+def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
+    """Return a recipient's view with other levels of some quasi-identifiers.
+
+    Raises
+    ------
+    SfumatoError
+        Where nobody could be given a release with it.
+    """
+    document, columns, name = examined.document, examined.columns, examined.recipient.name
+    changed, followed = with_levels(document, name, levels)
+    today = coarsening_of(document, examined.recipient)
+    coarsening = coarsening_of(changed, changed.recipient(name))
+    assert today is not None
+    assert coarsening is not None
+    # Those who are trusted more see what they saw, so their views are known.
+    same = coarsening.steps[:-1] == today.steps[:-1]
+    rows = _rows_before(document, columns, today if same else coarsening)
+    node = tuple(coarsening.level(each) for each in rows.names)
+    recipes = tuple(_recipes(document, coarsening).values())
+    told = (canonical_json(coarsening.to_dict()), recipes)
+    return RaisedView(followed, told, rows, node, coarsening.own.k)
+
+
+def counted_with(
+    examined: Examined, view: RaisedView, looks: Mapping[str, Look], roughly: int = 1
+) -> Classes:
+    """Count the classes of all columns that leave for a recipient, with another view of some.
+
+    Parameters
+    ----------
+    examined, view
+        For whom, and how the quasi-identifiers are shown.
+    looks
+        The columns that leave, by name; the view decides how those leave that it coarsens.
+    roughly
+        How much smaller a part than usual is counted of a long table's classes.
+    """
+    rows, node = view.rows, view.node
+
+    def find() -> Classes:
+        shown = rows.shown(node, view.k)
+        hides = shown.suppressed.any()
+        changed = [
+            n for n, at in zip(rows.names, node, strict=True) if n in looks and (at or hides)
+        ]
+        others = [
+            # What the view coarsens today it may show as it is.
+            look_of(examined.document.column(name)) if look.view else look
+            for name, look in looks.items()
+            if name not in changed
+        ]
+        marks = rows.marks(node, shown, changed)
+        return examined.columns.passing(others, marks, roughly)
+
+    told = frozenset(look.bare for look in looks.values())
+    return examined.columns.keep(("raised and counted", view.told, told, roughly), find)
 
 
 @dataclass(frozen=True)
@@ -202,11 +270,7 @@ class _Raised:
 
     column: str
     level: int
-    followed: tuple[str, ...]
-    key: Hashable
-    coarsening: Coarsening
-    rows: DistinctRows
-    node: Node
+    view: RaisedView
     unique: int
     suppressed: int
     loss: float
@@ -214,35 +278,25 @@ class _Raised:
 
 def _raised(examined: Examined) -> list[_Raised]:
     """Return what each quasi-identifier one level up comes to; none where no view can be made."""
-    document, columns, name = examined.document, examined.columns, examined.recipient.name
-    seen = _seen_by(document, examined.recipient, columns)
+    seen = _seen_by(examined.document, examined.recipient, examined.columns)
     found: list[_Raised] = []
-    for column in () if seen is None else quasi_identifiers(document):
+    for column in () if seen is None else quasi_identifiers(examined.document):
         level = 0 if seen is None else seen.coarsening.level(column) + 1
         if seen is None or level > seen.highest.get(column, 0):
             continue
         examined.context.report(0.5, Sentence("Raising the level of {column}", column=column))
-        changed, followed = with_level(document, name, column, level)
         with suppress(SfumatoError):  # where nobody could be given a release with it
-            coarsening = coarsening_of(changed, changed.recipient(name))
-            assert coarsening is not None
-            # Those who are trusted more see what they saw, so their views are known.
-            same = coarsening.steps[:-1] == seen.coarsening.steps[:-1]
-            rows = _rows_before(document, columns, seen.coarsening if same else coarsening)
-            node = tuple(coarsening.level(each) for each in rows.names)
-            find = partial(_figures, rows, node, coarsening.own.k)
-            recipes = tuple(_recipes(document, coarsening).values())
-            key = (canonical_json(coarsening.to_dict()), recipes)
-            figures = columns.keep(("raised", key), find)
-            found.append(_Raised(column, level, followed, key, coarsening, rows, node, *figures))
+            view = raised_view(examined, {column: level})
+            figures = examined.columns.keep(("raised", view.told), partial(_figures, view))
+            found.append(_Raised(column, level, view, *figures))
     return found
 
 
-def _figures(rows: DistinctRows, node: Node, k: int) -> tuple[int, int, float]:
+def _figures(view: RaisedView) -> tuple[int, int, float]:
     """Return how many a view leaves unique and suppressed, and what it loses."""
-    shown = rows.shown(node, k)
+    rows, shown = view.rows, view.rows.shown(view.node, view.k)
     suppressed = int(rows.counts[shown.suppressed].sum())
-    return rows.unique(shown)[0], suppressed, rows.loss(node, shown)
+    return rows.unique(shown)[0], suppressed, rows.loss(view.node, shown)
 
 
 def _raise(
@@ -259,7 +313,7 @@ def _raise(
             words,
             column=one.column,
             level=one.level,
-            names=listed((examined.recipient.name, *one.followed)),
+            names=listed((examined.recipient.name, *one.view.followed)),
             figures=told,
         ),
         one.column,
@@ -268,4 +322,5 @@ def _raise(
         error=error,
         recipient=examined.recipient.name,
         level=one.level,
+        followed=one.view.followed,
     )

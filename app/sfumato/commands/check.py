@@ -56,12 +56,13 @@ def _lines(found: Sequence[Readiness], project: Path) -> Iterator[str]:
                 yield f"           Accepted: {one.reason}"
             for remedy in one.remedies:
                 yield f"           - {remedy.words}"
-                if remedy.recipient:
-                    level = f"{remedy.column}={remedy.level}"
-                    told = shlex.join(
-                        ["views", str(project), "--recipient", remedy.recipient, "--level", level]
-                    )
-                    yield f"             sfumato {told}"
+                for part in remedy.parts or (remedy,):
+                    if part.recipient:
+                        level = f"{part.column}={part.level}"
+                        told = shlex.join(
+                            ["views", str(project), "--recipient", part.recipient, "--level", level]
+                        )
+                        yield f"             sfumato {told}"
 
 
 COMMAND = Command(

@@ -169,15 +169,11 @@ class DistinctRows:
         found = self._sizes(shown.classes, shown.number, np.ones(len(self.counts), np.bool_))
         return found[found > 0]
 
-    def marks(self, node: Node, shown: Shown) -> Marks:
-        """Return each row's mark by what a view shows of the quasi-identifiers, shape (n,).
-
-        Columns that it shows as they are do not count.
-        """
+    def marks(self, node: Node, shown: Shown, names: Sequence[str]) -> Marks:
+        """Return each row's mark by what a view shows of some quasi-identifiers, shape (n,)."""
         total = np.zeros(len(self.counts), dtype=np.uint64)
-        hides = shown.suppressed.any()
         for quasi, at, codes in zip(self.quasi_identifiers, node, self.codes, strict=True):
-            if at or hides:
+            if quasi.name in names:
                 labels = quasi.label_numbers[at].take(codes)
                 labels[shown.suppressed] = 0
                 total += marks_of_numbers(quasi.name, int(labels.max()) + 1)[labels]
