@@ -159,6 +159,21 @@ prepare_postgresql() {
   say "PostgreSQL is not installed: tests that read from its server are skipped."
 }
 
+# prepare_spark: Spark and its Java, 400 MB; tests of releases on it are skipped where they are missing.
+prepare_spark() {
+  if ! command -v java >/dev/null; then
+    if ! { is_debian && is_root && (debian_packages "Java is missing." openjdk-17-jre-headless); }; then
+      say "Java is not installed: tests that run Spark are skipped."
+      return 0
+    fi
+  fi
+  "$VENV/bin/python" -c 'import pyspark' 2>/dev/null && return 0
+  # It comes as source code alone.
+  patiently "$VENV/bin/python" -m pip install -q --retries 5 --no-deps --no-build-isolation \
+    --require-hashes -r "$ROOT/installer/locked/spark.txt" ||
+    say "Spark could not be installed: tests that run it are skipped."
+}
+
 # prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
 prepare_qt() {
   local platform="${1-offscreen}"

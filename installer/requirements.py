@@ -1,7 +1,8 @@
 """Print what pyproject.toml asks for, one requirement a line, as `installer/lock` needs it.
 
 ``run`` is what the application needs, ``test`` with what its tests need; ``engine`` is what the
-engine and its tests need, without Qt; ``package`` is what packages are built with, and of.
+engine and its tests need, without Qt; ``package`` is what packages are built with, and of;
+``spark`` is Spark, which is large: CI alone installs it.
 """
 
 import re
@@ -22,8 +23,8 @@ file = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(en
 build, project = file["build-system"]["requires"], file["project"]
 run = [*build, *project["dependencies"]]
 extras = project["optional-dependencies"]
-test = [*run, *extras["databases"], *extras["test"]]
+test = [*run, *extras["databases"], *extras["dask"], *extras["test"]]
 engine = [requirement for requirement in test if name_of(requirement) in COMPUTING | TESTING]
 package = [*run, *extras["databases"], *file["dependency-groups"]["package"]]
-wanted = {"run": run, "test": test, "engine": engine, "package": package}
+wanted = {"spark": extras["spark"], "run": run, "test": test, "engine": engine, "package": package}
 sys.stdout.writelines(f"{requirement}\n" for requirement in wanted[sys.argv[1]])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
 from tests.rooms import FLOORS, PICTURE, imports_of_rooms, picture
-from tests.source_code import Module, dotted, is_or_below, modules
+from tests.source_code import ROOT, Module, dotted, is_or_below, modules
 
 BELOW = {
     "engine": set(),
@@ -52,6 +55,30 @@ def test_a_room_imports_only_the_rooms_below_it(room):
     )
     assert modules(f"app/sfumato/{room}"), "the room is empty"
     assert offences(room, packages) == []
+
+
+ENGINES = ("sfumato.dask", "sfumato.spark")
+"""What the engines of clusters call; a command may call it too."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_workers_of_a_cluster_import_stands_on_the_project_alone(engine):
+    (found,) = (module for module in modules("app/sfumato") if module.name == engine)
+    named = {name for _, name in found.imports()}
+    ours = {name for name in named if is_or_below(name, "sfumato")}
+    below = ("sfumato.engine", "sfumato.formats", "sfumato.project")
+    assert ours
+    assert not [name for name in ours if not any(is_or_below(name, each) for each in below)]
+    for room in sorted(ROOMS - {"commands"}):
+        assert offences(room, (engine, engine.removeprefix("sfumato."), "pyspark")) == []
+
+
+def test_a_worker_of_a_cluster_imports_none_of_the_large_libraries():
+    large = {"PySide6", "scipy.stats", "scipy.optimize", "matplotlib", "sqlite3", "openpyxl"}
+    code = f"import sys, sfumato.project.release.workers; print({large} & sys.modules.keys())"
+    path = {**os.environ, "PYTHONPATH": str(ROOT / "app")}
+    ran = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, check=True)
+    assert ran.stdout.decode().strip() == "set()"
 
 
 def imported_files() -> dict[str, set[str]]:

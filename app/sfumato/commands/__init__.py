@@ -21,6 +21,7 @@ ORDER: Final = (
     "init",
     "check",
     "release",
+    "plan",
     "publish",
     "verify",
     "trace",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 
 from sfumato.commands.shared.command import (
+    ACCEPT,
     PROJECT,
     Command,
     ExitCode,
-    argument,
     bundle_arguments,
     part_of,
     repeated,
@@ -60,13 +60,7 @@ COMMAND = Command(
         *PROJECT,
         repeated("--recipient", "NAME", "for whom; may be given several times", required=True),
         *bundle_arguments("release a column otherwise than before"),
-        argument(
-            "--accept",
-            default="",
-            metavar="REASON",
-            help="release although something grave was found (see sfumato check); the ledger and"
-            " the report keep the reason, which stands until what it was given for changes",
-        ),
+        ACCEPT,
     ),
     _run,
     (

@@ -54,6 +54,10 @@ class WrongPassphrase(PassphraseError):
     """The passphrase does not open the project."""
 
 
+class KeyFileError(ProjectError):
+    """A plan and its keys can't be used for a release that is made elsewhere."""
+
+
 class LedgerTampered(ProjectError):
     """The ledger is not the one that Sfumato wrote."""
 

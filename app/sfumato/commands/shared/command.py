@@ -132,6 +132,19 @@ PASSPHRASE = argument(
 PROJECT = (file_argument("project", "PROJECT", "the project's file"), PASSPHRASE)
 BY_PROJECT = file_argument("--project", "PROJECT", "the project's file", required=True)
 JSON = flag("--json", "print JSON, for other programs")
+ACCEPT = argument(
+    "--accept",
+    default="",
+    metavar="REASON",
+    help="release although something grave was found (see sfumato check); the ledger and the report"
+    " keep the reason, which stands until what it was given for changes",
+)
+
+
+def override_for(allows: str) -> Argument:
+    """Describe the custodian's reason for what it allows."""
+    words = f"{allows}; the ledger keeps the reason"
+    return argument("--override", default="", metavar="REASON", help=words)
 
 
 def bundle_arguments(override: str) -> tuple[Argument, ...]:
@@ -150,12 +163,7 @@ def bundle_arguments(override: str) -> tuple[Argument, ...]:
             "leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"
             " them (usual: an apostrophe before them)",
         ),
-        argument(
-            "--override",
-            default="",
-            metavar="REASON",
-            help=f"{override}; the ledger keeps the reason",
-        ),
+        override_for(override),
     )
 
 

@@ -15,6 +15,8 @@ pseudo-random function, equal inputs must give equal outputs, and nobody is show
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Final
 
 import numpy as np
@@ -22,6 +24,8 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from sfumato.engine.core.errors import PolicyError
 
 SECRET_BYTES: Final = 32
 """The length of a project's secret."""
@@ -158,8 +162,92 @@ class KeyRing:
         """Return the key that orders the rows of one release (`randomness.row_order`)."""
         return self._derive(ROW_ORDER_PURPOSE, release_id)
 
+    def only(self, wanted: WantedKeys) -> DerivedKeys:
+        """Return some of the keys without the secret that the others follow from."""
+        found = {label: _derived(self._secret, label) for label in wanted.labels}
+        return DerivedKeys({sha256(label).digest(): key for label, key in found.items()})
+
     def _derive(self, *parts: str) -> AttributeKey:
-        # JSON keeps the parts apart: no two lists of parts give one text.
-        label = json.dumps(["sfumato", 1, *parts]).encode()
-        derived = HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=label)
-        return AttributeKey(derived.derive(self._secret))
+        return AttributeKey(_derived(self._secret, _label(parts)))
+
+
+class WantedKeys(KeyRing):
+    """Notes which keys are asked for; those that it gives are good for nothing else."""
+
+    __slots__ = ("labels",)
+
+    def __init__(self) -> None:
+        super().__init__(bytes(SECRET_BYTES))
+        self.labels: set[bytes] = set()
+
+    def _derive(self, *parts: str) -> AttributeKey:
+        self.labels.add(_label(parts))
+        return super()._derive(*parts)
+
+
+class DerivedKeys(KeyRing):
+    """Some keys of a project without its secret, from which no other key follows.
+
+    Parameters
+    ----------
+    keys
+        32 bytes each, by the SHA-256 of what each is for.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one has another length.
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Mapping[bytes, bytes]) -> None:
+        if not keys or any(len(part) != SECRET_BYTES for pair in keys.items() for part in pair):
+            raise ValueError("these are no keys")
+        self._keys = dict(sorted(keys.items()))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> DerivedKeys:
+        """Return the keys that `to_bytes` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it is anything else.
+        """
+        body = content.removeprefix(_MAGIC)
+        if len(body) == len(content) or len(body) % (2 * SECRET_BYTES):
+            raise ValueError("this is no file of keys")
+        parts = [body[at : at + SECRET_BYTES] for at in range(0, len(body), SECRET_BYTES)]
+        return cls(dict(zip(parts[::2], parts[1::2], strict=True)))
+
+    def to_bytes(self) -> bytes:
+        """Return the keys as a file holds them. Whoever has them has all that they protect."""
+        return _MAGIC + b"".join(part for pair in self._keys.items() for part in pair)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these keys from others, and nothing about them: 128 bits in hexadecimal."""
+        return _derived(self.to_bytes(), b"sfumato fingerprint")[:16].hex()
+
+    def _derive(self, *parts: str) -> AttributeKey:
+        key = self._keys.get(sha256(_label(parts)).digest())
+        if key is None:
+            raise PolicyError(
+                "The keys are those of another plan: none is for {purpose}.",
+                "Use the keys that were made together with the plan.",
+                purpose=": ".join(parts[:2]),
+            )
+        return AttributeKey(key)
+
+
+_MAGIC: Final = b"sfumato keys 1\n"
+
+
+def _label(parts: Sequence[str]) -> bytes:
+    # JSON keeps the parts apart: no two lists of parts give one text.
+    return json.dumps(["sfumato", 1, *parts]).encode()
+
+
+def _derived(secret: bytes, label: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=label).derive(secret)

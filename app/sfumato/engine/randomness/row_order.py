@@ -64,6 +64,17 @@ def release_order(
     return order
 
 
+def order_words(record_ids: npt.NDArray[np.uint64], key: AttributeKey) -> Hashes:
+    """Return what records' rows are sorted by, shape (n, 2): by the first word, then the second.
+
+    Parts of a release that are made apart come into its order by these.
+    """
+    words = np.empty((len(record_ids), 2), dtype=np.uint64)
+    for part, found in _hashed(record_ids, key):
+        words[part] = found
+    return words
+
+
 def _hashed(
     record_ids: npt.NDArray[np.uint64], key: AttributeKey
 ) -> Iterator[tuple[slice, Hashes]]:

@@ -127,6 +127,26 @@ def batch_of(frame: pd.DataFrame, schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch(arrays, schema=schema)
 
 
+def batch_of_frame(frame: pd.DataFrame, names: Collection[str]) -> pa.RecordBatch:
+    """Return some columns of a frame of pandas, whatever types they have, as a batch.
+
+    Raises
+    ------
+    TableError
+        If a column mixes types; it is named, and never a value.
+    """
+    arrays = []
+    for name in names:
+        array = None
+        # What the library raises may quote values, so it goes no further.
+        with suppress(pa.ArrowException, UnicodeError, OverflowError, TypeError):
+            array = pa.array(frame[name], from_pandas=True)
+        if array is None:
+            raise _unfit(name)
+        arrays.append(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
 def _column(values: pa.Array, name: str, kind: ColumnType) -> Column:
     """Return one column as it is read."""
     if pa.types.is_dictionary(values.type):

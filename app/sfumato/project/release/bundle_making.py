@@ -119,7 +119,7 @@ def make_bundle(
         with _staged(project, staging):
             at_step("noted")
             files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
-            number = _prepare(project, making, staging, format_name, files)
+            number = prepare(project, making, staging, format_name, files)
         at_step("prepared")
         _publish(project, staging.recorded(files.digest, number), at_step)
     at_step("completed")
@@ -213,10 +213,19 @@ def _write(
     return files
 
 
-def _prepare(
-    project: ProjectFile, making: Making, staging: Staging, format_name: str, files: BundleFiles
+def prepare(
+    project: ProjectFile,
+    making: Making,
+    staging: Staging,
+    format_name: str,
+    files: BundleFiles,
+    *,
+    pending: bool = True,
 ) -> int:
-    """Record the release, and that its files are complete; return the entry's number."""
+    """Record the release, and that its files are complete; return the entry's number.
+
+    Where it is `pending`, an interrupted one is settled when the project is opened again.
+    """
     details = {
         **_details(making, staging, format_name, files),
         "policy": policy_to_keep(making.document, project.releases),
@@ -235,7 +244,8 @@ def _prepare(
         for kind, before in making.before:
             project.ledger.append(connection, kind, before)
         entry = project.ledger.append(connection, EntryKind.RELEASE_PREPARED, details)
-        staging.recorded(files.digest, entry.number).note(connection)
+        if pending:
+            staging.recorded(files.digest, entry.number).note(connection)
     return entry.number
 
 

@@ -30,7 +30,7 @@ from sfumato.engine.randomness.record_ids import (
     record_ids_by_key,
     record_ids_by_position,
 )
-from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.randomness.row_order import Hashes, Positions, order_words, release_order
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.arrow import ArrowColumn, is_ordered
 from sfumato.project.document.entry_plan import EntryPlan
@@ -88,6 +88,11 @@ class Plan:
     schema
         How the record key and each released column are read, by name
         (`sfumato.project.release.batches.schema_of`); rows that come in batches are read so.
+    release_id
+        The release that it makes, whose keyed order its rows leave in; empty for any.
+    keys
+        The fingerprint of the keys that were made for it
+        (`sfumato.engine.randomness.keys.DerivedKeys`); empty where none were.
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -100,6 +105,8 @@ class Plan:
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     unit: Unit | None = None
     schema: Mapping[str, ColumnType] = field(default_factory=dict)
+    release_id: str = ""
+    keys: str = ""
 
     @property
     def rows_stand_alone(self) -> bool:
@@ -133,6 +140,8 @@ class Plan:
                 **({"pseudonyms": dict(self.pseudonyms)} if self.pseudonyms else {}),
                 "unit": None if self.unit is None else to_plain(self.unit),
                 **({"schema": to_plain(self.schema)} if self.schema else {}),
+                **({"release_id": self.release_id} if self.release_id else {}),
+                **({"keys": self.keys} if self.keys else {}),
             }
         )
 
@@ -169,6 +178,8 @@ class Plan:
                 name: kind if isinstance(kind, str) else tuple(kind)
                 for name, kind in plain.get("schema", {}).items()
             },
+            release_id=plain.get("release_id", ""),
+            keys=plain.get("keys", ""),
         )
 
     def output_schema(self) -> pa.Schema:
@@ -301,13 +312,31 @@ class Releaser:
             If a column is missing or a row does not fit the plan. Columns and rows are named, and
             never a value.
         """
+        return self._release_part(batch, first_row)[0]
+
+    def release_ordered(
+        self, batch: pa.RecordBatch, first_row: int = 0
+    ) -> tuple[pa.RecordBatch, Hashes]:
+        """Return what `release_batch` does, and what the rows of all batches are sorted by.
+
+        Sorted by the first word and then by the second, shape (n, 2), they stand in the plan's
+        release's own order.
+        """
+        released, ids = self._release_part(batch, first_row)
+        return released, order_words(ids, self.keys.for_row_order(self.plan.release_id))
+
+    def _release_part(
+        self, batch: pa.RecordBatch, first_row: int
+    ) -> tuple[pa.RecordBatch, RecordIds]:
+        """Return a released batch, and its records' identifiers."""
         schema = self.output_schema
         if not batch.num_rows:
-            return pa.RecordBatch.from_pylist([], schema)
+            return pa.RecordBatch.from_pylist([], schema), np.empty(0, dtype=np.uint64)
         with _rows_from(first_row):
-            return batch_of(self._shown_alone(table_of(batch, self.plan.schema)), schema)
+            frame, ids = self._shown_alone(table_of(batch, self.plan.schema))
+            return batch_of(frame, schema), ids
 
-    def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> npt.NDArray[np.uint64]:
+    def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
         """Return the keyed hash of each row's record key, by which repeated ones are found.
 
         Parameters and errors are those of `release_batch`. Shape (n, 2): two rows with the same
@@ -332,11 +361,11 @@ class Releaser:
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
-        frame = Releaser(finer, self.keys)._shown_alone(none)
+        shown, _ = Releaser(finer, self.keys)._shown_alone(none)
         perturbed = {name for entry in plan.entries for name in entry.attributes}
         fields = []
         for name in plan.released:
-            spec, series = plan.column(name), frame[name]
+            spec, series = plan.column(name), shown[name]
             if name in coarser:
                 kind = pa.string()
             elif is_ordered(series):
@@ -348,8 +377,8 @@ class Releaser:
             fields.append((name, kind))
         return pa.schema(fields)
 
-    def _shown_alone(self, table: Table) -> pd.DataFrame:
-        """Return some rows as they are released, each by itself."""
+    def _shown_alone(self, table: Table) -> tuple[pd.DataFrame, RecordIds]:
+        """Return some rows as they are released, each by itself, and their identifiers."""
         plan = self.plan
         for spec in plan.columns:
             if spec.role is Role.WEIGHT and table.rows:
@@ -360,8 +389,9 @@ class Releaser:
         hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
         coarsening = plan.coarsening
         shown = {} if coarsening is None else shown_alone(coarsening, plan.columns, table)
-        columns = self._columns(Rows(table, encoded, hashes[:, 0].copy()), shown, Silent())
-        return pd.DataFrame(columns, index=table.frame.index, copy=False)
+        ids = hashes[:, 0].copy()
+        columns = self._columns(Rows(table, encoded, ids), shown, Silent())
+        return pd.DataFrame(columns, index=table.frame.index, copy=False), ids
 
     def _columns(
         self, rows: Rows, shown: Mapping[str, pd.Series], context: Context

@@ -113,7 +113,7 @@ def make_release(
         plan = plan_of(project, table, recipient_name, override, prepared.material)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        making = _making(project, plan, prepared, accepted)
+        making = making_of(project, plan, prepared, accepted)
         making = replace(making, escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
@@ -197,12 +197,19 @@ def _with_adopted(material: Material, context: Context, folders: Sequence[Path])
     return replace(material, adopted=adopted)
 
 
-def _making(
+def making_of(
     project: ProjectFile,
     plan: ReleasePlan,
     prepared: PreparedTable,
     accepted: Sequence[Mapping[str, str]],
 ) -> Making:
+    """Return a release that may be made, with the custodian's reasons for what stays open.
+
+    Raises
+    ------
+    SfumatoError
+        As `check_view` and `PreparedTable.seen`.
+    """
     kept = {"accepted": [dict(each) for each in accepted]} if accepted else {}
     if (seen := prepared.seen(plan.coarsening)) is not None:
         check_view(seen)

@@ -1,0 +1,105 @@
+"""Releases made by Dask: the same rows as Sfumato's own, on as many workers as there are.
+
+Workers need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in the place that the
+`KeySource` names. No key stands in a task graph.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sfumato.project.release.batches import batch_of_frame
+from sfumato.project.release.plan import Plan
+from sfumato.project.release.workers import (
+    KeySource,
+    check_columns,
+    hashed_part,
+    plain_schema,
+    read_plan,
+    refuse_repeated,
+    released_part,
+)
+
+__all__ = ["KeySource", "Plan", "read_plan", "release"]
+
+_ORDER: Final = ("sfumato order 1", "sfumato order 2")
+_HALF: Final = np.uint64(1 << 63)
+
+
+def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFrame:
+    """Return the rows of a table as a plan's recipient is given them, in the release's own order.
+
+    That no record key stands in two rows is found out first, by a group-by over the keys' hashes;
+    all else is done when the result is asked for.
+
+    Parameters
+    ----------
+    ddf
+        The table, with all columns of the plan.
+    plan
+        From `read_plan`.
+    key_source
+        Where each worker finds the key file that was made together with the plan.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        The released columns, with Arrow's types. Categories in an order are texts.
+
+    Raises
+    ------
+    PolicyError
+        If a record's release depends on other records.
+    TableError
+        If the table lacks a column, or record keys repeat. What does not fit in a row is said when
+        the result is computed; it is named, and never a value.
+    KeyFileError
+        If the keys are not there, or are those of another plan.
+    """
+    schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
+    meta = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
+    order = {name: np.empty(0, dtype=np.int64) for name in _ORDER}
+    given = (plan.to_json(), key_source)
+    refuse_repeated(plan, _repeated(ddf, plan, given))
+    read = ddf[list(plan.schema)]
+    made = read.map_partitions(_released, *given, meta=meta.assign(**order))
+    if plan.rows_as_in_table:
+        return made[list(schema.names)]
+    parts = made.npartitions
+    ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
+    # Hashes are spread evenly, so where to cut is known without looking.
+    sorted_apart = made.set_index(_ORDER[0], divisions=[*ends, (1 << 63) - 1])
+    return sorted_apart.map_partitions(_in_order, list(schema.names), meta=meta)
+
+
+def _repeated(ddf: dd.DataFrame, plan: Plan, given: tuple[str, KeySource]) -> int:
+    """Return how many record keys stand in several rows."""
+    empty = pd.DataFrame({name: np.empty(0, dtype=np.uint64) for name in _ORDER})
+    hashes = ddf[[plan.record_key]].map_partitions(_hashes, *given, meta=empty)
+    sizes = hashes.groupby(list(_ORDER)).size(split_out=ddf.npartitions)
+    return int((sizes > 1).sum().compute())
+
+
+def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
+    words = hashed_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
+    return pd.DataFrame(dict(zip(_ORDER, words.T, strict=True)), index=frame.index)
+
+
+def _released(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
+    batch = batch_of_frame(frame, list(frame.columns))
+    released, words = released_part(batch, plan_text, source)
+    table = pa.Table.from_batches([released])
+    shown: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    # As numbers with a sign, in the same order.
+    signed = (words ^ _HALF).view(np.int64)
+    return shown.assign(**dict(zip(_ORDER, signed.T, strict=True)))
+
+
+def _in_order(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    ordered: pd.DataFrame = frame.reset_index().sort_values(list(_ORDER))[names]
+    return ordered.reset_index(drop=True)

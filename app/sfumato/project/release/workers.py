@@ -1,0 +1,249 @@
+"""What a worker of a cluster does: it finds the plan's keys and releases its part of the table.
+
+It needs no project, no window and none of the large libraries. No key leaves its process.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
+from sfumato.engine.randomness.keys import DerivedKeys
+from sfumato.engine.randomness.row_order import Hashes
+from sfumato.formats.files import opening
+from sfumato.project.errors import KeyFileError
+from sfumato.project.release.plan import Plan, Releaser
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """Where a process finds the keys of a plan: a place that may be known, and never the keys.
+
+    Make one by `in_file`, `in_variable` or `from_function`. Each process looks once.
+
+    Parameters
+    ----------
+    kind
+        ``file``, ``variable`` or ``function``.
+    name
+        Which one.
+    """
+
+    kind: str
+    name: str
+
+    @classmethod
+    def in_file(cls, path: str | Path) -> KeySource:
+        """Return the place of a key file on every machine that works."""
+        return cls("file", str(path))
+
+    @classmethod
+    def in_variable(cls, name: str) -> KeySource:
+        """Return an environment variable that holds a key file in base64."""
+        return cls("variable", name)
+
+    @classmethod
+    def from_function(cls, name: str) -> KeySource:
+        """Return a function ``module:name`` that returns a key file's bytes, or them in base64.
+
+        It is named, since what is sent of a function itself could hold the keys. For instance
+        it asks the cluster's secret scope.
+        """
+        return cls("function", name)
+
+    def keys(self) -> DerivedKeys:
+        """Return the keys.
+
+        Raises
+        ------
+        KeyFileError
+            If there are none in that place.
+        """
+        return _keys_from(self)
+
+    def _content(self) -> bytes:
+        if self.kind == "variable":
+            return _decoded(os.environ.get(self.name, "").encode())
+        if self.kind == "file":
+            path = Path(self.name)
+            with opening(path):
+                return path.read_bytes()
+        module, _, function = self.name.partition(":")
+        found = None
+        # What the function raises may hold what it was asked for.
+        with suppress(Exception):
+            found = getattr(import_module(module), function)()
+        if isinstance(found, str):
+            return _decoded(found.encode())
+        return found if isinstance(found, bytes) else b""
+
+
+@cache
+def _keys_from(source: KeySource) -> DerivedKeys:
+    keys = None
+    content = source._content()
+    with suppress(ValueError):
+        keys = DerivedKeys.from_bytes(content)
+    if keys is None:
+        raise KeyFileError(
+            "The {kind} {name} holds no keys.",
+            "Put the key file there that was made together with the plan: as it is into a file, in"
+            " base64 into an environment variable.",
+            kind=source.kind,
+            name=source.name,
+        )
+    return keys
+
+
+def _decoded(text: bytes) -> bytes:
+    with suppress(binascii.Error, ValueError):
+        return base64.b64decode(text.strip(), validate=True)
+    return b""
+
+
+@lru_cache(maxsize=16)
+def releaser_from(plan_text: str, source: KeySource) -> Releaser:
+    """Return what releases rows by a plan with the keys of a place; made once in a process.
+
+    Raises
+    ------
+    KeyFileError
+        If there are no keys in that place, or those of another plan.
+    """
+    plan, keys = Plan.from_json(plan_text), source.keys()
+    if plan.keys != keys.fingerprint:
+        raise KeyFileError(
+            "The keys in the {kind} {name} are not those of the plan.",
+            "Use the plan and the key file that were made together.",
+            kind=source.kind,
+            name=source.name,
+        )
+    return plan.bind(keys)
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Return the plan in a file.
+
+    Raises
+    ------
+    CannotOpen
+        If it can't be read.
+    KeyFileError
+        If it is no plan.
+    """
+    plan, path = None, Path(path)
+    with opening(path):
+        content = path.read_bytes()
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        plan = Plan.from_json(content.decode())
+    if plan is None:
+        raise KeyFileError(
+            "{path} is not a plan.", "Give the file that sfumato plan wrote.", path=path
+        )
+    return plan
+
+
+def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
+    """Return what a plan releases, where it can be made in parts of a table with some columns.
+
+    Raises
+    ------
+    PolicyError
+        If a record's release depends on other records, or the plan was made without keys.
+    TableError
+        If a column is missing.
+    """
+    schema = plan.output_schema()
+    if not (plan.keys and plan.release_id):
+        raise PolicyError(
+            "The plan was made without keys.",
+            "Make plan and keys by sfumato plan, and give the place of the keys.",
+        )
+    for name in plan.schema:
+        if list(names).count(name) != 1:
+            raise TableError(
+                "The table has no column {column}, or several.",
+                "Give it all columns of the plan, each once and by its name.",
+                column=name,
+            )
+    return schema
+
+
+def released_part(
+    batch: pa.RecordBatch, plan_text: str, source: KeySource
+) -> tuple[pa.RecordBatch, Hashes]:
+    """Return a part of the table as it is released, and what its rows are sorted by, shape (n, 2).
+
+    Categories in an order are texts, since not every engine has such a type. Where the rows leave
+    as they stand in the table, what they are sorted by is all 0.
+
+    Raises the errors of `releaser_from` and `Releaser.release_batch`.
+    """
+    releaser = releaser_from(plan_text, source)
+    with _counted_in_part():
+        if releaser.plan.rows_as_in_table:
+            released = releaser.release_batch(batch)
+            words = np.zeros((released.num_rows, 2), dtype=np.uint64)
+        else:
+            released, words = releaser.release_ordered(batch)
+    return released.cast(plain_schema(released.schema)), words
+
+
+def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> Hashes:
+    """Return the keyed hash of each row's record key, by which repeated ones are found."""
+    with _counted_in_part():
+        return releaser_from(plan_text, source).record_hashes(batch)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with texts in the place of categories."""
+    return pa.schema(
+        (field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
+        for field in schema
+    )
+
+
+def refuse_repeated(plan: Plan, count: int) -> None:
+    """Refuse a table in which several rows share a record key, where some do.
+
+    Raises
+    ------
+    TableError
+        Saying of how many keys that is so.
+    """
+    if count:
+        raise TableError(
+            "The record key {column} is not unique: {count:,} keys stand in several rows.",
+            "Mend these rows, or choose a column whose values are unique.",
+            column=plan.record_key,
+            count=count,
+        )
+
+
+@contextmanager
+def _counted_in_part() -> Iterator[None]:
+    """Say of rows that are named that a worker counts those of its part."""
+    found = None
+    try:
+        yield
+    except SfumatoError as error:
+        if "row" not in error.details:
+            raise
+        found = error
+    if found is not None:
+        raise TableError(
+            "{finding} (Rows are counted from 1 in each part of the table.)",
+            found.remedy_template,
+            finding=found.what,
+        )

@@ -1,0 +1,134 @@
+"""Releases made by Spark: the same rows as Sfumato's own, on as many executors as there are.
+
+Executors need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in the place that the
+`KeySource` names. No key stands in a plan of Spark's, an event log or a shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from sfumato.engine.randomness.row_order import Hashes
+from sfumato.project.release.plan import Plan
+from sfumato.project.release.workers import (
+    KeySource,
+    check_columns,
+    hashed_part,
+    plain_schema,
+    read_plan,
+    refuse_repeated,
+    released_part,
+)
+
+__all__ = ["KeySource", "Plan", "read_plan", "release"]
+
+_ORDER: Final = "sfumato order"
+_ROWS: Final = 1 << 17
+"""Rows that are released at once; Spark hands over ten thousand at a time."""
+
+Batches = Iterable[pa.RecordBatch]
+
+
+def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
+    """Return the rows of a table as a plan's recipient is given them, in the release's own order.
+
+    That no record key stands in two rows is found out first, by a group-by over the keys' hashes;
+    all else is done when the result is asked for.
+
+    Parameters
+    ----------
+    df
+        The table, with all columns of the plan.
+    plan
+        From `read_plan`.
+    key_source
+        Where each executor finds the key file that was made together with the plan.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The released columns. Categories in an order are texts, moments have no time zone.
+
+    Raises
+    ------
+    PolicyError
+        If a record's release depends on other records.
+    TableError
+        If the table lacks a column, or record keys repeat.
+    pyspark.errors.PythonException
+        When the result is computed, if a row does not fit the plan or the keys are not there: it
+        quotes Sfumato's error, which names columns and never a value.
+    """
+    schema = _of_spark(check_columns(plan, df.columns))
+    given = (plan.to_json(), key_source)
+    key = df.select(_quoted(str(plan.record_key)))
+    hashes = key.mapInArrow(partial(_hashes, *given), StructType([_binary()]))
+    many = hashes.groupBy(_quoted(_ORDER)).count().where("count > 1")
+    refuse_repeated(plan, many.count())
+    read = df.select(*map(_quoted, plan.schema))
+    types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    made = read.mapInArrow(
+        partial(_released, *given, schema), StructType([*types.fields, _binary()])
+    )
+    ordered = made if plan.rows_as_in_table else made.orderBy(_quoted(_ORDER))
+    return ordered.drop(_ORDER)
+
+
+def _released(
+    plan_text: str, source: KeySource, schema: pa.Schema, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    for batch in _joined(batches):
+        released, words = released_part(batch, plan_text, source)
+        arrays = [*released.cast(schema).columns, _packed(words)]
+        yield pa.RecordBatch.from_arrays(arrays, names=[*schema.names, _ORDER])
+
+
+def _hashes(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in _joined(batches):
+        words = hashed_part(batch, plan_text, source)
+        yield pa.RecordBatch.from_arrays([_packed(words)], names=[_ORDER])
+
+
+def _packed(words: Hashes) -> pa.Array:
+    """Return two words each as bytes that are ordered as the words are."""
+    plain = words.astype(">u8").tobytes()
+    fixed = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(16), len(words), [None, pa.py_buffer(plain)]
+    )
+    return fixed.cast(pa.binary())
+
+
+def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield batches together until they have many rows."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= _ROWS:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _of_spark(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with the types that Spark has in the place of those that it lacks."""
+    types = {pa.uint64(): pa.decimal128(20, 0)}
+    types |= {pa.timestamp(unit): pa.timestamp("us") for unit in ("s", "ms", "ns")}
+    plain = plain_schema(schema)
+    return pa.schema((field.name, types.get(field.type, field.type)) for field in plain)
+
+
+def _binary() -> StructField:
+    return StructField(_ORDER, BinaryType(), nullable=False)
+
+
+def _quoted(name: str) -> str:
+    """Return a column's name as Spark's SQL takes it, whatever characters it has."""
+    return f"`{name.replace('`', '``')}`"

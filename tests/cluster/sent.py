@@ -1,0 +1,104 @@
+"""What is sent to a cluster in tests: a table, a plan and its keys; and what must come back."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import DerivedKeys
+from sfumato.project.document.model import ViewRule
+from sfumato.project.release.batches import batch_of
+from sfumato.project.release.key_file import with_keys
+from sfumato.project.release.plan import Plan
+from sfumato.project.release.workers import plain_schema
+from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
+from tests.source_code import ROOT
+
+ROWS = 300
+RELEASE = "0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A folder with ``table.parquet``, ``plan.json`` and ``keys.bin``."""
+
+    folder: Path
+    plan: Plan
+    keys: DerivedKeys
+    released: pa.Table
+    """The release that is made here, in its own order, with the types that engines have."""
+
+    @property
+    def table(self) -> pa.Table:
+        return pa.parquet.read_table(self.folder / "table.parquet")
+
+    def as_released(self, made: pa.Table) -> pa.Table:
+        """Return what an engine made with the release's own types."""
+        return made.cast(self.released.schema).combine_chunks()
+
+    def shown(self, content: bytes) -> list[str]:
+        """Return in which forms any key, or the secret, stands in some bytes."""
+        body = self.keys.to_bytes()
+        body = body[body.index(b"\n") + 1 :]
+        parts = [SECRET, *(body[at : at + 32] for at in range(32, len(body), 64))]
+        return [form for key in parts for form, text in forms_of(key) if text in content]
+
+
+def forms_of(key: bytes) -> Iterator[tuple[str, bytes]]:
+    yield "raw", key
+    yield "hexadecimal", key.hex().encode()
+    yield "HEXADECIMAL", key.hex().upper().encode()
+    yield "text", repr(key)[2:-1].encode()
+    for start in range(3):  # wherever it stands in what is written in base64
+        whole = base64.b64encode(bytes(start) + key)
+        yield "base64", whole[4 if start else 0 : -4]
+
+
+def send(folder: Path) -> Sent:
+    """Put a table with a column of every sort, a plan and its keys into a folder."""
+    table = hospital(ROWS)
+    document = hospital_document(ROWS, ViewRule(1, 0.0, {"age": 1, "zip": 2}))
+    material, made = planned(document, table)
+    plan, keys = with_keys(replace(made, release_id=RELEASE), KEYS)
+    frame = plan.bind(KEYS).release(material.rows(KEYS, Silent()), Silent(), RELEASE)
+    released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
+    pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")
+    (folder / "plan.json").write_text(plan.to_json())
+    (folder / "keys.bin").write_bytes(keys.to_bytes())
+    return Sent(folder, plan, keys, released.cast(plain_schema(released.schema)))
+
+
+def drive(driver: str, folder: Path, **environment: str) -> None:
+    """Run a cluster in a process of its own, which ends it with all its threads and ports."""
+    path = os.pathsep.join((str(ROOT), str(ROOT / "app")))
+    ran = subprocess.run(
+        [sys.executable, "-m", f"tests.cluster.{driver}", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        timeout=600,
+        check=False,
+    )
+    (folder / "said.txt").write_bytes(ran.stdout + ran.stderr)
+    assert ran.returncode == 0, ran.stderr.decode(errors="replace")[-4000:]
+
+
+def dies_once(folder: Path, name: str, at: int) -> None:
+    """End this process at once when it is the one that comes here for the n-th time of all."""
+    for number in range(1, at + 1):
+        try:
+            os.close(os.open(folder / f"{name}-{number}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            continue
+        if number == at:
+            os._exit(9)
+        return

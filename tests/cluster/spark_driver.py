@@ -1,0 +1,74 @@
+"""Releases a table on Spark, and leaves what came of it in a folder."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import pyarrow.parquet
+from pyspark import TaskContext
+from pyspark.sql import SparkSession, functions
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.spark import KeySource, read_plan, release
+from tests.cluster.sent import dies_once
+
+
+def main(folder: Path) -> None:
+    plan, source = read_plan(folder / "plan.json"), KeySource.in_file(folder / "keys.bin")
+    (folder / "events").mkdir()
+    spark = (
+        SparkSession.builder.master("local[2,4]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", (folder / "events").as_uri())
+        .config("spark.eventLog.compress", "false")
+        .config("spark.shuffle.compress", "false")
+        .config("spark.local.dir", str(folder / "scratch"))
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    table = spark.read.parquet(str(folder / "table.parquet"))
+
+    def die_once(batches):
+        if TaskContext.get().partitionId() == 1:  # for the keys, then for the release
+            dies_once(folder, "read", 2)
+        yield from batches
+
+    def keep(name, made):
+        pyarrow.parquet.write_table(made.toArrow(), folder / f"{name}.parquet")
+
+    keep("whole", release(table.repartition(1), plan, source))
+    killed = table.repartition(4).mapInArrow(die_once, table.schema)
+    keep("killed", release(killed, plan, source))
+    illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
+    for name, spoilt in (
+        ("row", table.withColumn("illness", illness)),
+        ("keys", table.union(table.limit(2)).repartition(3)),
+        ("columns", table.drop("zip")),
+    ):
+        try:
+            release(spoilt, plan, source).toArrow()
+        except SfumatoError as error:
+            said = f"{type(error).__name__}: {error}"
+        except Exception as error:
+            said = str(error)
+        (folder / f"{name}.txt").write_text(said)
+    plans = made_plan(release(table, plan, source))
+    (folder / "explained.txt").write_text(plans)
+    kept = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
+    (folder / "scratch.bin").write_bytes(b"".join(kept))
+    spark.stop()
+
+
+def made_plan(made) -> str:
+    execution = made._jdf.queryExecution()
+    return str(execution.toString())
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(Path(sys.argv[1]))

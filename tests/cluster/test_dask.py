@@ -1,0 +1,141 @@
+"""Releases made by Dask are the local ones, and no key is anywhere on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.project.document.model import ViewRule
+from sfumato.project.errors import KeyFileError
+from sfumato.project.release.key_file import with_keys
+from sfumato.project.release.workers import KeySource, read_plan
+from tests.cluster.sent import drive, send
+from tests.project.batched import KEYS, hospital, hospital_document, planned
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+dd = pytest.importorskip("dask.dataframe")
+adapter = pytest.importorskip("sfumato.dask")
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory):
+    return send(tmp_path_factory.mktemp("dask"))
+
+
+@pytest.fixture(scope="module")
+def ran(sent):
+    """The folder after a cluster with two worker processes has worked in it."""
+    drive("dask_driver", sent.folder)
+    return sent.folder
+
+
+@pytest.fixture
+def source(sent):
+    return KeySource.in_file(sent.folder / "keys.bin")
+
+
+def release(frame, plan, source):
+    with dask.config.set(scheduler="sync"):
+        made = adapter.release(frame, plan, source).compute()
+    return pa.Table.from_pandas(made, preserve_index=False)
+
+
+@settings(max_examples=6)
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=4))
+def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
+    places = sorted({0, 300, *cuts})
+    frame = sent.table.to_pandas()
+    parts = [frame.iloc[one:other] for one, other in pairwise(places)]
+    parts.append(frame.iloc[:0])
+    table = dd.from_map(lambda part: parts[part], range(len(parts)), meta=frame.iloc[:0])
+    made = release(table, sent.plan, KeySource.in_file(sent.folder / "keys.bin"))
+    assert sent.as_released(made).equals(sent.released)
+
+
+def test_a_cluster_makes_the_same_release_though_a_worker_is_killed_midway(sent, ran):
+    assert (ran / "read-2").exists(), "no worker died"
+    made = pa.parquet.read_table(ran / "killed.parquet")
+    assert sent.as_released(made).equals(sent.released)
+
+
+def test_no_key_is_in_a_graph_a_log_or_a_file_of_the_cluster(sent, ran):
+    assert sent.shown((ran / "keys.bin").read_bytes()), "keys would not be found"
+    for name in ("graphs.bin", "scratch.bin", "logs.txt", "error.txt", "said.txt", "plan.json"):
+        assert sent.shown((ran / name).read_bytes()) == [], name
+    assert (ran / "graphs.bin").stat().st_size > 1000
+
+
+def test_a_row_that_does_not_fit_is_said_by_name_and_without_its_value(ran):
+    said = (ran / "error.txt").read_text()
+    assert said.startswith("TableError: Column illness has values outside its domain")
+    assert "in each part of the table" in said
+    for name in ("error.txt", "logs.txt", "said.txt"):
+        assert "Secret" not in (ran / name).read_text()
+
+
+def test_record_keys_that_repeat_across_partitions_are_refused(sent, source):
+    frame = sent.table.to_pandas()
+    twice = pd.concat([frame, frame.iloc[[4, 9, 9]]], ignore_index=True)
+    with pytest.raises(TableError, match="person is not unique: 2 keys"):
+        release(dd.from_pandas(twice, npartitions=4), sent.plan, source)
+
+
+def test_a_table_without_a_column_of_the_plan_is_refused_before_anything_is_read(sent, source):
+    table = dd.from_pandas(sent.table.to_pandas().drop(columns="zip"), npartitions=2)
+    with pytest.raises(TableError, match="no column zip"):
+        release(table, sent.plan, source)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (replace(hospital_document(), record_key=None), "position"),
+        (hospital_document(view=ViewRule(2, 0.5, {"age": 1})), "too few"),
+    ],
+)
+def test_plans_whose_rows_need_others_are_refused_on_a_cluster(sent, source, document, words):
+    _, plan = planned(document, hospital())
+    with pytest.raises(PolicyError, match=words):
+        release(dd.from_pandas(hospital().frame, npartitions=2), plan, source)
+    with pytest.raises(PolicyError, match=words):
+        with_keys(plan, KEYS)
+
+
+def test_keys_of_another_plan_and_a_plan_without_keys_are_refused(sent, source, tmp_path):
+    table = dd.from_pandas(sent.table.to_pandas(), npartitions=2)
+    _, other = with_keys(replace(sent.plan, release_id="another"), KEYS)
+    (tmp_path / "keys.bin").write_bytes(other.to_bytes())
+    with pytest.raises(KeyFileError, match="not those of the plan"):
+        release(table, sent.plan, KeySource.in_file(tmp_path / "keys.bin"))
+    with pytest.raises(PolicyError, match="without keys"):
+        release(table, replace(sent.plan, keys=""), source)
+
+
+def test_rows_stay_as_in_the_table_where_the_plan_says_so(sent, tmp_path):
+    document = replace(hospital_document(), rows_as_in_table="It is sorted by chance.")
+    material, made = planned(document, hospital())
+    plan, keys = with_keys(replace(made, release_id="r"), KEYS)
+    (tmp_path / "keys.bin").write_bytes(keys.to_bytes())
+    table = dd.from_pandas(hospital().frame, npartitions=3)
+    found = release(table, plan, KeySource.in_file(tmp_path / "keys.bin"))
+    ages = material.table.frame["age"].tolist()
+    assert found["age"].to_pylist() == ages
+
+
+def test_a_plan_is_read_from_its_file(sent, tmp_path):
+    assert read_plan(sent.folder / "plan.json") == sent.plan
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(PolicyError, match="version None"):
+        read_plan(tmp_path / "other.json")
+    (tmp_path / "other.json").write_text("no plan")
+    with pytest.raises(KeyFileError, match="not a plan"):
+        read_plan(tmp_path / "other.json")

@@ -1,0 +1,59 @@
+"""Releases made by Spark are the local ones, and no key is anywhere on the way."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.util import find_spec
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tests.cluster.sent import drive, send
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("pyspark") is None or shutil.which("java") is None,
+        reason="Spark needs pyspark and Java",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory):
+    return send(tmp_path_factory.mktemp("spark"))
+
+
+@pytest.fixture(scope="module")
+def ran(sent):
+    """The folder after Spark has worked in it, once for all tests."""
+    drive("spark_driver", sent.folder, PYSPARK_PYTHON=sys.executable)
+    return sent.folder
+
+
+@pytest.mark.parametrize("name", ["whole", "killed"])
+def test_spark_makes_the_release_that_is_made_here(sent, ran, name):
+    made = pa.parquet.read_table(ran / f"{name}.parquet")
+    assert sent.as_released(made).equals(sent.released)
+
+
+def test_a_worker_was_killed_midway(ran):
+    assert (ran / "read-2").exists()
+
+
+def test_no_key_is_in_an_event_log_a_plan_or_a_file_of_spark(sent, ran):
+    events = b"".join(path.read_bytes() for path in (ran / "events").rglob("*") if path.is_file())
+    assert b"SparkListener" in events
+    assert sent.shown(events) == []
+    for name in ("said.txt", "explained.txt", "scratch.bin", "row.txt", "keys.txt"):
+        assert sent.shown((ran / name).read_bytes()) == [], name
+
+
+def test_what_does_not_fit_is_said_by_name_and_without_a_value(ran):
+    assert "Column illness has values outside its domain" in (ran / "row.txt").read_text()
+    assert "person is not unique: 2 keys" in (ran / "keys.txt").read_text()
+    assert (ran / "columns.txt").read_text().startswith("TableError: The table has no column zip")
+    for name in ("row.txt", "keys.txt", "said.txt"):
+        assert "Secret" not in (ran / name).read_text(errors="replace")
