@@ -114,6 +114,15 @@ def test_the_same_table_gives_the_same_bytes(tmp_path, table, name, monkeypatch)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+@pytest.mark.parametrize("name", WRITABLE)
+def test_rows_are_written_in_the_order_that_is_asked_for(tmp_path, table, name):
+    order = np.random.default_rng(5).permutation(table.rows)
+    ordered = Table(table.frame.iloc[order].reset_index(drop=True))
+    write_table(table, tmp_path / f"asked.{name}", name, Silent(), order)
+    write_table(ordered, tmp_path / f"stands.{name}", name, Silent())
+    assert (tmp_path / f"asked.{name}").read_bytes() == (tmp_path / f"stands.{name}").read_bytes()
+
+
 def test_a_file_gets_the_usual_permissions(tmp_path, table):
     usual = tmp_path / "usual"
     usual.touch()

@@ -35,6 +35,8 @@ _EXACT: Final = 1 << 16
 _BANDS: Final = 8
 _MOST_MARKS: Final = 1 << 24
 """So many marks are kept, 8 bytes each, of the columns asked for last."""
+_WORTH_KEEPING: Final = 4
+"""Of tables so long that fewer columns' marks could be kept, none are."""
 _LOW_BITS: Final = (1 << 22) - 1
 _ANSWERS: Final = 3
 _FEW: Final = 12
@@ -303,6 +305,8 @@ class ShownColumns:
         found = self._marked.pop(look, None)
         if found is None:
             found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
+        if self.table.rows * _WORTH_KEEPING > _MOST_MARKS:
+            return found
         if self._marked and self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
             self._marked.pop(next(iter(self._marked)))  # the one not asked for longest
         self._marked[look.bare] = found

@@ -22,7 +22,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.table_format import Note, ReadResult, WriteResult
+from sfumato.formats.table_format import Note, Order, ReadResult, WriteResult
 from sfumato.formats.tables import all_formats, format_called, format_of
 
 __all__ = [
@@ -214,7 +214,9 @@ def names_in_file(columns: tuple[str, ...], format_name: str) -> Mapping[str, st
     return format_called(format_name).names_in_file(columns)
 
 
-def write_table(table: Table, path: Path, format_name: str, context: Context) -> WriteResult:
+def write_table(
+    table: Table, path: Path, format_name: str, context: Context, order: Order | None = None
+) -> WriteResult:
     """Write a table to a file, whole or not at all.
 
     The file is written beside its final name, forced to the disk and renamed. After an error or
@@ -231,6 +233,8 @@ def write_table(table: Table, path: Path, format_name: str, context: Context) ->
         A name of `writable_formats`.
     context
         Progress and cancelling.
+    order
+        Which row of the table is written at each place, shape (n,); None for as they stand.
 
     Returns
     -------
@@ -250,4 +254,4 @@ def write_table(table: Table, path: Path, format_name: str, context: Context) ->
     """
     chosen = format_called(format_name)
     with written_whole(path) as unfinished:
-        return chosen.write(table, unfinished, context)
+        return chosen.write(table, unfinished, context, order)

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
+
+Order = npt.NDArray[np.int64]
+"""Which row of a table stands at each place, shape (n,)."""
+
+
+def in_order(table: Table, order: Order | None) -> Table:
+    """Return a table with its rows in an order, numbered from 0; None for as they stand."""
+    if order is None:
+        return table
+    columns = {
+        name: series.take(order).reset_index(drop=True) for name, series in table.frame.items()
+    }
+    return replace(table, frame=pd.DataFrame(columns, copy=False))
+
+
+def stretches_of(table: Table, order: Order | None, size: int) -> Iterator[slice | Order]:
+    """Yield which rows of a table are written together, so many at a time."""
+    for start in range(0, table.rows, size):
+        rows = slice(start, start + size)
+        yield rows if order is None else order[rows]
 
 
 @dataclass(frozen=True)
@@ -132,8 +156,14 @@ class TableFormat(ABC):
         """Return what each column is called in a file of this format."""
         return {name: name for name in columns}
 
-    def write(self, table: Table, path: Path, context: Context) -> WriteResult:  # noqa: ARG002
-        """Write a table to a path where no file stands yet."""
+    def write(
+        self,
+        table: Table,  # noqa: ARG002
+        path: Path,  # noqa: ARG002
+        context: Context,  # noqa: ARG002
+        order: Order | None = None,  # noqa: ARG002
+    ) -> WriteResult:
+        """Write a table's rows, in an order, to a path where no file stands yet."""
         raise UnknownFormat(
             "Sfumato does not write {title} files.",
             "Choose another format.",

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from sfumato.engine.core.progress import Context
 
 Worker = Callable[[slice], None]
 """Does one stretch of rows. Each thread has a worker of its own, with its own buffers."""
+
+
+_Made = TypeVar("_Made")
+
+
+def made_ahead(items: Iterable[_Made]) -> Generator[_Made]:
+    """Yield items, each made on another thread while the one before it is used."""
+    source = iter(items)
+    with ThreadPoolExecutor(1, "ahead") as pool:
+
+        def following() -> tuple[_Made, ...]:
+            return tuple(itertools.islice(source, 1))
+
+        coming = pool.submit(following)
+        while found := coming.result():
+            coming = pool.submit(following)
+            yield found[0]
+
+
+@contextmanager
+def side_by_side(threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Give a `map` that calls its function on several threads."""
+    with ThreadPoolExecutor(threads, "beside") as pool:
+        yield pool.map
 
 
 def in_stretches(

@@ -195,14 +195,24 @@ def _gradient_of_numbers(estimate: Floats, outcomes: Floats) -> tuple[Floats, Fl
 
 
 def _gradient_of_shares(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-    shares = scipy.special.softmax(estimate, axis=1)
+    shares, _ = _shares_of(estimate)
     return outcomes - shares, shares * (1.0 - shares)
+
+
+def _shares_of(estimate: Floats) -> tuple[Floats, Floats]:
+    """Return shares from logarithms of odds, and the logarithm of what they are divided by."""
+    most = estimate.max(axis=1, keepdims=True)
+    shares = estimate - most
+    np.exp(shares, out=shares)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
+    return shares, (most + np.log(total))[:, 0]
 
 
 def _loss(estimate: Floats, outcomes: Floats, shares: bool) -> float:
     if shares:
-        true = (estimate * outcomes).sum(axis=1)
-        return float((scipy.special.logsumexp(estimate, axis=1) - true).mean())
+        true = np.einsum("ij,ij->i", estimate, outcomes)
+        return float((_shares_of(estimate)[1] - true).mean())
     return float(np.abs(outcomes - estimate).mean())
 
 

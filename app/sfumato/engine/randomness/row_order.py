@@ -56,8 +56,7 @@ def release_order(
     context.report(0.5, "Ordering the rows")
     order: Positions = np.argsort(first)
     # Half a block decides, unless two records share it: among ten million with 3e-6.
-    ordered = first[order]
-    if (ordered[1:] == ordered[:-1]).any():
+    if _any_alike(first, order):
         second = np.concatenate([words[:, 1].copy() for _, words in _hashed(record_ids, key)])
         order = np.lexsort((second, first))
     context.report(1.0, "Ordering the rows")
@@ -73,6 +72,15 @@ def order_words(record_ids: npt.NDArray[np.uint64], key: AttributeKey) -> Hashes
     for part, found in _hashed(record_ids, key):
         words[part] = found
     return words
+
+
+def _any_alike(numbers: Hashes, order: Positions) -> bool:
+    """Whether two numbers in an order, one behind the other, are the same."""
+    for start in range(0, len(order), _TILE):
+        ordered = numbers[order[start : start + _TILE + 1]]
+        if (ordered[1:] == ordered[:-1]).any():
+            return True
+    return False
 
 
 def _hashed(

@@ -19,6 +19,7 @@ from sfumato.engine.core.values import factorize
 Marks = npt.NDArray[np.uint64]
 
 _TILE: Final = 1 << 15
+_STRETCH: Final = 1 << 18
 _MISSING: Final = np.uint64(0x7FF8000000000000)
 """The bits of one of the many floats that are not a number."""
 
@@ -71,15 +72,25 @@ def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return found
 
 
-def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.signedinteger]:
     """Return how often each mark, or another whole number, stands in a sorted list, in its order.
 
     It may be as long as the table, so it is of the smallest type that holds the list's length.
     """
     places = np.int32 if len(ordered) < 1 << 31 else np.int64
-    last = np.flatnonzero(ordered[1:] != ordered[:-1]).astype(places)
-    end = np.array([len(ordered) - 1], places)
-    return np.diff(last, prepend=places(-1), append=end if len(ordered) else end[:0])
+    if not len(ordered):
+        return np.empty(0, places)
+    ends = ordered[1:] != ordered[:-1]
+    counts: npt.NDArray[np.signedinteger] = np.empty(np.count_nonzero(ends) + 1, places)
+    done, last = 0, -1
+    for start in range(0, len(ends), _STRETCH):
+        found = np.flatnonzero(ends[start : start + _STRETCH])
+        if len(found):
+            found += start
+            counts[done : done + len(found)] = np.diff(found, prepend=last)
+            done, last = done + len(found), int(found[-1])
+    counts[done] = len(ordered) - 1 - last
+    return counts
 
 
 def _seed(name: Hashable) -> npt.NDArray[np.uint64]:

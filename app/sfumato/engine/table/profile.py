@@ -81,7 +81,9 @@ def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
             column=column.name,
         )
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    finite = np.sort(numbers[np.isfinite(numbers)])
+    finite: npt.NDArray[np.float64] = numbers[np.isfinite(numbers)]
+    del numbers  # as long as the table
+    finite.sort()
     # Halves, because the difference of the largest numbers is not a number.
     if len(finite) and not _SMALLEST < finite[-1] / 2.0 - finite[0] / 2.0 < _LARGEST:
         # Also where all numbers are the same: then there is no range at all.
@@ -230,8 +232,14 @@ def suggest_ends(column: pd.Series) -> Coding:
         ends stand alone.
     """
     numbers = _finite(column)
-    top, below = _end(numbers), _end(-numbers[::-1])
-    bottom = None if below is None else -below
+    reached = max(SHARED_BY, math.ceil(len(numbers) / _REACHED))
+    top = bottom = None
+    if reached < len(numbers):
+        whole, near = _are_whole(numbers), min(2 * reached, len(numbers))
+        top, below = (
+            _end(ends, reached, whole=whole) for ends in (numbers[-near:], -numbers[near - 1 :: -1])
+        )
+        bottom = None if below is None else -below
     if bottom is not None and top is not None and bottom >= top:
         bottom = None
     if bottom is None and top is None:
@@ -242,14 +250,13 @@ def suggest_ends(column: pd.Series) -> Coding:
     return Coding(bottom, top)
 
 
-def _end(numbers: npt.NDArray[np.float64]) -> float | None:
+def _end(largest: npt.NDArray[np.float64], reached: int, *, whole: bool) -> float | None:
     """Return the roundest number that enough of the largest reach; None where several share it."""
-    reached = max(SHARED_BY, math.ceil(len(numbers) / _REACHED))
-    if reached >= len(numbers) or numbers[-SHARED_BY] == numbers[-1]:
+    if largest[-SHARED_BY] == largest[-1]:
         return None
-    low, high = float(numbers[-min(2 * reached, len(numbers))]), float(numbers[-reached])
+    low, high = float(largest[0]), float(largest[-reached])
     found = _roundest(low, high)
-    fits = found is not None and (found.is_integer() or not _are_whole(numbers))
+    fits = found is not None and (found.is_integer() or not whole)
     return found if fits else high
 
 

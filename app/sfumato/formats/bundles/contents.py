@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from sfumato.engine.core.columns import ColumnSpec, find_column
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Promise, PublishedFacts
@@ -187,6 +190,8 @@ class BundleContents:
         How coarsely the quasi-identifiers are shown; None where they are as in the source.
     unit
         What is told of rows that belong together; None where every row stands alone.
+    order
+        Which row of `table` leaves at each place, shape (n,); None for as they stand.
     """
 
     table: Table
@@ -202,6 +207,7 @@ class BundleContents:
     rows_as_in_table: bool = False
     view: SeenView | None = None
     unit: UnitTold | None = None
+    order: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

@@ -115,7 +115,7 @@ def write_bundle(
     if escapes:
         names = {name: escaped(in_file) for name, in_file in names.items()}
         table = with_escapes(table)
-    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8))
+    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), contents.order)
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
     write_private(folder / README_NAME, readme_of(contents, names, format_name, escapes).encode())

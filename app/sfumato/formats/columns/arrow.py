@@ -14,7 +14,15 @@ import pyarrow as pa
 from sfumato.formats.columns.buffers import Column, MaskedBuffer, TextBuffer, unmasked
 from sfumato.formats.errors import UnsupportedColumn, WrongEncoding
 
+Chosen = slice | npt.NDArray[np.int64]
+"""Some rows of a column."""
+
 _TEXTS: Final = frozenset({"string", "empty"})
+
+
+def chosen(series: pd.Series, rows: Chosen) -> pd.Series:
+    """Return some rows of a column."""
+    return series.iloc[rows] if isinstance(rows, slice) else series.take(rows)
 
 
 class ArrowColumn:
@@ -51,11 +59,11 @@ class ArrowColumn:
         """Whether a value is missing."""
         return bool(self.series.isna().any())
 
-    def block(self, rows: slice) -> pa.Array:
+    def block(self, rows: Chosen) -> pa.Array:
         """Return some rows as an Arrow array of `type`; missing values are null."""
         if self.categories is None:
-            return self._array(self.series.iloc[rows])
-        codes: npt.NDArray[Any] = self.series.iloc[rows].cat.codes.to_numpy()
+            return self._array(chosen(self.series, rows))
+        codes: npt.NDArray[Any] = chosen(self.series, rows).cat.codes.to_numpy()
         distinct = self._array(pd.Series(self.categories))
         return distinct.take(pa.array(codes, mask=codes < 0))
 

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, precision
+from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
 from sfumato.formats.columns.buffers import Mask
 from sfumato.formats.columns.gathering import MOST_ROWS, GatheredColumn, seen_together
 from sfumato.formats.columns.settling import check_fixed_types, settle
@@ -32,7 +33,13 @@ from sfumato.formats.errors import EmptyFile, OpenQuote
 from sfumato.formats.files import opening
 from sfumato.formats.formulas import without_escapes
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.table_format import ReadResult, TableFormat, WriteResult
+from sfumato.formats.table_format import (
+    Order,
+    ReadResult,
+    TableFormat,
+    WriteResult,
+    stretches_of,
+)
 
 _T = TypeVar("_T")
 
@@ -176,12 +183,16 @@ def _gather(
     with Records(path, options, block_size) as records:
         check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
-        with closing(records.blocks(names)) as blocks:
-            for block in _joined(blocks, max(1, _HELD // block_size)):
+        with (
+            closing(records.blocks(names)) as blocks,
+            closing(made_ahead(_joined(blocks, max(1, _HELD // block_size)))) as ahead,
+            side_by_side(pa.cpu_count()) as beside,
+        ):
+            for block in ahead:
                 if not columns:
                     expected = records.expected_rows
                     columns = [GatheredColumn(name, options, expected) for name in names]
-                _add(columns, block, options)
+                _add(columns, block, options, beside)
                 rows += len(block)
                 context.report(records.fraction, Sentence("Reading {path}", path=path.name))
     if not rows:
@@ -189,11 +200,18 @@ def _gather(
     return columns, rows, records
 
 
-def _add(columns: list[GatheredColumn], block: pa.RecordBatch, options: ReadOptions) -> None:
-    """Add a block's texts to its columns."""
+def _add(
+    columns: list[GatheredColumn],
+    block: pa.RecordBatch,
+    options: ReadOptions,
+    beside: Callable[..., Iterator[None]] = map,
+) -> None:
+    """Add a block's texts to its columns, those of many rows on several threads."""
     together = seen_together(columns, block, options)
-    for column, texts, seen in zip(columns, block.columns, together, strict=True):
-        column.add(texts, seen)
+    for _ in (beside if len(block) > MOST_ROWS else map)(
+        GatheredColumn.add, columns, block.columns, together
+    ):
+        pass
 
 
 def _joined(blocks: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -230,7 +248,9 @@ _ROWS: Final = 1 << 17
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
 
 
-def write_delimited(table: Table, path: Path, context: Context) -> WriteResult:
+def write_delimited(
+    table: Table, path: Path, context: Context, order: Order | None = None
+) -> WriteResult:
     """Write a table as RFC 4180 has it: UTF-8, commas, lines that end in CR LF.
 
     Texts stand in quotes, so that an empty text differs from a missing value, which is an
@@ -251,10 +271,10 @@ def write_delimited(table: Table, path: Path, context: Context) -> WriteResult:
         pa.OSFile(str(path), "wb") as sink,
         pa.csv.CSVWriter(sink, schema, write_options=options) as writer,
     ):
-        for start in range(0, table.rows, _ROWS):
-            context.report(start / table.rows, "Writing the file")
-            rows = slice(start, start + _ROWS)
-            blocks = [column.block(rows) for column in columns]
+        stretches = stretches_of(table, order, _ROWS)
+        batches = ([column.block(rows) for column in columns] for rows in stretches)
+        for place, blocks in enumerate(made_ahead(batches)):
+            context.report(place * _ROWS / table.rows, "Writing the file")
             writer.write_batch(pa.record_batch(blocks, schema=schema))
     context.report(1.0, "Finishing the file")
     return WriteResult({column.name: column.name for column in columns})
@@ -280,7 +300,7 @@ class _CsvColumn:
         if self._infinite or self._quoted:
             self.type = pa.string()
 
-    def block(self, rows: slice) -> pa.Array:
+    def block(self, rows: Chosen) -> pa.Array:
         """Return some rows as Arrow writes them."""
         array = self._source.block(rows)
         if self._moment:
@@ -332,8 +352,10 @@ class _Delimited(TableFormat):
             return ReadResult(preview_delimited(path, options, rows))
         return read_delimited(path, options, context)
 
-    def write(self, table: Table, path: Path, context: Context) -> WriteResult:
-        return write_delimited(table, path, context)
+    def write(
+        self, table: Table, path: Path, context: Context, order: Order | None = None
+    ) -> WriteResult:
+        return write_delimited(table, path, context, order)
 
 
 FORMAT: Final = _Delimited()

@@ -14,15 +14,30 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, is_ordered, precision
+from sfumato.formats.columns.arrow import (
+    ArrowColumn,
+    Chosen,
+    NativeColumn,
+    chosen,
+    is_ordered,
+    precision,
+)
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
 from sfumato.formats.files import digest_of, is_folder
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.table_format import ReadResult, TableFormat, WriteResult, refuse_many_cells
+from sfumato.formats.table_format import (
+    Order,
+    ReadResult,
+    TableFormat,
+    WriteResult,
+    refuse_many_cells,
+    stretches_of,
+)
 
 _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
@@ -66,7 +81,9 @@ class _Parquet(TableFormat):
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()
 
-    def write(self, table: Table, path: Path, context: Context) -> WriteResult:
+    def write(
+        self, table: Table, path: Path, context: Context, order: Order | None = None
+    ) -> WriteResult:
         """Write a table; the same table gives the same bytes.
 
         Days without a time of day are written as dates.
@@ -79,10 +96,10 @@ class _Parquet(TableFormat):
         schema = pa.schema([(column.name, column.type) for column in columns])
         schema = schema.with_metadata(_metadata(table))
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            for start in range(0, table.rows, _GROUP):
-                context.report(start / table.rows, "Writing the file")
-                rows = slice(start, start + _GROUP)
-                arrays = [column.block(rows) for column in columns]
+            stretches = stretches_of(table, order, _GROUP)
+            groups = ([column.block(rows) for column in columns] for rows in stretches)
+            for place, arrays in enumerate(made_ahead(groups)):
+                context.report(place * _GROUP / table.rows, "Writing the file")
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         context.report(1.0, "Finishing the file")
         return WriteResult({column.name: column.name for column in columns})
@@ -102,10 +119,10 @@ class _ParquetColumn:
             self._distinct = pa.array(series.cat.categories.to_list(), type=pa.string())
             self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
 
-    def block(self, rows: slice) -> pa.Array:
+    def block(self, rows: Chosen) -> pa.Array:
         if not self._codes:
             return self._source.block(rows).cast(self.type)
-        codes = self._source.series.iloc[rows].cat.codes.to_numpy().astype("int32")
+        codes = chosen(self._source.series, rows).cat.codes.to_numpy().astype("int32")
         return pa.DictionaryArray.from_arrays(
             pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
         )

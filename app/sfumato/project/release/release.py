@@ -12,6 +12,7 @@ from sfumato import __version__
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
@@ -238,11 +239,14 @@ def _contents(
     seen = prepared.seen(plan.coarsening)
     coarser = frozenset() if seen is None else seen.changed
     made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
-    ordered_for = None if made_by.rows_as_in_table else plan.release_id
     # Counting takes memory, and is done before what is released does.
     alone = prepared.alone(Part(context, 0.25, 0.4), plan.recipient)
     part = Part(context, 0.4, 1.0)
-    frame = made_by.bind(project.keys).release(rows, part, ordered_for, seen)
+    frame = made_by.bind(project.keys).release(rows, part, seen=seen)
+    order = None
+    if not made_by.rows_as_in_table:
+        # Rows are put in order as they are written: another copy of them would be as long.
+        order = release_order(rows.record_ids, project.keys.for_row_order(plan.release_id), part)
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
@@ -262,6 +266,7 @@ def _contents(
         rows_as_in_table=bool(document.rows_as_in_table),
         view=None if seen is None else _view(seen),
         unit=told_of_unit(document, plan.entries),
+        order=order,
     )
 
 
