@@ -159,22 +159,24 @@ def headline(build, data):
 
 def test_sizes_say_how_many_groups_are_given_away():
     assert headline(build_group_sizes, sizes()) == (
-        "25 % of the groups give their disease away, the smallest with 120 records"
+        "In 25 % of the groups, the smallest with 120 records, the shares of disease can be"
+        " estimated closely"
     )
-    assert headline(build_group_sizes, sizes(violating=False)).startswith("No group gives")
+    assert headline(build_group_sizes, sizes(violating=False)).endswith("in no group")
 
 
 def test_curves_say_what_a_larger_table_does():
     assert headline(build_risk_curves, curves()) == (
-        "A larger table gives more of its disease away: 0 % of the records at 2 000, 40 % at 10 000"
+        "In a larger table more groups' shares of disease can be estimated closely: 0 % of the"
+        " records at 2 000, 40 % at 10 000"
     )
     assert headline(build_risk_curves, curves(0.0)).startswith("Nowhere near this setting")
 
 
 def test_remedies_say_what_helps_most():
     assert headline(build_remedy_bars, remedies()) == (
-        "With age in 5 bins: 20 % instead of 40 % of the records would be in groups that are"
-        " given away"
+        "With age in 5 bins: 20 % instead of 40 % of the records would be in groups that can be"
+        " estimated closely"
     )
     worse = RemedyData("disease", 0.4, (RemedyRow("age", None, 20, 4, 0.6),))
     assert "protects no record" in headline(build_remedy_bars, worse)

@@ -9,16 +9,29 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from sfumato.analysis.audit_answers import Question
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
+from sfumato.ui.panels.audit.overview import QUESTIONS
 from sfumato.ui.panels.audit.pages import all_pages
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
+from sfumato.ui.panels.audit.pages.person import PersonPage
+from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.wording import listed
 from sfumato.ui.panels.base import PanelState
-from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.clinic import (
+    clinic_document,
+    clinic_table,
+    open_clinic,
+    protected,
+    save_clinic,
+    wait_for_jobs,
+)
 from tests.ui.hands import click
 from tests.ui.payroll import open_payroll
 from tests.ui.payroll import protected as protected_payroll
@@ -37,7 +50,7 @@ def panel(qtbot, session):
 
 @pytest.fixture
 def page(panel):
-    return panel.pages[0]
+    return panel.show_page(CoalitionPage)
 
 
 @pytest.fixture
@@ -220,12 +233,13 @@ def tabs(panel):
 
 def test_what_one_page_found_stays_found_while_another_is_looked_at(qtbot, panel, filled):
     assert panel.state() is PanelState.DONE
-    panel.show_page(next(type(page) for page in panel.pages if page.title == "Report"))
+    click(panel.report)
+    assert isinstance(panel.current, ReportPage)
     wait_for_jobs(qtbot, panel.session)
     assert panel.state() is PanelState.DONE
 
 
-def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel):
+def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel, page):
     assert "Numbers" not in tabs(panel)
     open_payroll(panel.session, protected_payroll())
     wait_for_jobs(qtbot, panel.session)
@@ -237,14 +251,14 @@ def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel):
     assert panel.current.title in tabs(panel)
 
 
-def test_all_questions_are_in_sight_in_the_smallest_window(panel):
+def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
     """704 pixels are what the guarantee card leaves of 1100."""
     panel.resize(704 + 2 * Space.AROUND, 620)
-    assert len(panel.pages) > 1
     for page in panel.pages:
         panel.questions.offer(page, True)
-    QApplication.processEvents()
     for page in panel.pages:
+        panel.show_page(type(page))
+        QApplication.processEvents()
         tab = panel.questions.tab_of(page)
         assert tab.isVisible()
         right = tab.mapTo(panel, tab.rect().bottomRight()).x()
@@ -266,6 +280,7 @@ def test_the_arrow_keys_move_through_all_questions(panel, filled):
 
 
 def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
+    panel.show_page(GroupRiskPage)
     policies = {
         panel.questions.tab_of(page).focusPolicy() & Qt.FocusPolicy.TabFocus
         for page in panel.questions.offered
@@ -275,11 +290,79 @@ def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
     assert panel.questions.tab_of(panel.current).focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-def test_a_theme_without_any_question_is_left_out(panel):
-    groups = [page for page in panel.pages if page.theme is Theme.GROUPS]
-    caption = panel.questions.tab_of(groups[0]).parentWidget()
-    for page in groups:
-        panel.questions.offer(page, False)
-    assert caption.isHidden()
-    panel.questions.offer(groups[0], True)
-    assert not caption.isHidden()
+# ----- the questions
+
+
+def answer(panel, question):
+    return panel.overview.cards[question].answer.text().replace("\u202f", " ")
+
+
+@pytest.fixture
+def asked(qtbot, panel):
+    open_clinic(panel.session, protected())
+    wait_for_jobs(qtbot, panel.session)
+    return panel
+
+
+def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
+    assert asked.current is None
+    assert [card.heading.text() for card in asked.overview.cards.values()] == [
+        "What do they learn together?",
+        "Who can be found?",
+        "What about small groups?",
+        "Whose file is this?",
+    ]
+    together = answer(asked, Question.TOGETHER)
+    assert "learn no more about disease than Clinic A alone" in together
+    assert "odds on a value change at most 7-fold" in together
+    assert "No record is unique" in answer(asked, Question.FOUND)
+    assert "can estimate the shares of disease" in answer(asked, Question.GROUPS)
+    assert "Nothing was released yet" in answer(asked, Question.LEAK)
+    assert asked.overview.cards[Question.FOUND].badge.word.text() == "Protected"
+    assert asked.overview.cards[Question.LEAK].badge.isHidden()
+    assert asked.state() is PanelState.DONE
+
+
+def test_whoever_is_unique_is_a_danger(qtbot, panel):
+    open_clinic(panel.session, protected(), clinic_table(60))
+    wait_for_jobs(qtbot, panel.session)
+    assert "60 of 60 records are unique" in answer(panel, Question.FOUND)
+    assert panel.overview.cards[Question.FOUND].badge.word.text() == "Danger"
+    assert panel.state() is PanelState.ATTENTION
+
+
+def test_behind_every_question_are_all_of_its_pages(asked):
+    for page in asked.pages:
+        asked.questions.offer(page, True)
+    reached = []
+    for question, topic in QUESTIONS.items():
+        click(asked.overview.cards[question].figures)
+        assert {page.topic for page in asked.questions.offered} == {topic}
+        reached += asked.questions.offered
+        click(asked.questions.back)
+        assert asked.current is None
+    click(asked.report)
+    assert {*reached, *asked.questions.offered} == set(asked.pages)
+
+
+def test_the_buttons_of_the_questions_lead_to_the_person_and_the_file(asked):
+    click(asked.overview.find_button)
+    assert isinstance(asked.current, PersonPage)
+    click(asked.questions.back)
+    click(asked.overview.bring_button)
+    assert asked.current.takes_files
+
+
+def test_before_there_is_a_policy_the_questions_say_what_is_missing(panel):
+    open_clinic(panel.session, clinic_document())
+    assert "Answered once" in answer(panel, Question.TOGETHER)
+    assert panel.state() is PanelState.EMPTY
+
+
+def test_the_page_and_the_question_say_the_same_of_groups(qtbot, asked):
+    page = asked.show_page(GroupRiskPage)
+    wait_for_jobs(qtbot, asked.session)
+    said = answer(asked, Question.GROUPS)
+    assert said.startswith(page.sentence.text().replace("\u202f", " "))
+    assert "bounded as the guarantee says" in said
+    assert "bounded as the guarantee says" in page.explanation.text()

@@ -100,7 +100,7 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
     assert "of 40 groups" in text(page.sentence)
-    assert "give their disease away to Clinic A" in text(page.sentence)
+    assert "Clinic A can estimate the shares of disease to within" in text(page.sentence)
     before = text(page.sentence)
     choose(page.bar.recipient, "Public")
     wait_for_jobs(qtbot, page.session)
@@ -137,9 +137,9 @@ def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
     said = text(page.explanation)
-    assert "What an attacker gains: the shares of disease" in said
-    assert "right for" in said
-    assert "whoever only knows the table's most frequent value" in said
+    assert "Naming a group's most frequent value is right for" in said
+    assert "naming the table's, without any file, for" in said
+    assert "what a person's own row tells is bounded as the guarantee says" in said
 
 
 def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
@@ -167,9 +167,9 @@ def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     know(qtbot, page, "age", "ward")
     assert "too low by more than that as often" in text(page.limits_text)
     assert "on one side at least 83 % of the time" in text(page.limits_text)
-    assert "None of the 40 groups" in text(page.sentence)
+    assert "In none of the 40 groups" in text(page.sentence)
     assert "is computed exactly" in text(page.explanation)
-    assert "gains" not in text(page.explanation)
+    assert "right for" not in text(page.explanation)
     assert "were no record repeated" in page.curves.figure.subtitle
 
 
@@ -246,7 +246,7 @@ def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     )
     page.session.edit("x", document)
     wait_for_jobs(qtbot, page.session)
-    assert "gives its disease away" in text(page.sentence) or "give their" in text(page.sentence)
+    assert "the shares of disease" in text(page.sentence)
     page.rule.button_for(Rule.CHERNOFF).click()
     wait_for_jobs(qtbot, page.session)
     assert page.trouble.isVisible() or page.sizes.figure is not None

@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 
 FEW: Final = 5
 """Fewer records or units that fit are few."""
+_RARELY: Final = 0.01
+"""Chances below are told as 1 in so many."""
 MOST_LISTED: Final = 1_000
 """Rows that are listed, the likeliest first."""
 
@@ -251,6 +253,13 @@ def found_sentence(found: PersonFound) -> str:
             **details,
         )
     what = "units" if of_units else "records"
+    if found.surest < _RARELY:
+        return Sentence(
+            "{count:,} of {all:,} {what} fit, and none is the person's with more than 1 in {of:,}.",
+            what=Sentence(what),
+            of=int(1.0 / found.surest),
+            **details,
+        )
     return Sentence(
         "{count:,} of {all:,} {what} fit; the likeliest is the person's with {surest:.1%}.",
         what=Sentence(what),
@@ -268,11 +277,11 @@ def meaning_sentences(found: PersonFound) -> tuple[str, ...]:
                 recipient=found.viewed_by,
             )
         )
-    if found.hidden:
+    if found.hidden and found.knowledge.facts:
         said.append(
             Sentence(
-                "{count:,} of the rows that fit show * and fit everybody; each counts as little as"
-                " what is known is rare.",
+                "{count:,} of these rows show * and can be anybody's: the rarer what is known, the"
+                " less each counts.",
                 count=found.hidden,
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +22,9 @@ from sfumato.analysis.attacker import (
     trials_of,
 )
 from sfumato.engine.core.columns import Kind
-from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError
+from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import (
@@ -186,6 +188,20 @@ def answer_risk(
     return RiskAnswer(known, shown, risk)
 
 
+def risk_of_each(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
+    """Return what each recipient's release gives away; nothing where groups can't be examined."""
+    found, limits = [], promised_limits(subject.entry)
+    with suppress(SfumatoError):
+        recipients = subject.document.recipients
+        names = [each.name for each in recipients]
+        everybody = subject.known_to_each(names, Part(context, 0.0, 0.3))
+        for recipient, known in zip(recipients, everybody, strict=True):
+            with suppress(SfumatoError):  # the promises say what is wrong with this level
+                part = Part(context, 0.3, 1.0)
+                found.append(answer_risk(subject, known, recipient, limits, part))
+    return tuple(found)
+
+
 def with_released(
     subject: Subject, answer: RiskAnswer, keys: KeyRing, context: Context
 ) -> RiskAnswer:
@@ -265,6 +281,58 @@ def gain_of(answer: RiskAnswer) -> Gain | None:
         float(grouped.largest[violating].sum()) / people,
         float(grouped.shares[violating].max()),
         float(in_table[commonest]) / people,
+    )
+
+
+def estimated_sentence(answer: RiskAnswer) -> str:
+    """Return in how many groups the shares of the values can be estimated."""
+    total, name = answer.risk.total, answer.known.attribute.name
+    details = {"recipient": answer.shown.recipient, "name": name}
+    if not total.groups:
+        return Sentence(
+            "In none of the {groups:,} groups of people alike can {recipient} estimate the shares"
+            " of {name} closely.",
+            groups=total.all_groups,
+            **details,
+        )
+    return Sentence(
+        "In {violating:,} of {groups:,} groups of people alike, with {share:.0%} of the records,"
+        " {recipient} can estimate the shares of {name} to within {epsilon:.0%}.",
+        violating=total.groups,
+        groups=total.all_groups,
+        share=total.record_share,
+        epsilon=answer.risk.limits.epsilon,
+        **details,
+    )
+
+
+def person_sentence(answer: RiskAnswer) -> str:
+    """Return what well-known shares tell of one person: the question that the guarantee answers."""
+    gain, name = gain_of(answer), answer.known.attribute.name
+    if gain is None:
+        return ""
+    bound = Sentence(
+        "This is about what people alike have in common; what a person's own row tells is bounded"
+        " as the guarantee says."
+    )
+    if gain.group_guess <= gain.table_guess:
+        return joined(
+            Sentence(
+                "For a single person that is no better a guess at {name} than the table's most"
+                " frequent value, right for {table:.0%} of these people without any file.",
+                name=name,
+                table=gain.table_guess,
+            ),
+            bound,
+        )
+    return joined(
+        Sentence(
+            "Naming a group's most frequent value is right for {group:.0%} of these people; naming"
+            " the table's, without any file, for {table:.0%}.",
+            group=gain.group_guess,
+            table=gain.table_guess,
+        ),
+        bound,
     )
 
 

@@ -108,8 +108,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     for each in found["recipients"]:
         yield (
             f"{each['recipient']:<{width}}  level {each['level']:.4g}:"
-            f" {each['violating_groups']:,} of {each['groups']:,} groups of people alike given away"
-            f" ({100 * each['group_share']:.2f} %),"
+            f" {each['violating_groups']:,} of {each['groups']:,} groups of people alike can be"
+            f" estimated closely ({100 * each['group_share']:.2f} %),"
             f" {each['violating_records']:,} records ({100 * each['record_share']:.2f} %);"
             f" an estimate within {100 * found['epsilon']:.0f} % with a confidence of up to"
             f" {100 * each['highest_confidence']:.1f} %"

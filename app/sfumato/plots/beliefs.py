@@ -229,3 +229,67 @@ def _belief_text(data: BeliefData, place: int, style: PlotStyle) -> str:
         return text
     share = percent(float(data.correlated[place]), 1)
     return text + "\n" + style.say("{share} where the sharing is known", share=share)
+
+
+# ----- one person in the released files
+
+
+@dataclass(frozen=True)
+class PersonData:
+    """What is believed of one sensitive attribute of a person who is looked for.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    names
+        Its values, shape (m,).
+    before, after
+        What the attacker believes without and with the files, shape (m,).
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    before: Floats = field(repr=False)
+    after: Floats = field(repr=False)
+
+
+def build_person_beliefs(data: PersonData, style: PlotStyle) -> PlotFigure:
+    """Draw the belief in each value without the files (a mark) and with them (a bar).
+
+    Returns
+    -------
+    PlotFigure
+        Its data has the columns value, before and after, for the whole domain.
+    """
+    likeliest = int(data.after.argmax())
+    rows = PosteriorData(data.names, data.before, data.after, likeliest)
+    names, before, after = _rows(rows, style)
+    headline = style.say(
+        "{attribute}: “{name}” is likeliest, with {after}; without the files, {before}",
+        attribute=data.attribute,
+        name=data.names[likeliest],
+        after=percent(float(data.after[likeliest])),
+        before=percent(float(data.before[likeliest])),
+    )
+    figure, axes = row_plot(
+        style,
+        headline,
+        style.say("Bar: what the attacker believes with the files. Mark: without them."),
+        pd.DataFrame({"value": data.names, "before": data.before, "after": data.after}),
+        names,
+        (130.0, 28.0),
+    )
+    axes.set_xlim(0.0, max(float(before.max()), float(after.max())) * 1.04)
+    fit_percent_ticks(axes, "x")
+    _draw_beliefs(axes, before, after, style.released, style)
+    for row, (name, first, then) in enumerate(zip(names, before, after, strict=True)):
+        _write_change(axes, row, float(first), float(then), style)
+        said = style.say(
+            "{name}: {before} before, {after} after",
+            name=name,
+            before=percent(float(first), 2),
+            after=percent(float(then), 2),
+        )
+        figure.tell_row(axes, row, said)
+    return figure

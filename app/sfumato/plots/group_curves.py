@@ -186,7 +186,8 @@ def build_risk_curves(data: RiskCurveData, style: PlotStyle) -> PlotFigure:
         _risk_headline(data, style),
         style.say(
             "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records; {test}."
-            " Solid: share of records in groups that are given away. Dashed: share of groups.",
+            " Solid: share of records in groups that can be estimated closely. Dashed: share of"
+            " groups.",
             **_start(data),
             test=data.test,
         ),
@@ -214,14 +215,17 @@ def _risk_headline(data: RiskCurveData, style: PlotStyle) -> str:
     """Return what the table's size does, or that nothing violates."""
     sizes = [point for point in data.points if point.parameter == "records"]
     if not any(point.records for point in data.points):
-        return style.say("Nowhere near this setting is {name} given away", name=data.attribute)
+        return style.say(
+            "Nowhere near this setting can the shares of {name} be estimated closely",
+            name=data.attribute,
+        )
     first, last = sizes[0], sizes[-1]
     return style.say(
-        "A larger table gives more of its {attribute} away: {few} of the records at {small},"
-        " {many} at {large}"
+        "In a larger table more groups' shares of {attribute} can be estimated closely: {few} of"
+        " the records at {small}, {many} at {large}"
         if last.records > first.records
-        else "{attribute}: {few} of the records are given away at {small} records, {many} at"
-        " {large}",
+        else "{attribute}: {few} of the records are in groups that can be estimated closely at"
+        " {small} records, {many} at {large}",
         attribute=data.attribute,
         few=percent(first.records),
         small=whole(int(first.value)),

@@ -121,12 +121,13 @@ def _sizes_headline(data: SizesData, style: PlotStyle) -> str:
     count = int(data.violating.sum())
     if count == 0:
         return style.say(
-            "No group gives its {attribute} away to {recipient}",
+            "{recipient} can estimate the shares of {attribute} closely in no group",
             attribute=data.attribute,
             recipient=data.recipient,
         )
     return style.say(
-        "{share} of the groups give their {attribute} away, the smallest with {least} records",
+        "In {share} of the groups, the smallest with {least} records, the shares of {attribute}"
+        " can be estimated closely",
         share=percent(count / len(data.sizes)),
         attribute=data.attribute,
         least=int(data.sizes[data.violating].min()),
@@ -138,7 +139,7 @@ def _dots(figure: PlotFigure, axes: Axes, table: pd.DataFrame, style: PlotStyle)
     area = 6.0 + 10.0 * np.log2(drawn["groups"].to_numpy() + 1.0)
     for violates, colour, words, marker in (
         (False, style.accent, style.say("private"), "o"),
-        (True, style.danger, style.say("given away"), "D"),
+        (True, style.danger, style.say("estimated closely"), "D"),
     ):
         here = (drawn["violates"] == violates).to_numpy()
         if here.any():
@@ -321,7 +322,8 @@ def build_remedy_bars(data: RemedyData, style: PlotStyle) -> PlotFigure:
         style,
         _remedy_headline(data, style),
         style.say(
-            "Share of records in groups that are given away. Dashed: as things are, {now}.",
+            "Share of records in groups that can be estimated closely. Dashed: as things are,"
+            " {now}.",
             now=percent(data.now),
         ),
         pd.DataFrame(listed, columns=columns),
@@ -358,8 +360,8 @@ def _remedy_headline(data: RemedyData, style: PlotStyle) -> str:
         worst = max(data.rows, key=lambda row: row.records)
         change = _change(worst, style)
         return style.say(
-            "No record of {attribute} is given away now; releasing less merges groups: {change},"
-            " {share}",
+            "The shares of {attribute} can be estimated closely in no group now; releasing less"
+            " merges groups: {change}, {share}",
             attribute=data.attribute,
             change=change[:1].lower() + change[1:],
             share=percent(worst.records),
@@ -371,7 +373,8 @@ def _remedy_headline(data: RemedyData, style: PlotStyle) -> str:
             attribute=data.attribute,
         )
     return style.say(
-        "{change}: {best} instead of {now} of the records would be in groups that are given away",
+        "{change}: {best} instead of {now} of the records would be in groups that can be estimated"
+        " closely",
         change=_change(best, style),
         best=percent(best.records),
         now=percent(data.now),

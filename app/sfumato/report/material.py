@@ -15,7 +15,7 @@ from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.small_groups import RiskAnswer, Subject, answer_risk, promised_limits
+from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
 from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
@@ -203,7 +203,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
         found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
         subject = _subject(project, table, entry, encoded[entry.attributes[0]])
         if subject is not None:
-            found = replace(found, small_groups=_small_groups(subject, Part(part, 0.5, 1.0)))
+            found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
         findings[entry.key] = found
     units = find_repeated_units(table, Silent())
     pooled = pooled_rows(document, encoded, units, releases, Basis.EITHER, Silent())
@@ -287,20 +287,6 @@ def _has_changed(record: ReleaseRecord, plan: EntryPlan, now: Document) -> bool:
     if record.policy is None:
         return True
     return not set(plan.attributes).isdisjoint(changes_since(record.policy, now))
-
-
-def _small_groups(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
-    """Return what each recipient's release gives away; nothing where groups can't be examined."""
-    found, limits = [], promised_limits(subject.entry)
-    with suppress(SfumatoError):
-        recipients = subject.document.recipients
-        names = [each.name for each in recipients]
-        everybody = subject.known_to_each(names, Part(context, 0.0, 0.3))
-        for recipient, known in zip(recipients, everybody, strict=True):
-            with suppress(SfumatoError):  # the promises say what is wrong with this level
-                part = Part(context, 0.3, 1.0)
-                found.append(answer_risk(subject, known, recipient, limits, part))
-    return tuple(found)
 
 
 def _beside(document: Document, table: Table, context: Context) -> Beside | None:

@@ -408,7 +408,9 @@ def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Bloc
         f"Whoever knows {names} of a person tells groups of people alike apart, by what the"
         " recipient sees of these. Asked of each: an estimate of a value's share in it is too"
         f" high by more than {percent(limits.epsilon)} at least {percent(limits.delta)} of the"
-        " time, and too low as often. A group where that fails is given away."
+        " time, and too low as often. Where that fails, the group can be estimated closely: that"
+        " is about what people alike have in common, not about what one person's row tells,"
+        " which the promise bounds."
     )
     rows = tuple(
         (
@@ -420,7 +422,7 @@ def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Bloc
         )
         for answer in answers
     )
-    heads = ("Recipient", "Groups given away", "Of groups", "Records", "Share")
+    heads = ("Recipient", "Groups estimated closely", "Of groups", "Records", "Share")
     yield Grid(heads, rows, (1, 2, 3, 4))
     if said := tuple(dict.fromkeys(a.known.looked_up for a in answers if a.known.looked_up)):
         yield Bullets(said)

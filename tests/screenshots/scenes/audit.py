@@ -17,6 +17,7 @@ from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
 from sfumato.ui.panels.audit.pages.leak.page import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.pooled_rows import PooledRowsPage
 from sfumato.ui.panels.audit.pages.record import RecordPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
@@ -56,11 +57,27 @@ def _released(stage: Stage) -> AuditPanel:
     return panel
 
 
-def _every_question(stage: Stage) -> None:
-    """All tabs in sight, as with numbers and other holders' tables."""
-    panel = _released(stage)
-    for page in panel.pages:
-        panel.questions.offer(page, True)
+# Who can be found
+
+
+def _person(stage: Stage, **known: str) -> PersonPage:
+    _released(stage)
+    page = audit_page(stage, PersonPage)
+    for name, text in known.items():
+        page.fields[name].setText(text)
+        page.fields[name].editingFinished.emit()
+    stage.settle()
+    return page
+
+
+def _person_found(stage: Stage) -> None:
+    _person(stage, birth_year="1961 ± 1", sex="female", region="Harbour", occupation="Not employed")
+
+
+def _person_beliefs(stage: Stage) -> None:
+    page = _person(stage, sex="female")
+    bar = page.sheet.verticalScrollBar()
+    bar.setValue(bar.maximum())
     stage.settle()
 
 
@@ -68,8 +85,8 @@ def _every_question(stage: Stage) -> None:
 
 
 def _coalition(stage: Stage) -> CoalitionPage:
-    panel = _released(stage)
-    return next(page for page in panel.pages if isinstance(page, CoalitionPage))
+    _released(stage)
+    return audit_page(stage, CoalitionPage)
 
 
 def _nobody(stage: Stage) -> None:
@@ -90,9 +107,9 @@ def _what_if(stage: Stage) -> None:
 
 
 def _scroll_to(stage: Stage, page: CoalitionPage, widget: QWidget) -> None:
-    bar = page.scrolled.verticalScrollBar()
+    bar = page.sheet.verticalScrollBar()
     for _ in range(3):  # what comes into sight is drawn, and may take more room
-        inside = page.scrolled.widget()
+        inside = page.sheet.widget()
         assert inside is not None
         place = widget.mapTo(inside, widget.rect().topLeft())
         bar.setValue(place.y())
@@ -190,7 +207,10 @@ SCENES = (
     Scene("planned", _planned),
     Scene("filled", _released),
     Scene("nobody", _nobody),
-    Scene("every-question", _every_question),
+    Scene("coalition", _coalition),
+    Scene("person", _person),
+    Scene("person-found", _person_found),
+    Scene("person-beliefs", _person_beliefs),
     Scene("records", partial(_coalition_part, part="distribution")),
     Scene("files", partial(_coalition_part, part="files")),
     Scene("what-if", _what_if),

@@ -1,18 +1,23 @@
-"""The Audit panel: the questions that can be asked, and the page that answers one of them."""
+"""The Audit panel: a few questions with their answers, and behind each the pages of its figures."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.overview import Overview
 from sfumato.ui.panels.audit.pages import all_pages
-from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.questions import Questions
 from sfumato.ui.panels.base import Panel, PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Rule, column
+from sfumato.ui.widgets.layout import Rule, boxed, button, column
+
+Kind = TypeVar("Kind", bound=AuditPage)
 
 
 class AuditPanel(Panel):
@@ -23,17 +28,26 @@ class AuditPanel(Panel):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.stack = QStackedWidget(self)
+        self.overview = Overview(session, self.stack)
+        self.stack.addWidget(self.overview)
         self.pages: tuple[AuditPage, ...] = tuple(page(session, self.stack) for page in all_pages())
         for page in self.pages:
             page.told.connect(self.messages.show_message)
             page.state_changed.connect(self.state_changed)
             self.stack.addWidget(page)
+        self.overview.state_changed.connect(self.state_changed)
         self.questions = Questions(self.pages, self)
         self.questions.chosen.connect(self._show)
-        head = column(self.questions, Rule(), spacing=0)
-        self.body.addLayout(head)
+        self.questions.left.connect(self.show_questions)
+        self._head_line = boxed(column(self.questions, Rule()), self)
+        self.body.addWidget(self._head_line)
         self.body.addWidget(self.stack, 1)
-        self._show(self.pages[0])
+        self.report = button(self.tr("Report…"), self._show_report, icon="file")
+        self.add_to_head(self.report)
+        self.overview.topic_asked.connect(self._show_topic)
+        self.overview.person_asked.connect(lambda: self.show_page(PersonPage))
+        self.overview.file_asked.connect(self._choose_file)
+        self.show_questions()
         for signal in (
             session.document_changed,
             session.table_changed,
@@ -43,7 +57,12 @@ class AuditPanel(Panel):
             signal.connect(self._offer_pages)
         self._offer_pages()
 
-    def show_page(self, kind: type[AuditPage]) -> AuditPage:
+    def show_questions(self) -> None:
+        """Show all questions with their answers."""
+        self._head_line.hide()
+        self.stack.setCurrentWidget(self.overview)
+
+    def show_page(self, kind: type[Kind]) -> Kind:
         """Bring a page into sight and return it."""
         page = next(page for page in self.pages if isinstance(page, kind))
         self._show(page)
@@ -51,26 +70,42 @@ class AuditPanel(Panel):
 
     def take_file(self, path: Path) -> None:
         """Show the page that a file which turned up is for, and let it work."""
-        page = next(page for page in self.pages if page.takes_files)
-        self._show(page)
-        page.take_file(path)
+        self._file_page().take_file(path)
 
     @property
-    def current(self) -> AuditPage:
-        """The page in sight."""
-        return self.pages[self.stack.currentIndex()]
+    def current(self) -> AuditPage | None:
+        """The page in sight; None where all questions are."""
+        place = self.stack.currentIndex() - 1
+        return self.pages[place] if place >= 0 else None
+
+    def _file_page(self) -> AuditPage:
+        page = next(page for page in self.pages if page.takes_files)
+        self._show(page)
+        return page
+
+    def _choose_file(self) -> None:
+        self._file_page().choose_file()
+
+    def _show_report(self) -> None:
+        self._show_topic(Topic.REPORT)
+
+    def _show_topic(self, topic: Topic) -> None:
+        page = self.questions.first_of(topic)
+        if page is not None:
+            self._show(page)
 
     def _show(self, page: AuditPage) -> None:
         self.questions.show_current(page)
+        self._head_line.show()
         self.stack.setCurrentWidget(page)
 
     def state(self) -> PanelState:
-        """Return attention if any page needs it, else how far the furthest page is.
+        """Return attention if any page or answer needs it, else how far the furthest is.
 
         Pages work only while somebody looks, so what the others have left to do is no work that
         the audit still needs, and what one has found stays found while another is looked at.
         """
-        found = {page.state() for page in self.pages}
+        found = {self.overview.state(), *(page.state() for page in self.pages)}
         order = (PanelState.ATTENTION, PanelState.DONE, PanelState.IN_PROGRESS)
         return next((state for state in order if state in found), PanelState.EMPTY)
 
@@ -78,5 +113,9 @@ class AuditPanel(Panel):
         """Leave out the tabs of pages that have nothing to work on."""
         for page in self.pages:
             self.questions.offer(page, page.has_material())
-        if not self.current.has_material():
-            self._show(self.questions.offered[0])
+        if self.current is not None and not self.questions.offers(self.current):
+            first = self.questions.first_of(self.current.topic)
+            if first is None:
+                self.show_questions()
+            else:
+                self._show(first)

@@ -1,22 +1,16 @@
-"""The questions that the audit answers, all in sight: two rows of tabs, by what they are about."""
+"""The way between the questions and their figures: back to all, and a tab for each page of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from sfumato.ui.look.theme import Space, TextSize, font
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
-from sfumato.ui.widgets.layout import column, label
-
-ROWS: Mapping[int, tuple[Theme, ...]] = {
-    0: (Theme.RECIPIENTS, Theme.EVIDENCE),
-    1: (Theme.GROUPS,),
-}
-"""What stands in which row. It depends on nothing, so that no tab ever changes its place."""
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.widgets.layout import button, label, row
 
 _STEPS = {
     Qt.Key.Key_Left: -1,
@@ -28,7 +22,7 @@ _TAB_MARGIN = 8
 
 
 class Questions(QWidget):
-    """A tab for every page, one of them chosen; the arrow keys move through all of them.
+    """The pages of the question that is looked at; the arrow keys move through them.
 
     Parameters
     ----------
@@ -38,45 +32,28 @@ class Questions(QWidget):
 
     chosen = Signal(object)
     """The person chose another `AuditPage`."""
+    left = Signal()
+    """The person wants to see all questions."""
 
     def __init__(self, pages: Sequence[AuditPage], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("Questions of the audit"))
         self._group = QButtonGroup(self)
         self._tabs: dict[AuditPage, QToolButton] = {}
-        self._parts: dict[Theme, QWidget] = {}
-        rows = column(spacing=0)
-        for themes in ROWS.values():
-            line = QHBoxLayout()
-            line.setSpacing(Space.AROUND)
-            for theme in themes:
-                part = self._part(theme, [page for page in pages if page.theme is theme])
-                line.addWidget(part)
-            line.addStretch(1)
-            rows.addLayout(line)
-        self.setLayout(rows)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-
-    def _part(self, theme: Theme, pages: Sequence[AuditPage]) -> QWidget:
-        """Return the tabs of a theme after its name."""
-        part = QWidget(self)
-        line = QHBoxLayout(part)
-        line.setContentsMargins(0, 0, 0, 0)
+        self._offered = dict.fromkeys(pages, True)
+        self._topic = pages[0].topic
+        self.back = button(self.tr("All &questions"), self.left.emit, "quiet", "chevron-left")
+        self.heading = label("", "heading")
+        line = QHBoxLayout()
         line.setSpacing(Space.TIGHT)
-        caption = label(QCoreApplication.translate("Audit", theme.value), "small")
-        if theme is ROWS[0][0] or theme is ROWS[1][0]:
-            caption.setFixedWidth(self._caption_width())
-        line.addWidget(caption)
         for page in pages:
             line.addWidget(self._tab(page))
-        self._parts[theme] = part
-        return part
-
-    def _caption_width(self) -> int:
-        """Return the width of the captions at the left: the tabs below them stand in one line."""
-        metrics = QFontMetrics(font(TextSize.SMALL))
-        names = (QCoreApplication.translate("Audit", themes[0].value) for themes in ROWS.values())
-        return max(metrics.horizontalAdvance(name) for name in names) + Space.INSIDE
+        line.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(Space.TIGHT)
+        whole.addLayout(row(self.back, self.heading, None, spacing=Space.BETWEEN))
+        whole.addLayout(line)
+        self._show_tabs()
 
     def _tab(self, page: AuditPage) -> QToolButton:
         tab = QToolButton(self)
@@ -96,8 +73,12 @@ class Questions(QWidget):
 
     @property
     def offered(self) -> tuple[AuditPage, ...]:
-        """The pages that can be chosen."""
-        return tuple(page for page, tab in self._tabs.items() if not tab.isHidden())
+        """The pages that can be chosen for the question that is looked at."""
+        return tuple(page for page in self._tabs if self._is_shown(page))
+
+    def offers(self, page: AuditPage) -> bool:
+        """Return whether a page has anything to work on."""
+        return self._offered[page]
 
     @property
     def current(self) -> AuditPage | None:
@@ -108,19 +89,32 @@ class Questions(QWidget):
         """Return the tab of a page."""
         return self._tabs[page]
 
+    def first_of(self, topic: Topic) -> AuditPage | None:
+        """Return a question's first page that has anything to work on."""
+        return next((p for p, is_so in self._offered.items() if is_so and p.topic is topic), None)
+
     def show_current(self, page: AuditPage) -> None:
-        """Show a page as chosen without telling anyone."""
+        """Show a page as chosen, among those of its question, without telling anyone."""
+        self._topic = page.topic
+        self.heading.setText(page.translated(page.topic.value))
         for other, tab in self._tabs.items():
             tab.setChecked(other is page)
             policy = Qt.FocusPolicy.StrongFocus if other is page else Qt.FocusPolicy.ClickFocus
             tab.setFocusPolicy(policy)
         self.setFocusProxy(self._tabs[page])
+        self._show_tabs()
 
     def offer(self, page: AuditPage, offered: bool) -> None:
-        """Leave a page's tab out, or bring it back; a theme without any tab goes as well."""
-        self._tabs[page].setVisible(offered)
-        here = (tab for other, tab in self._tabs.items() if other.theme is page.theme)
-        self._parts[page.theme].setVisible(any(not tab.isHidden() for tab in here))
+        """Leave a page's tab out, or bring it back."""
+        self._offered[page] = offered
+        self._show_tabs()
+
+    def _is_shown(self, page: AuditPage) -> bool:
+        return self._offered[page] and page.topic is self._topic
+
+    def _show_tabs(self) -> None:
+        for page, tab in self._tabs.items():
+            tab.setVisible(self._is_shown(page))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Move the choice with the arrow keys, which a button would keep to itself."""

@@ -6,21 +6,18 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.release.groups import public_names, usual_knowledge
-from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.groups.question_bar import QuestionBar
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Badge, EmptyState, ScrollPage, button, label
-from sfumato.ui.widgets.messages import error_texts
 
 
 class GroupsPage(AuditPage):
@@ -34,9 +31,18 @@ class GroupsPage(AuditPage):
         The owner.
     """
 
-    theme: ClassVar[Theme] = Theme.GROUPS
-    job: ClassVar[str]
-    """The key of the page's job."""
+    topic: ClassVar[Topic] = Topic.GROUPS
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "audit",
+        str(QT_TRANSLATE_NOOP("Audit", "Nothing to examine yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once a sensitive attribute with a list of values has a mechanism, and somebody"
+                " is to receive it, this page shows what its small groups give away.",
+            )
+        ),
+    )
     working: ClassVar[str]
     """What is being done, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
     with_recipient: ClassVar[bool] = True
@@ -44,47 +50,14 @@ class GroupsPage(AuditPage):
     """Whether there is nothing to ask before somebody is to receive the attribute."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self.bar = QuestionBar(self.with_recipient, self)
-        self.sentence = label("", "heading", wrap=True)
-        self.explanation = label("", "muted", wrap=True)
-        self.trouble = Badge("danger", "danger", self.tr("This can't be examined"), parent=self)
-        self.trouble.hide()
+        self.bar = QuestionBar(self.with_recipient)
         self._answered = False
         self._stale = True
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.sheet = ScrollPage(self)
-        self.work = QWidget(self)
-        column = QVBoxLayout(self.work)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.BETWEEN)
-        column.addWidget(self.bar)
-        column.addWidget(self.sheet, 1)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
-        for words in (self.trouble, self.sentence, self.explanation):
-            self.sheet.column.addWidget(words)
-        self.build(self.sheet.column)
-        self.sheet.column.addStretch(1)
+        super().__init__(session, parent)
+        self._above.insertWidget(0, self.bar)
         self.bar.changed.connect(self.ask)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.attribute_changed,
-            session.project_changed,
-        ):
-            signal.connect(self._refresh)
-        self._refresh()
 
     # ----- what a page adds
-
-    @abstractmethod
-    def build(self, column: QVBoxLayout) -> None:
-        """Put the page's widgets below one another."""
 
     @abstractmethod
     def question(self, subject: Subject) -> Callable[[Context], Any]:
@@ -138,11 +111,12 @@ class GroupsPage(AuditPage):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Answer the question, now that somebody looks."""
-        super().showEvent(event)
+        QWidget.showEvent(self, event)
         if self._stale:
             self.ask()
 
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Offer what can be asked about, and ask."""
         document = self.session.document
         self.bar.offer(
             self._attributes(),
@@ -150,7 +124,7 @@ class GroupsPage(AuditPage):
             public_names(document),
             usual_knowledge(document),
         )
-        self.pages.setCurrentWidget(self.work if self.subject() is not None else self.empty)
+        self.show_work(self.subject() is not None)
         self.ask()
 
     def ask(self) -> None:
@@ -175,13 +149,6 @@ class GroupsPage(AuditPage):
             )
         self.state_changed.emit()
 
-    def say(self, sentence: str, explanation: str = "") -> None:
-        """Say what was found, and what it means."""
-        self.trouble.hide()
-        self.sentence.setText(sentence)
-        self.explanation.setText(explanation)
-        self.explanation.setVisible(bool(explanation))
-
     def _show(self, answer: Any) -> None:
         self._answered = True
         self.show_answer(answer)
@@ -189,29 +156,4 @@ class GroupsPage(AuditPage):
 
     def _fail(self, error: SfumatoError) -> None:
         self.clear_answer()
-        what, remedy = error_texts(error)
-        self.say(what, remedy)
-        self.trouble.show()
-
-    @staticmethod
-    def translated(text: str) -> str:
-        """Return a marked text in the person's language."""
-        return QCoreApplication.translate("Audit", text)
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "audit",
-            self.tr("Nothing to examine yet"),
-            self.tr(
-                "Once a sensitive attribute with a list of values has a mechanism, and somebody"
-                " is to receive it, this page shows what its small groups give away."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
+        self.refuse(error)

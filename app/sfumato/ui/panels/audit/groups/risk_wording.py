@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from sfumato.analysis.small_groups import RiskAnswer, gain_of, passed_by_published_rule
+from sfumato.analysis.small_groups import (
+    RiskAnswer,
+    estimated_sentence,
+    passed_by_published_rule,
+    person_sentence,
+)
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import grouped, number, typeset
 
 
 def tr(text: str, **details: object) -> str:
@@ -47,49 +52,15 @@ def limits_sentence(limits: RiskLimits) -> str:
 
 def risk_sentence(answer: RiskAnswer) -> str:
     """Return what was found."""
-    total, name = answer.risk.total, answer.known.attribute.name
+    name = answer.known.attribute.name
     if answer.shown.trust >= 1.0:
         return tr("{recipient} holds the true {name}.", recipient=answer.shown.recipient, name=name)
-    if total.groups == 0:
-        return tr(
-            "None of the {groups} groups gives its {name} away to {recipient}.",
-            groups=grouped(total.all_groups),
-            name=name,
-            recipient=answer.shown.recipient,
-        )
-    return tr(
-        "{violating} of {groups} groups, with {share} of the records, give their {name} away to"
-        " {recipient}.",
-        violating=grouped(total.groups),
-        groups=grouped(total.all_groups),
-        share=percent(total.record_share),
-        name=name,
-        recipient=answer.shown.recipient,
-    )
+    return typeset(estimated_sentence(answer))
 
 
 def gain_sentence(answer: RiskAnswer) -> str:
-    """Return what an attacker would gain from the groups that are given away; else nothing."""
-    gain, name = gain_of(answer), answer.known.attribute.name
-    if gain is None or answer.shown.trust >= 1.0:
-        return ""
-    if gain.group_guess <= gain.table_guess:
-        return tr(
-            "What an attacker gains: the shares of {name} in these groups. For a single person that"
-            " is no better a guess than the table's most frequent value, right for {table} of"
-            " these people.",
-            name=name,
-            table=percent(gain.table_guess),
-        )
-    return tr(
-        "What an attacker gains: the shares of {name} in these groups. Whoever guesses a group's"
-        " most frequent value is right for {group} of these people, in one group for {highest};"
-        " whoever only knows the table's most frequent value, for {table}.",
-        name=name,
-        group=percent(gain.group_guess),
-        highest=percent(gain.highest),
-        table=percent(gain.table_guess),
-    )
+    """Return what an attacker gains of one person who knows groups' shares; else nothing."""
+    return "" if answer.shown.trust >= 1.0 else typeset(person_sentence(answer))
 
 
 def gap_sentence(answer: RiskAnswer) -> str:

@@ -1,32 +1,64 @@
-"""What every page of the audit has."""
+"""The scaffold of every page of the audit: an empty state, or controls above an answer."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    Badge,
+    EmptyState,
+    Part,
+    ScrollPage,
+    button,
+    label,
+    row,
+    say,
+)
+from sfumato.ui.widgets.messages import Message, error_texts
+from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import ResponsiveRow
+
+WIDE: Final = 760
+"""From this width on, two parts of a page stand side by side."""
+_GO: Final = {
+    "policy": str(QT_TRANSLATE_NOOP("Audit", "Go to Policy")),
+    "releases": str(QT_TRANSLATE_NOOP("Audit", "Go to Releases")),
+}
 
 
-class Theme(StrEnum):
-    """What questions of the audit are about; the values are marked for translation."""
+class Topic(StrEnum):
+    """What a person asks, in the order in which it is asked; marked for translation."""
 
-    RECIPIENTS = str(QT_TRANSLATE_NOOP("Audit", "Recipients"))
-    """What those who hold releases learn, alone and together."""
-    GROUPS = str(QT_TRANSLATE_NOOP("Audit", "Groups"))
+    TOGETHER = str(QT_TRANSLATE_NOOP("Audit", "What do they learn together?"))
+    """What those who hold releases learn by pooling them."""
+    FOUND = str(QT_TRANSLATE_NOOP("Audit", "Who can be found?"))
+    """Whether somebody who knows a person finds the person's row."""
+    GROUPS = str(QT_TRANSLATE_NOOP("Audit", "What about small groups?"))
     """What small groups of records give away, also beside other holders' tables."""
-    EVIDENCE = str(QT_TRANSLATE_NOOP("Audit", "Evidence"))
-    """What can be shown to somebody else: whose file leaked, and the report."""
+    LEAK = str(QT_TRANSLATE_NOOP("Audit", "Whose file is this?"))
+    """Which recipient's copy a file is."""
+    REPORT = str(QT_TRANSLATE_NOOP("Audit", "What goes into the files?"))
+    """The report, for whoever answers for the releases."""
 
 
 class AuditPage(QWidget):
     """One question about what releases reveal.
+
+    A page has a job at most, an empty state, and a sheet below its controls: a sentence that
+    answers, an explanation, and the figures. Subclasses fill it in `build`.
 
     Parameters
     ----------
@@ -38,12 +70,25 @@ class AuditPage(QWidget):
 
     title: ClassVar[str]
     """The page's name, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
-    theme: ClassVar[Theme] = Theme.RECIPIENTS
+    topic: ClassVar[Topic] = Topic.TOGETHER
     """What its question is about."""
     order: ClassVar[int]
     """Its place among the pages."""
     takes_files: ClassVar[bool] = False
     """Whether it is about a file that turned up."""
+    nothing: ClassVar[tuple[str, str, str]]
+    """The drawing, the heading and the text of the empty state, marked like the title."""
+    leads_to: ClassVar[str] = "policy"
+    """The panel in which what is missing is made."""
+    job: ClassVar[str] = ""
+    """The key of the page's job."""
+    listens: ClassVar[tuple[str, ...]] = (
+        "document_changed",
+        "table_changed",
+        "attribute_changed",
+        "project_changed",
+    )
+    """The session's signals after which the page looks again."""
 
     told = Signal(object)
     """A `Message` for the panel."""
@@ -52,11 +97,46 @@ class AuditPage(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
+        icon, heading, text = self.nothing
+        self.empty = EmptyState(icon, self.translated(heading), self.translated(text))
+        go = partial(session.panel_requested.emit, self.leads_to)
+        self.empty.add_button(button(self.translated(_GO[self.leads_to]), go, "primary"))
+        self.sentence = label("", "heading", wrap=True)
+        self.explanation = label("", "muted", wrap=True)
+        self.trouble = Badge("danger", "danger", self.tr("This can't be examined"), parent=self)
+        self.sheet = ScrollPage(self)
+        self.work = QWidget(self)
+        self._above = QVBoxLayout(self.work)
+        self._above.setContentsMargins(0, 0, 0, 0)
+        self._above.setSpacing(Space.BETWEEN)
+        self._above.addWidget(self.sheet, 1)
+        self.pages = QStackedWidget(self)
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.work)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.pages)
+        self.icon = IconLabel("clock", "muted", 20)
+        self.sheet.column.addWidget(self.trouble)
+        self.sheet.column.addLayout(row(self.icon, self.sentence, wide=1))
+        self.sheet.column.addWidget(self.explanation)
+        for words in (self.trouble, self.icon, self.sentence, self.explanation):
+            words.hide()
+        self.build()
+        self.sheet.column.addStretch(1)
+        for name in self.listens:
+            getattr(session, name).connect(self.refresh)
+        self.refresh()
 
-    @classmethod
-    def translated_title(cls) -> str:
-        """Return the title in the person's language."""
-        return QCoreApplication.translate("Audit", cls.title)
+    # ----- what a page adds
+
+    @abstractmethod
+    def build(self) -> None:
+        """Make the page's controls and the figures below its sentence."""
+
+    @abstractmethod
+    def refresh(self, _changed: object = None) -> None:
+        """Look again at what is open; what takes long waits until somebody looks."""
 
     def state(self) -> PanelState:
         """Return how far the page's question is answered."""
@@ -69,6 +149,100 @@ class AuditPage(QWidget):
     def take_file(self, path: Path) -> None:
         """Work on a file that turned up."""
 
+    def choose_file(self) -> None:
+        """Let the person choose a file that turned up."""
+
+    # ----- what it is built of
+
+    def controls(self, *pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
+        """Put a line above the sheet: fields with their names, widgets, None for room."""
+        line = field_line(*pieces)
+        self._above.insertLayout(self._above.count() - 1, line)
+        return line
+
+    def add(self, *parts: Part) -> None:
+        """Put parts below one another; what a plot fails with is told in the panel."""
+        for part in parts:
+            if isinstance(part, QLayout):
+                self.sheet.column.addLayout(part)
+            else:
+                self.sheet.column.addWidget(part)
+
+    def fill_with(self, widget: QWidget) -> None:
+        """Let one widget that scrolls by itself take the sheet's place."""
+        self.sheet.hide()
+        self._above.addWidget(widget, 1)
+
+    def new_plot(self) -> PlotView:
+        """Return a plot whose failures are told in the panel."""
+        made = PlotView(self.session.chooser, self)
+        made.failed.connect(self.told)
+        return made
+
+    def side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
+        """Return two parts beside each other, where there is room for both."""
+        made = ResponsiveRow(WIDE, parent=self)
+        made.add(left)
+        made.add(right)
+        return made
+
+    # ----- what it says
+
+    def show_work(self, ready: bool) -> None:
+        """Show the work, or what is missing for it."""
+        self.pages.setCurrentWidget(self.work if ready else self.empty)
+
+    def say(self, sentence: str, explanation: str = "", icon: str = "", token: str = "") -> None:
+        """Say what was found, and what it means; an icon and its colour give the verdict."""
+        self.trouble.hide()
+        self.icon.setVisible(bool(icon))
+        if icon:
+            self.icon.show_icon(icon, token or icon)
+        say(self.sentence, sentence)
+        say(self.explanation, explanation)
+
+    def refuse(self, error: SfumatoError) -> None:
+        """Say why there is no answer."""
+        self.say(*error_texts(error))
+        self.trouble.show()
+
     def tell(self, message: Message) -> None:
         """Show a message in the panel."""
         self.told.emit(message)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look again, now that somebody does."""
+        super().showEvent(event)
+        self.refresh()
+
+    @classmethod
+    def translated_title(cls) -> str:
+        """Return the title in the person's language."""
+        return cls.translated(cls.title)
+
+    @staticmethod
+    def translated(text: str) -> str:
+        """Return a marked text in the person's language."""
+        return QCoreApplication.translate("Audit", text)
+
+
+def field_line(*pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
+    """Return fields side by side, each after its name; None is the room that is left."""
+    line = QHBoxLayout()
+    line.setSpacing(Space.INSIDE)
+    for piece in pieces:
+        if piece is None:
+            line.addStretch(1)
+            continue
+        if isinstance(piece, tuple):
+            words, field = piece
+            name = label(words, "muted")
+            name.setBuddy(field)
+            if not field.accessibleName():
+                field.setAccessibleName(words.replace("&", ""))
+            line.addWidget(name)
+            line.addWidget(field)
+            line.addSpacing(Space.INSIDE)
+        else:
+            line.addWidget(piece)
+    return line

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.query_desk import (
     CONFIDENCE,
@@ -65,8 +65,9 @@ class CountQueriesPage(GroupsPage):
         self.desk: QueryDesk | None = None
         super().__init__(session, parent)
 
-    def build(self, column: QVBoxLayout) -> None:
+    def build(self) -> None:
         """Put the form, the answers and the pool below one another."""
+        column = self.sheet.column
         self.form = QueryForm(self)
         card = Card(
             self.tr("Ask"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelection, Qt
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.analysis.small_groups import (
     RiskAnswer,
@@ -76,8 +76,9 @@ class GroupRiskPage(GroupsPage):
         self._started_from: PolicyEntry | None = None
         super().__init__(session, parent)
 
-    def build(self, column: QVBoxLayout) -> None:
+    def build(self) -> None:
         """Put the limits, the plots and the table of groups below one another."""
+        column = self.sheet.column
         self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
         self.epsilon.set_value(USUAL_EPSILON)
         self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout
 
 from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.progress import Context
@@ -39,8 +39,9 @@ class NoisyAnswersPage(GroupsPage):
     with_recipient: ClassVar[bool] = False
     needs_recipients: ClassVar[bool] = False
 
-    def build(self, column: QVBoxLayout) -> None:
+    def build(self) -> None:
         """Put the noise, the plot and the groups below one another."""
+        column = self.sheet.column
         self.loss = NumberField(0.001, 10.0, decimals=3, step=0.05, show_range=False, parent=self)
         self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
         self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)

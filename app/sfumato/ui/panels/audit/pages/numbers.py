@@ -8,8 +8,6 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.pooled_numbers import (
@@ -34,11 +32,10 @@ from sfumato.plots.pooled_numbers import (
     copies_data,
 )
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from sfumato.ui.panels.audit.open_note import OpenNote
-from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
 from sfumato.ui.panels.audit.pages.coalition.page import held_now
 from sfumato.ui.panels.audit.wording import (
     bayes_sentence,
@@ -48,15 +45,11 @@ from sfumato.ui.panels.audit.wording import (
     numbers_sentence,
 )
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.messages import Message
-from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
 
 JOB: Final = "audit numbers"
-WIDE: Final = 760
 SAMPLES: Final = (100, 200, 300)
 """Records per squared attribute from which an attacker learns the distribution."""
 
@@ -92,118 +85,56 @@ class NumbersPage(AuditPage):
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Numbers"))
     order: ClassVar[int] = 2
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "audit",
+        str(QT_TRANSLATE_NOOP("Audit", "No numbers are protected by noise yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once a sensitive column stays numbers and recipients have levels of trust, see"
+                " here how closely any group of them can tell a person's numbers.",
+            )
+        ),
+    )
+    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the coalition beside the growth of the error, and single guesses below."""
         self._shown: NumbersCoalition | None = None
         self._weighed: WeighedNumbers | None = None
-        self.entry = ChoiceField(parent=self)
-        self.knowledge = ChoiceField(parent=self)
-        self.attribute = ChoiceField(parent=self)
+        self.entry, self.knowledge, self.attribute = (ChoiceField(parent=self) for _ in range(3))
+        for field in (self.entry, self.knowledge, self.attribute):
+            field.setMinimumWidth(160)
+            field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.basis = Segments(
             [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
         )
         self.basis.setAccessibleName(self.tr("Which releases are weighed"))
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
-        self.sentence = label("", "heading", wrap=True)
-        self.open_note = OpenNote(session, self)
-        self.copies = PlotView(session.chooser, self)
-        self.errors = PlotView(session.chooser, self)
-        self.bayes = PlotView(session.chooser, self)
+        self.open_note = OpenNote(self.session, self)
+        self.copies, self.errors, self.bayes = (self.new_plot() for _ in range(3))
         self.agreement = label("", "muted", wrap=True)
         self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
         self.forms = label("", wrap=True)
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.work = self._build_work()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
-        self._tell_forms(None)
-        self._connect()
-        self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "audit",
-            self.tr("No numbers are protected by noise yet"),
-            self.tr(
-                "Once a sensitive column stays numbers and recipients have levels of trust, see"
-                " here how closely any group of them can tell a person's numbers."
-            ),
-        )
-        go = partial(self.session.panel_requested.emit, "policy")
-        empty.add_button(button(self.tr("Go to Policy"), go, "primary"))
-        return empty
-
-    def _build_work(self) -> QWidget:
+        self.controls((self.tr("&Attribute"), self.entry), self.basis, None)
         card = Card(
             self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
         )
         card.body.addWidget(self.table, 1)
-        above = ResponsiveRow(WIDE, parent=self)
-        above.add(card)
-        above.add(self.copies)
-        page = ScrollPage(self)
-        page.column.addWidget(self.sentence)
-        page.column.addWidget(self.open_note)
-        page.column.addWidget(above)
-        page.column.addLayout(
-            self._line(
-                (self.tr("&Guesses of"), self.attribute),
-                (self.tr("by somebody who &knows"), self.knowledge),
-            )
+        guesses = field_line(
+            (self.tr("&Guesses of"), self.attribute),
+            (self.tr("by somebody who &knows"), self.knowledge),
+            None,
         )
-        page.column.addWidget(self.errors)
-        page.column.addWidget(self.bayes)
-        page.column.addWidget(self.agreement)
-        page.column.addWidget(self.forms_heading)
-        page.column.addWidget(self.forms)
-        page.column.addStretch(1)
-        work = QWidget(self)
-        column = QVBoxLayout(work)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.BETWEEN)
-        line = self._line((self.tr("&Attribute"), self.entry))
-        line.insertWidget(line.count() - 1, self.basis)
-        column.addLayout(line)
-        column.addWidget(page, 1)
-        return work
-
-    def _line(self, *fields: tuple[str, ChoiceField]) -> QHBoxLayout:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        for words, field in fields:
-            name = label(words, "muted")
-            name.setBuddy(field)
-            field.setAccessibleName(words.replace("&", ""))
-            field.setMinimumWidth(160)
-            field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-            line.addWidget(name)
-            line.addWidget(field)
-        line.addStretch(1)
-        return line
-
-    def _connect(self) -> None:
-        session = self.session
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.ledger_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self._refresh)
-        self.entry.chosen.connect(self._refresh)
-        self.basis.chosen.connect(self._refresh)
+        self.add(self.open_note, self.side_by_side(card, self.copies), guesses)
+        self.add(self.errors, self.bayes, self.agreement, self.forms_heading, self.forms)
+        self._tell_forms(None)
+        self.entry.chosen.connect(self.refresh)
+        self.basis.chosen.connect(self.refresh)
         self.knowledge.chosen.connect(self._draw_guesses)
         self.attribute.chosen.connect(self._draw_guesses)
         self.model.ticked.connect(self._weigh)
-        for plot in (self.copies, self.errors, self.bayes):
-            plot.failed.connect(self.told)
 
     # ----- what there is
 
@@ -216,11 +147,6 @@ class NumbersPage(AuditPage):
     def has_material(self) -> bool:
         """Return whether noise protects any numbers."""
         return bool(self._entries())
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Weigh the coalition, now that somebody looks."""
-        super().showEvent(event)
-        self._refresh()
 
     def _entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
         """Return the entries whose attributes stay numbers, with these."""
@@ -236,7 +162,8 @@ class NumbersPage(AuditPage):
                 found[entry.key] = (entry, known)
         return found
 
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Show who holds numbers, and weigh the coalition, now that somebody looks."""
         entries = self._entries()
         self.entry.set_choices([(key, key) for key in entries])
         holdings: tuple[Holding, ...] = ()
@@ -253,7 +180,7 @@ class NumbersPage(AuditPage):
             )
         self.model.show_holdings(holdings)
         self.table.fit_rows()
-        self.pages.setCurrentWidget(self.work if holdings else self.empty)
+        self.show_work(bool(holdings))
         self._weigh()
 
     # ----- what it comes to
@@ -265,7 +192,7 @@ class NumbersPage(AuditPage):
         self.open_note.show_best(str(self.entry.value), shown)
         if not entries or not coalition:
             self._forget()
-            self.sentence.setText(coalition_sentence("", ()))
+            self.say(coalition_sentence("", ()))
             return
         entry, attributes = entries[str(self.entry.value)]
         asked = numbers_coalition(entry, coalition, attributes)
@@ -273,7 +200,7 @@ class NumbersPage(AuditPage):
             self._forget()
             return
         try:
-            self.sentence.setText(numbers_sentence(asked))
+            self.say(numbers_sentence(asked))
         except SfumatoError as error:
             self._fail(error)
             return

@@ -6,8 +6,6 @@ from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.pooled_rows import PooledRows, found_unit
 from sfumato.plots.pooled_rows import build_pooled_rows
@@ -15,10 +13,8 @@ from sfumato.ui.look.wording import grouped, number, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import releases_of
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, label, row
-from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.layout import button, label, row
 
 
 class PooledRowsPage(AuditPage):
@@ -26,59 +22,41 @@ class PooledRowsPage(AuditPage):
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Pooled rows"))
     order: ClassVar[int] = 3
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "audit",
+        str(QT_TRANSLATE_NOOP("Audit", "Nothing is pooled yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once a sensitive attribute has a mechanism and recipients have levels of trust,"
+                " see here what they restore by pooling the rows of one person or household.",
+            )
+        ),
+    )
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    listens: ClassVar[tuple[str, ...]] = (
+        "document_changed",
+        "table_changed",
+        "profiles_changed",
+        "attribute_changed",
+        "ledger_changed",
+        "pooled_changed",
+    )
+
+    def build(self) -> None:
+        """Put the choice above the sentence, the plot and what helps."""
         self._drawn: tuple[PooledRows, ...] = ()
         self.asked = ChoiceField(parent=self)
         self.asked.setAccessibleName(self.tr("Attribute, and the column by which rows are pooled"))
         self.asked.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.sentence = label("", wrap=True)
-        self.explanation = label("", "muted", wrap=True)
-        self.plot = PlotView(session.chooser, self)
+        self.plot = self.new_plot()
         self.remedy = label("", wrap=True)
         self.go = button(
-            self.tr("Go to Attributes"), partial(session.panel_requested.emit, "attributes")
+            self.tr("Go to Attributes"), partial(self.session.panel_requested.emit, "attributes")
         )
-        self.empty = EmptyState(
-            "audit",
-            self.tr("Nothing is pooled yet"),
-            self.tr(
-                "Once a sensitive attribute has a mechanism and recipients have levels of trust,"
-                " see here what they restore by pooling the rows of one person or household."
-            ),
-        )
-        self.empty.add_button(
-            button(
-                self.tr("Go to Policy"), partial(session.panel_requested.emit, "policy"), "primary"
-            )
-        )
-        self.work = ScrollPage(self)
-        caption = label(self.tr("&Pooled"), "muted")
-        caption.setBuddy(self.asked)
-        self.work.column.addLayout(row(caption, self.asked, None))
-        for part in (self.sentence, self.explanation, self.plot, self.remedy):
-            self.work.column.addWidget(part)
-        self.work.column.addLayout(row(self.go, None))
-        self.work.column.addStretch(1)
-        self.pages = QStackedWidget(self)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.profiles_changed,
-            session.attribute_changed,
-            session.ledger_changed,
-            session.pooled_changed,
-        ):
-            signal.connect(self._refresh)
+        self.controls((self.tr("&Pooled"), self.asked), None)
+        self.add(self.plot, self.remedy, row(self.go, None))
         self.asked.chosen.connect(self._show)
-        self.plot.failed.connect(self.told)
-        self._refresh()
 
     def state(self) -> PanelState:
         """Return whether there is an answer."""
@@ -89,12 +67,7 @@ class PooledRowsPage(AuditPage):
         insight, document = self.session.insight(), self.session.document
         return insight is not None and any(found_unit(document, u) for u in insight.repeated)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Draw the answer, now that somebody looks."""
-        super().showEvent(event)
-        self._refresh()
-
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
         """Offer what can be pooled: every attribute with every column that brings rows together."""
         if not self.isVisible():
             return
@@ -104,7 +77,7 @@ class PooledRowsPage(AuditPage):
         self.asked.set_choices(
             [(pair, words.format(attribute=pair[0], column=pair[1])) for pair in pairs]
         )
-        self.pages.setCurrentWidget(self.work if found else self.empty)
+        self.show_work(bool(found))
         self._show()
 
     def _show(self, _chosen: object = None) -> None:
@@ -118,8 +91,7 @@ class PooledRowsPage(AuditPage):
             self.plot.clear()
             return
         first = drawn[0]
-        self.sentence.setText(typeset(first.sentence))
-        self.explanation.setText(self._explanation(first))
+        self.say(typeset(first.sentence), self._explanation(first))
         self.plot.show_plot(partial(build_pooled_rows, drawn))
         self.remedy.setText(self._remedy(first))
 

@@ -7,20 +7,16 @@ from typing import ClassVar, Final
 
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.record_path import RecordPath, record_path
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.plots.ladders import RecordLadderData, build_record_ladder
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.pages.base import AuditPage
-from sfumato.ui.state.session import Session
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.layout import Card
 from sfumato.ui.widgets.messages import Message
-from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
 
 JOB: Final = "one record's ladder"
@@ -31,87 +27,49 @@ class RecordPage(AuditPage):
     """Picks a row and shows its way down the ladder, to its custodian only."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "One record"))
+    topic: ClassVar[Topic] = Topic.FOUND
     order: ClassVar[int] = 70
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "ladder",
+        str(QT_TRANSLATE_NOOP("Audit", "There is no ladder yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once recipients have levels of trust, pick a row here and see at which level its"
+                " value changes, and what each recipient sees of it.",
+            )
+        ),
+    )
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the choices above the ladder and what each recipient sees."""
         self._shown_for: tuple[Document, object, str, int] | None = None
+        self._model: FrameModel | None = None
         self.attribute = ChoiceField(parent=self)
-        self.attribute.setAccessibleName(self.tr("Attribute"))
         self.attribute.setMinimumWidth(160)
         self.row = NumberField(1, 1, decimals=0, step=1, parent=self)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(self.told)
+        self.plot = self.new_plot()
         self.table = TableView(self, row_numbers=False)
         self.table.setAccessibleName(self.tr("What each recipient sees of the record"))
-        self._model: FrameModel | None = None
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self._build_work())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
-        self.attribute.chosen.connect(self._refresh)
-        self.row.value_changed.connect(self._refresh)
-        for signal in (session.document_changed, session.table_changed, session.project_changed):
-            signal.connect(self._refresh)
-        self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "ladder",
-            self.tr("There is no ladder yet"),
-            self.tr(
-                "Once recipients have levels of trust, pick a row here and see at which level its"
-                " value changes, and what each recipient sees of it."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_work(self) -> QWidget:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        for text, field in (
-            (self.tr("&Attribute"), self.attribute),
-            (self.tr("&Row of the table"), self.row),
-        ):
-            name = label(text, "muted")
-            name.setBuddy(field)
-            line.addWidget(name)
-            line.addWidget(field)
-            line.addSpacing(Space.INSIDE)
-        line.addStretch(1)
         card = Card(self.tr("What each recipient sees of this record"), parent=self)
         card.body.addWidget(self.table)
-        page = ScrollPage(self)
-        page.column.addLayout(line)
-        page.column.addWidget(self.plot)
-        page.column.addWidget(card)
-        page.column.addStretch(1)
-        return page
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Walk down the ladder, now that somebody looks."""
-        super().showEvent(event)
-        self._refresh()
+        self.controls(
+            (self.tr("&Attribute"), self.attribute), (self.tr("&Row of the table"), self.row), None
+        )
+        self.add(self.plot, card)
+        self.attribute.chosen.connect(self.refresh)
+        self.row.value_changed.connect(self.refresh)
 
     def _entries(self) -> dict[str, PolicyEntry]:
         """Return the policy's attributes with their entries."""
         return {name: entry for entry in self.session.document.policy for name in entry.attributes}
 
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Walk down the ladder, now that somebody looks."""
         session, entries = self.session, self._entries()
         table = session.table
         ready = bool(entries) and bool(session.document.recipients) and table is not None
-        self.pages.setCurrentIndex(int(ready))
+        self.show_work(ready)
         if not ready or table is None:
             session.runner.cancel(JOB)
             return

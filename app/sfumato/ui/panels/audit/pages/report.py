@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
-from PySide6.QtGui import QDesktopServices, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QTextBrowser
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -25,10 +25,9 @@ from sfumato.report.material import (
 from sfumato.report.sections import compose
 from sfumato.report.writing import Drawn, drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
-from sfumato.ui.state.session import Session
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.widgets.fields import NumberField, Segments
-from sfumato.ui.widgets.layout import EmptyState, button, label
+from sfumato.ui.widgets.layout import button, label
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps, turns
 
@@ -41,11 +40,29 @@ class ReportPage(AuditPage):
     """Shows the report as it will be written, and writes it."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Report"))
-    theme: ClassVar[Theme] = Theme.EVIDENCE
+    topic: ClassVar[Topic] = Topic.REPORT
     order: ClassVar[int] = 90
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "file",
+        str(QT_TRANSLATE_NOOP("Audit", "A report tells of a project")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Save your work as a project. The report then says what its releases promise, who"
+                " got what, and how to check it.",
+            )
+        ),
+    )
+    leads_to: ClassVar[str] = "releases"
+    listens: ClassVar[tuple[str, ...]] = (
+        "document_changed",
+        "table_changed",
+        "project_changed",
+        "ledger_changed",
+    )
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the choices above the report as it will be written."""
         self._material: ReportMaterial | None = None
         self._stale = True
         self.audience = Segments(
@@ -67,63 +84,13 @@ class ReportPage(AuditPage):
         self.view = QTextBrowser(self)
         self.view.setAccessibleName(self.tr("The report as it will be written"))
         self.view.setStyleSheet("QTextBrowser { background: #FFFFFF; color: #1E2328; }")
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self._build_work())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
+        name = self._threshold_name
+        self.controls(self.audience, name, self.threshold, None, self.html, self.pdf)
+        self.fill_with(self.view)
         self.audience.chosen.connect(self._compose)
         self.threshold.value_changed.connect(self._compose)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.ledger_changed,
-        ):
-            signal.connect(self._outdate)
-        self._outdate()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "file",
-            self.tr("A report tells of a project"),
-            self.tr(
-                "Save your work as a project. The report then says what its releases promise, who"
-                " got what, and how to check it."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Releases"),
-                lambda: self.session.panel_requested.emit("releases"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_work(self) -> QWidget:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(self.audience)
-        line.addWidget(self._threshold_name)
-        line.addWidget(self.threshold)
-        line.addStretch(1)
-        line.addWidget(self.html)
-        line.addWidget(self.pdf)
-        work = QWidget(self)
-        column = QVBoxLayout(work)
-        column.setContentsMargins(0, Space.INSIDE, 0, 0)
-        column.setSpacing(Space.INSIDE)
-        column.addLayout(line)
-        column.addWidget(self.view, 1)
-        return work
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Collect what the report tells of, now that somebody looks."""
-        super().showEvent(event)
-        self._collect()
+        for signal in self.listens:
+            getattr(self.session, signal).connect(self._outdate)
 
     @property
     def options(self) -> ReportOptions:
@@ -133,16 +100,13 @@ class ReportPage(AuditPage):
     # ----- what it tells
 
     def _outdate(self) -> None:
-        session = self.session
         self._stale = True
-        ready = session.project is not None and session.table is not None
-        self.pages.setCurrentIndex(int(ready))
-        if ready:
-            self._collect()
 
-    def _collect(self) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Collect what the report tells of, now that somebody looks."""
         session = self.session
         project, table = session.project, session.table
+        self.show_work(project is not None and table is not None)
         if not self._stale or not self.isVisible() or project is None or table is None:
             return
         self._stale = False

@@ -7,8 +7,6 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.coalitions import (
     CoalitionAnswer,
@@ -31,7 +29,6 @@ from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
 from sfumato.plots.record_risks import RiskData, build_risk_distribution
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from sfumato.ui.panels.audit.open_note import OpenNote
 from sfumato.ui.panels.audit.pages.base import AuditPage
@@ -49,14 +46,11 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import count_entries, releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.layout import Badge, Card, EmptyState, ScrollPage, button, label
+from sfumato.ui.widgets.layout import Badge, Card, button, label, row
 from sfumato.ui.widgets.messages import Message
-from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
 
 JOB: Final = "audit coalition"
 LEDGER_JOB: Final = "audit ledger"
-WIDE: Final = 760
 
 
 class CoalitionPage(AuditPage):
@@ -64,14 +58,26 @@ class CoalitionPage(AuditPage):
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Coalitions"))
     order: ClassVar[int] = 1
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "audit",
+        str(QT_TRANSLATE_NOOP("Audit", "Nobody holds anything yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once recipients have levels of trust, tick any group of them here and see what"
+                " they would learn by putting their releases together.",
+            )
+        ),
+    )
+    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the coalition beside the bars, and what is known record by record below."""
+        session = self.session
         self._holdings: tuple[Holding, ...] = ()
         self._weighed = False
         self._tampering: SfumatoError | None = None
         self.entry = ChoiceField(parent=self)
-        self.entry.setAccessibleName(self.tr("Attribute"))
         self.entry.setMinimumWidth(160)
         self.basis = Segments(
             [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
@@ -79,116 +85,35 @@ class CoalitionPage(AuditPage):
         self.basis.setAccessibleName(self.tr("Which releases are weighed"))
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
-        self.sentence = label("", "heading", wrap=True)
         self.open_note = OpenNote(session, self)
         self.beside = label("", "muted", wrap=True)
-        self.ladder = PlotView(session.chooser, self)
-        self.bars = PlotView(session.chooser, self)
+        self.ladder, self.bars = self.new_plot(), self.new_plot()
+        self.distribution, self.growth = self.new_plot(), self.new_plot()
         self.agreement = label("", "muted", wrap=True)
-        self.distribution = PlotView(session.chooser, self)
-        self.growth = PlotView(session.chooser, self)
         self.what_if = WhatIf(session, self)
         self.files = ReleasedFiles(session, self)
         self.groups = GroupsCard(self)
         self.ledger = Badge("verify", "muted", "", parent=self)
         self.ledger.hide()
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.work = self._build_work()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
-        self._connect()
-        self._examine_ledger()
-        self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "audit",
-            self.tr("Nobody holds anything yet"),
-            self.tr(
-                "Once recipients have levels of trust, tick any group of them here and see what"
-                " they would learn by putting their releases together."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_work(self) -> QWidget:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        name = label(self.tr("&Attribute"), "muted")
-        name.setBuddy(self.entry)
-        for widget in (name, self.entry, self.basis):
-            line.addWidget(widget)
-        line.insertSpacing(2, Space.INSIDE)
-        line.addStretch(1)
-        line.addWidget(self.ledger)
+        self.controls((self.tr("&Attribute"), self.entry), self.basis, None, self.ledger)
         everyone = button(self.tr("Tick all"), lambda: self.model.tick_all(True), "quiet")
         nobody = button(self.tr("Untick all"), lambda: self.model.tick_all(False), "quiet")
         card = Card(
             self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
         )
-        ticks = QHBoxLayout()
-        ticks.addWidget(everyone)
-        ticks.addWidget(nobody)
-        ticks.addStretch(1)
         card.body.addWidget(self.table, 1)
-        card.body.addLayout(ticks)
-        above = ResponsiveRow(WIDE, parent=self)
-        above.add(card)
-        above.add(self.bars)
-        page = self.scrolled = ScrollPage(self)
-        page.column.addWidget(self.sentence)
-        page.column.addWidget(self.open_note)
-        page.column.addWidget(self.beside)
-        page.column.addWidget(above)
-        page.column.addWidget(self.agreement)
-        page.column.addWidget(self._side_by_side(self.distribution, self.growth))
-        page.column.addWidget(self.files)
-        page.column.addWidget(self.groups)
-        page.column.addWidget(self._side_by_side(self.what_if, self.ladder))
-        page.column.addStretch(1)
-        work = QWidget(self)
-        column = QVBoxLayout(work)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.BETWEEN)
-        column.addLayout(line)
-        column.addWidget(page, 1)
-        return work
-
-    def _side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
-        made = ResponsiveRow(WIDE, parent=self)
-        made.add(left)
-        made.add(right)
-        return made
-
-    def _connect(self) -> None:
-        session = self.session
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.ledger_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self._refresh)
+        card.body.addLayout(row(everyone, nobody, None))
+        self.add(self.open_note, self.beside, self.side_by_side(card, self.bars), self.agreement)
+        self.add(self.side_by_side(self.distribution, self.growth), self.files, self.groups)
+        self.add(self.side_by_side(self.what_if, self.ladder))
         for signal in (session.project_changed, session.ledger_changed):
             signal.connect(self._examine_ledger)
-        self.entry.chosen.connect(self._refresh)
-        self.basis.chosen.connect(self._refresh)
+        self.entry.chosen.connect(self.refresh)
+        self.basis.chosen.connect(self.refresh)
         self.model.ticked.connect(self._weigh)
-        plots = (self.ladder, self.bars, self.distribution, self.growth)
-        for part in (*plots, self.what_if, self.files):
-            part.failed.connect(self.told)
+        self.what_if.failed.connect(self.told)
+        self.files.failed.connect(self.told)
+        self._examine_ledger()
 
     # ----- what there is
 
@@ -200,11 +125,6 @@ class CoalitionPage(AuditPage):
             return PanelState.ATTENTION
         return PanelState.DONE if self._weighed else PanelState.IN_PROGRESS
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Weigh the coalition, now that somebody looks."""
-        super().showEvent(event)
-        self._refresh()
-
     def _entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
         """Return the entries whose attributes are known, with these."""
         found = {}
@@ -215,7 +135,8 @@ class CoalitionPage(AuditPage):
                 found[entry.key] = (entry, known)
         return found
 
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Show who holds what, and weigh the coalition, now that somebody looks."""
         entries = self._entries()
         self.entry.set_choices([(key, key) for key in entries])
         self._holdings, anything_released = (), False
@@ -227,7 +148,7 @@ class CoalitionPage(AuditPage):
         self.basis.setVisible(anything_released)
         self.model.show_holdings(self._holdings)
         self.table.fit_rows()
-        self.pages.setCurrentWidget(self.work if self._holdings else self.empty)
+        self.show_work(bool(self._holdings))
         self._weigh()
 
     def _examine_ledger(self) -> None:
@@ -269,7 +190,7 @@ class CoalitionPage(AuditPage):
             return
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
-        self.sentence.setText(coalition_sentence(entry.key, coalition))
+        self.say(coalition_sentence(entry.key, coalition))
         self.open_note.show_best(entry.key, coalition if self.isVisible() else ())
         beside = adopted_beside(entry)
         self.beside.setText(beside)
@@ -306,7 +227,7 @@ class CoalitionPage(AuditPage):
             return
         try:
             data = copies_data(asked, linear_errors(asked))
-            self.sentence.setText(numbers_sentence(asked))
+            self.say(numbers_sentence(asked))
         except SfumatoError as error:
             self._fail(error)
             return
@@ -338,7 +259,7 @@ class CoalitionPage(AuditPage):
         else:
             answer, growth = weighed
             risk = RiskData(answer.entry, answer.names, answer.risk)
-            self.sentence.setText(coalition_sentence(answer.entry, coalition, answer))
+            self.say(coalition_sentence(answer.entry, coalition, answer))
             self.agreement.setText(agreement_sentence(answer))
             self.bars.show_plot(partial(build_collusion_bars, collusion_data(answer)))
             self.distribution.show_plot(partial(build_risk_distribution, risk))

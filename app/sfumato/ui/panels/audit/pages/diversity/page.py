@@ -6,13 +6,12 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QItemSelection, Qt
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.analysis.composition import Beside, beside_others
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.diversity.person_card import PersonCard
 from sfumato.ui.panels.audit.pages.diversity.wording import (
     breaches_frame,
@@ -23,11 +22,8 @@ from sfumato.ui.panels.audit.pages.diversity.wording import (
     verdict,
 )
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label, row
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit other holders"
@@ -40,48 +36,28 @@ class DiversityPage(AuditPage):
     """Which combinations of classes narrow a value too far, and whose table is the cause."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Other holders"))
-    theme: ClassVar[Theme] = Theme.GROUPS
+    topic: ClassVar[Topic] = Topic.GROUPS
     order: ClassVar[int] = 60
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "people",
+        str(QT_TRANSLATE_NOOP("Audit", "No other holder's table yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Where others published tables about the same people, this page shows what all of"
+                " them tell together. Add them under Policy, Generalized table.",
+            )
+        ),
+    )
+    listens: ClassVar[tuple[str, ...]] = ("document_changed", "table_changed")
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the tables, the combinations and one person's belief below one another."""
+        column = self.sheet.column
         self.found: Beside | None = None
         self._failed = False
         self._asked: tuple[object, ...] = ()
         self._stated_l: float | None = None
-        self.pages = QStackedWidget(self)
-        self.empty = self._build_empty()
-        self.work = ScrollPage(self)
-        self._build_work()
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, Space.INSIDE, 0, 0)
-        whole.addWidget(self.pages)
-        session.document_changed.connect(self._refresh)
-        session.table_changed.connect(self._refresh)
-        self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "people",
-            self.tr("No other holder's table yet"),
-            self.tr(
-                "Where others published tables about the same people, this page shows what all of"
-                " them tell together. Add them under Policy, Generalized table."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_work(self) -> None:
-        column = self.work.column
         column.setContentsMargins(0, 0, Space.INSIDE, 0)
         self.ours = ChoiceField(parent=self)
         self.ours.setAccessibleName(tr("Our table"))
@@ -91,22 +67,9 @@ class DiversityPage(AuditPage):
         self.l.set_value(USUAL_L)
         self.l.spin.setAccessibleName(tr("Values that should remain"))
         self.l.value_changed.connect(self._state_l)
-        column.addLayout(
-            row(
-                label(tr("Our table"), "muted"),
-                self.ours,
-                label(tr("Values that should remain, l"), "muted"),
-                self.l,
-                None,
-            )
+        self.controls(
+            (tr("Our table"), self.ours), (tr("Values that should remain, l"), self.l), None
         )
-        self.icon = IconLabel("clock", "muted", 20)
-        self.sentence = label("", "heading", wrap=True)
-        self.explanation = label("", "muted", wrap=True)
-        line = row(self.icon, self.sentence)
-        line.setStretch(1, 1)
-        column.addLayout(line)
-        column.addWidget(self.explanation)
         self.cards = QWidget(self)
         cards = QVBoxLayout(self.cards)
         cards.setContentsMargins(0, 0, 0, 0)
@@ -132,8 +95,7 @@ class DiversityPage(AuditPage):
         self.person.told.connect(self.told)
         for card in (holders, broken, self.person):
             cards.addWidget(card)
-        column.addWidget(self.cards)
-        column.addStretch(1)
+        self.add(self.cards)
 
     def _table(self, name: str) -> TableView:
         made = TableView(self, row_numbers=False)
@@ -161,15 +123,16 @@ class DiversityPage(AuditPage):
         decided = self.session.document.generalization
         return self.session.table is not None and decided is not None and bool(decided.others)
 
-    def _refresh(self, _changed: object = None) -> None:
+    def refresh(self, _changed: object = None) -> None:
+        """Offer what can be compared, and compare it, now that somebody looks."""
         decided = self.session.document.generalization
         if not self._has_others() or decided is None:
             self.session.runner.cancel(JOB)
             self.found, self._asked = None, ()
-            self.pages.setCurrentWidget(self.empty)
+            self.show_work(False)
             self.state_changed.emit()
             return
-        self.pages.setCurrentWidget(self.work)
+        self.show_work(True)
         names = decided.quasi_identifiers
         pinned = [
             (node, ", ".join(f"{n} {at}" for n, at in zip(names, node, strict=True)))
@@ -192,11 +155,6 @@ class DiversityPage(AuditPage):
         self._stated_l = value
         self.ask()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Compare the tables, now that somebody looks."""
-        super().showEvent(event)
-        self.ask()
-
     def ask(self, _choice: object = None) -> None:
         """Start comparing; a hidden page waits."""
         document, table = self.session.document, self.session.table
@@ -207,7 +165,7 @@ class DiversityPage(AuditPage):
         if asked == self._asked:
             return
         self._asked, self.found, self._failed = asked, None, False
-        self._say("clock", "muted", tr("Comparing the tables…"))
+        self.say(tr("Comparing the tables…"), "", "clock", "muted")
         self.cards.hide()
         wanted = ours if isinstance(ours, bool | tuple) else True
         self.session.runner.run(
@@ -223,18 +181,12 @@ class DiversityPage(AuditPage):
 
     # ----- the answer
 
-    def _say(self, icon: str, token: str, sentence: str, words: str = "") -> None:
-        self.icon.show_icon(icon, token)
-        self.sentence.setText(sentence)
-        self.explanation.setText(words)
-        self.explanation.setVisible(bool(words))
-
     def _show(self, asked: tuple[object, ...], found: Beside) -> None:
         if asked != self._asked:
             return
         self.found = found
         token = "good" if found.standing.holds else "danger"
-        self._say(token, token, verdict(found), explanation(found))
+        self.say(verdict(found), explanation(found), token)
         self._fill(self.holders, FrameModel(holders_frame(found)))
         self.holders.setFixedHeight(TABLE_ROW * (len(found.holders) + 1) + 16)
         self._fill(self.breaches, FrameModel(breaches_frame(found)))
@@ -259,7 +211,7 @@ class DiversityPage(AuditPage):
     def _fail(self, asked: tuple[object, ...], error: SfumatoError) -> None:
         if asked == self._asked:
             self._failed = True
-            self._say("danger", "danger", *error_texts(error))
+            self.refuse(error)
             self.cards.hide()
             self.state_changed.emit()
 

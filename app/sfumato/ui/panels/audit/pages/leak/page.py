@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
-from PySide6.QtWidgets import QHeaderView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -28,13 +28,12 @@ from sfumato.project.release.fingerprinting import (
 from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.pages.base import AuditPage, Theme
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, label, row
+from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
@@ -213,72 +212,61 @@ class LeakPage(AuditPage):
     """Traces found files to recipients."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Leaks"))
-    theme: ClassVar[Theme] = Theme.EVIDENCE
+    topic: ClassVar[Topic] = Topic.LEAK
     order: ClassVar[int] = 80
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "verify",
+        str(QT_TRANSLATE_NOOP("Audit", "Nothing was released yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once releases were made from a project, choose a file that turned up somewhere"
+                " and see whose copy it is.",
+            )
+        ),
+    )
+    leads_to: ClassVar[str] = "releases"
+    listens: ClassVar[tuple[str, ...]] = ("document_changed", "project_changed", "table_changed")
     takes_files: ClassVar[bool] = True
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def build(self) -> None:
+        """Put the file that was found above the distance of levels."""
         self.setAcceptDrops(True)
         self._priced: tuple[Document, Table] | None = None
         self.finding = FindingCard(self)
         self.spacing = SpacingCard(self)
-        self._page = page = ScrollPage(self)
-        page.column.addWidget(self.finding)
-        page.column.addWidget(self.spacing)
-        page.column.addStretch(1)
-        self.empty = EmptyState(
-            "verify",
-            self.tr("Nothing was released yet"),
-            self.tr(
-                "Once releases were made from a project, choose a file that turned up somewhere"
-                " and see whose copy it is."
-            ),
-        )
-        self.empty.add_button(
-            button(
-                self.tr("Go to Releases"),
-                lambda: self.session.panel_requested.emit("releases"),
-                "primary",
-            )
-        )
-        self.pages = QStackedWidget(self)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.pages)
-        self.finding.asked.connect(self._choose)
+        self.add(self.finding, self.spacing)
+        self.finding.asked.connect(self.choose_file)
         self.spacing.drafted.connect(self._price)
         self.spacing.accepted.connect(self._accept)
-        for signal in (session.project_changed, session.table_changed):
+        for signal in (self.session.project_changed, self.session.table_changed):
             signal.connect(self._start_anew)
-        session.document_changed.connect(self._refresh)
-        self._start_anew()
+        self.session.document_changed.connect(self._show_spacing)
+        self._show_spacing()
 
     def state(self) -> PanelState:
         """Return empty: tracing is never part of the work that is due."""
         return PanelState.EMPTY
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Compute what the spacing does, now that somebody looks."""
-        super().showEvent(event)
-        self._price()
-
     def _start_anew(self) -> None:
         self.session.runner.cancel(TRACE_JOB)
         self.finding.show_nothing()
-        self._refresh()
+        self._show_spacing()
 
-    def _refresh(self) -> None:
-        ready = self.session.project is not None and self.session.table is not None
-        self.pages.setCurrentIndex(int(ready))
+    def _show_spacing(self) -> None:
         self.spacing.show_document(self.session.document)
+
+    def refresh(self, _changed: object = None) -> None:
+        """Compute what the distance of levels does, now that somebody looks."""
+        self.show_work(self.session.project is not None and self.session.table is not None)
         self._price()
 
     # ----- a file
 
-    def _choose(self) -> None:
+    def choose_file(self) -> None:
+        """Let the person choose a file that turned up; without releases, say what is missing."""
+        if self.pages.currentWidget() is self.empty:
+            return
         path = self.session.chooser.open_file(self.tr("The found file"), table_filters())
         if path is not None:
             self.trace(path)
@@ -307,7 +295,7 @@ class LeakPage(AuditPage):
     def _show_report(self, project: ProjectFile, name: str, report: LeakReport) -> None:
         if project is self.session.project:
             self.finding.show_report(name, report)
-            self._page.bring_top(self.finding)
+            self.sheet.bring_top(self.finding)
 
     def _fail(self, error: SfumatoError) -> None:
         self.finding.show_nothing()

@@ -1,0 +1,415 @@
+"""Find a person: the custodian plays somebody who knows a few things of a neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+import pandas as pd
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QSize, Qt
+from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
+
+from sfumato.analysis.find_person import find_person, other_tables
+from sfumato.analysis.findings import Severity
+from sfumato.analysis.holdings import Basis
+from sfumato.analysis.person_facts import Fact, fact_of
+from sfumato.analysis.person_found import (
+    Belief,
+    Knowledge,
+    NumberBelief,
+    PersonFound,
+    Reason,
+    found_sentence,
+    meaning_sentences,
+    reasons_of,
+)
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import plain
+from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.table.table import Table
+from sfumato.plots.beliefs import PersonData, build_person_beliefs
+from sfumato.project.adoption.holders import rung_holders
+from sfumato.project.document.model import Document
+from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.groups import public_names, usual_knowledge
+from sfumato.project.release.policies import PoliciesInForce
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import number, typeset
+from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
+from sfumato.ui.state.records import releases_of
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.layout import Badge, Card, button, clear_layout, column, form, label, row
+from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
+
+TABLES_JOB: Final = "audit person tables"
+USUAL_FIELDS: Final = 8
+"""Columns that are offered at first; the others follow on request."""
+MOST_SUGGESTED: Final = 500
+MOST_CLASSES: Final = 400
+ROWS_SHOWN: Final = 200
+ROWS_IN_SIGHT: Final = 8
+_VERDICTS: Final = {
+    Severity.GRAVE: ("danger", "danger"),
+    Severity.CAUTION: ("caution", "caution"),
+    Severity.GOOD: ("good", "good"),
+}
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What was found, with the rows as the table has them."""
+
+    found: PersonFound
+    reasons: tuple[Reason, ...]
+    frame: pd.DataFrame
+
+
+class PersonPage(AuditPage):
+    """Asks what is known of somebody, and says which rows remain and what is then believed."""
+
+    title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Find a person"))
+    topic: ClassVar[Topic] = Topic.FOUND
+    order: ClassVar[int] = 10
+    job: ClassVar[str] = "audit person"
+    nothing: ClassVar[tuple[str, str, str]] = (
+        "search",
+        str(QT_TRANSLATE_NOOP("Audit", "Nobody holds anything yet")),
+        str(
+            QT_TRANSLATE_NOOP(
+                "Audit",
+                "Once recipients have levels of trust, play somebody who has their files and knows"
+                " a few things of a neighbour, and see what can be found out.",
+            )
+        ),
+    )
+    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
+
+    def build(self) -> None:
+        """Put what is known beside whose files are held, and what is found below."""
+        self.fields: dict[str, QLineEdit] = {}
+        self._tables: tuple[HolderClasses, ...] = ()
+        self._offered: tuple[object, ...] = ()
+        self._asked: tuple[object, ...] = ()
+        self._all_columns = False
+        self._model: FrameModel | None = None
+        self.known = Card(
+            self.tr("What is known of the person"),
+            self.tr("A value (several parted by |), a number such as 40 ± 2 or 38 to 42, a year."),
+            self,
+        )
+        self._form = form()
+        self.known.body.addLayout(self._form)
+        self.more = button(self.tr("More columns"), self._show_all, "quiet")
+        self.known.body.addLayout(row(self.more, None))
+        self._build_held()
+        beside = ResponsiveRow(WIDE, parent=self)
+        beside.add(self.known)
+        beside.add(self.held)
+        self.known.body.addStretch(1)
+        self.held.body.addStretch(1)
+        self.sheet.column.insertWidget(0, beside)
+        self.reasons = column(spacing=Space.INSIDE)
+        self.beliefs = column(spacing=Space.BETWEEN)
+        self.rows = Card(
+            self.tr("The rows that fit"),
+            self.tr("For your eyes only: the likeliest first, as the table has them."),
+            self,
+        )
+        self.table = TableView(self, row_numbers=False)
+        self.table.setAccessibleName(self.tr("The rows that fit"))
+        self.rows.body.addWidget(self.table)
+        self.add(self.reasons, self.beliefs, self.rows)
+        self.basis.chosen.connect(self.refresh)
+        self.holders.itemChanged.connect(self._ask)
+        self.belief.chosen.connect(self._ask)
+        self.share.value_changed.connect(self._ask)
+        self._clear()
+
+    def _build_held(self) -> None:
+        """Make the card of what the attacker has: files, a belief, other holders' tables."""
+        self.held = Card(self.tr("What the attacker has"), parent=self)
+        self.basis = Segments(
+            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
+        )
+        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
+        self.holders = QListWidget(self)
+        self.holders.setAccessibleName(self.tr("Whose files the attacker has"))
+        self.belief = ChoiceField(parent=self)
+        self.belief.setMinimumContentsLength(16)
+        self.belief.setAccessibleName(self.tr("Believed beforehand"))
+        self.share = NumberField(
+            0.0, 100.0, decimals=1, unit="%", step=5.0, show_range=False, parent=self
+        )
+        self.share.set_value(50.0)
+        self.share.spin.setAccessibleName(self.tr("How likely it is held to be"))
+        self.classes: dict[str, ChoiceField] = {}
+        self._classes_form = form()
+        believed = form((self.tr("Believed beforehand"), row(self.belief, self.share, wide=0)))
+        for part in (self.basis, self.holders):
+            self.held.body.addWidget(part)
+        self.held.body.addLayout(believed)
+        self.held.body.addLayout(self._classes_form)
+
+    # ----- what can be chosen
+
+    def refresh(self, _changed: object = None) -> None:
+        """Offer columns, holders and other tables, and look again, now that somebody does."""
+        document, table = self.session.document, self.session.table
+        ready = table is not None and bool(document.policy) and bool(self._names(document))
+        self.show_work(ready)
+        if not ready or table is None or not self.isVisible():
+            self.session.runner.cancel(self.job)
+            return
+        released = [record for record in releases_of(self.session) if record.counts]
+        self.basis.setVisible(bool(released))
+        offered = (document, table, self._all_columns)
+        if offered != self._offered:
+            self._offered = offered
+            self._offer_columns(document, table)
+            self._offer_holders(document)
+            self._offer_beliefs(document)
+            self._offer_tables(document, table)
+        self._ask()
+
+    def _names(self, document: Document) -> tuple[str, ...]:
+        adopted = (h.name for entry in document.policy for h in rung_holders(entry))
+        return tuple(dict.fromkeys([*(each.name for each in document.recipients), *adopted]))
+
+    def _offer_columns(self, document: Document, table: Table) -> None:
+        before = {name: field.text() for name, field in self.fields.items()}
+        names = tuple(dict.fromkeys([*usual_knowledge(document), *public_names(document)]))
+        stated = [name for name in names if before.get(name)]
+        chosen = names if self._all_columns else (*names[:USUAL_FIELDS], *stated)
+        self.more.setVisible(len(set(chosen)) < len(names))
+        if list(self.fields) == list(dict.fromkeys(chosen)):
+            return
+        while self._form.rowCount():
+            self._form.removeRow(0)
+        self.fields = {}
+        for name in dict.fromkeys(chosen):
+            field = QLineEdit(before.get(name, ""), self)
+            field.setPlaceholderText(self.tr("not known"))
+            field.setAccessibleName(self.tr("What is known of {column}").format(column=name))
+            field.setMinimumWidth(140)
+            values = table.column(name).drop_duplicates().dropna()
+            if len(values) <= MOST_SUGGESTED and not pd.api.types.is_numeric_dtype(values.dtype):
+                texts = sorted(str(plain(value)) for value in values)
+                completer = QCompleter(texts, field)
+                completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+                field.setCompleter(completer)
+            field.editingFinished.connect(self._ask)
+            self.fields[name] = field
+            self._form.addRow(name, field)
+
+    def _show_all(self) -> None:
+        self._all_columns = True
+        self.refresh()
+
+    def _offer_holders(self, document: Document) -> None:
+        before = {
+            self.holders.item(at).text(): self.holders.item(at).checkState()
+            for at in range(self.holders.count())
+        }
+        self.holders.blockSignals(True)
+        self.holders.clear()
+        for place, name in enumerate(self._names(document)):
+            item = QListWidgetItem(name, self.holders)
+            item.setSizeHint(QSize(0, Space.FIELD))
+            item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
+            usual = Qt.CheckState.Unchecked if place else Qt.CheckState.Checked
+            item.setCheckState(before.get(name, usual))
+        self.holders.blockSignals(False)
+        lines = min(max(self.holders.count(), 2), 5)
+        self.holders.setFixedHeight(lines * Space.FIELD + 2)
+
+    def _offer_beliefs(self, document: Document) -> None:
+        choices: list[tuple[Hashable, str]] = [("", self.tr("as in the table"))]
+        for entry in document.policy:
+            column_ = self.session.attribute(entry.attributes[0])
+            domain = None if column_ is None else column_.attribute.domain
+            if domain is not None and len(entry.attributes) == 1:
+                name = entry.attributes[0]
+                choices += [
+                    ((name, place), f"{name}: {value}")
+                    for place, value in enumerate(domain.names[:MOST_SUGGESTED])
+                ]
+        self.belief.set_choices(choices)
+
+    def _offer_tables(self, document: Document, table: Table) -> None:
+        decided = document.generalization
+        if decided is None or not decided.others:
+            self._show_tables(())
+            return
+        self.session.runner.run(
+            self.tr("Reading other holders' tables"),
+            partial(other_tables, document, table),
+            self._show_tables,
+            lambda _error: self._show_tables(()),  # Other holders says what is wrong with them
+            key=TABLES_JOB,
+        )
+
+    def _show_tables(self, tables: tuple[HolderClasses, ...]) -> None:
+        self._tables = tables
+        while self._classes_form.rowCount():
+            self._classes_form.removeRow(0)
+        self.classes = {}
+        for each in tables:
+            shown = min(each.classes, MOST_CLASSES)
+            field = ChoiceField(
+                [(-1, self.tr("not used")), *((at, each.describe(at)) for at in range(shown))], self
+            )
+            field.setMinimumContentsLength(16)
+            field.setAccessibleName(
+                self.tr("The person's class in the table of {holder}").format(holder=each.holder)
+            )
+            field.chosen.connect(self._ask)
+            self.classes[each.holder] = field
+            self._classes_form.addRow(each.holder, field)
+
+    # ----- looking
+
+    def _knowledge(self, document: Document, table: Table) -> Knowledge:
+        """Return what the fields say.
+
+        Raises
+        ------
+        SfumatoError
+            If a field can't be read.
+        """
+        facts: list[Fact] = []
+        for name, field in self.fields.items():
+            if field.text().strip():
+                facts.append(fact_of(document.column(name), table.column(name), field.text()))
+        items = [self.holders.item(at) for at in range(self.holders.count())]
+        holders = [item.text() for item in items if item.checkState() == Qt.CheckState.Checked]
+        believed = {}
+        if isinstance(self.belief.value, tuple):
+            name, place = self.belief.value
+            believed = {str(name): {int(place): self.share.value / 100.0}}
+        classes = {
+            holder: int(str(field.value))
+            for holder, field in self.classes.items()
+            if field.value != -1
+        }
+        return Knowledge(tuple(facts), tuple(holders), believed, classes)
+
+    def _ask(self, _changed: object = None) -> None:
+        """Look for the person with what is known now."""
+        session, document, table = self.session, self.session.document, self.session.table
+        if table is None or not self.isVisible() or not self._offered:
+            return
+        self.share.setEnabled(isinstance(self.belief.value, tuple))
+        try:
+            knowledge = self._knowledge(document, table)
+        except SfumatoError as error:
+            self._refuse(error)
+            return
+        releases = releases_of(session)
+        released = self.basis.isVisible() and self.basis.value == "released"
+        asked = (document, table, knowledge, releases, released)
+        if asked == self._asked:
+            return
+        self._asked = asked
+        policies = PoliciesInForce(document, table, session.keys, session.project_folders)
+        session.runner.run(
+            self.tr("Looking for a person"),
+            partial(_look, policies, knowledge, releases, released),
+            partial(self._show, asked),
+            self._refuse,
+            key=self.job,
+        )
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self.session.runner.cancel(self.job)
+        self._asked = ()
+        self._clear()
+        self.say(*error_texts(error), "danger")
+
+    def _clear(self) -> None:
+        for layout in (self.reasons, self.beliefs):
+            clear_layout(layout)
+        self.rows.hide()
+
+    def _show(self, asked: tuple[object, ...], looked: _Looked) -> None:
+        if asked is not self._asked:
+            return
+        self._clear()
+        found = looked.found
+        icon = ("info", "muted") if found.spotted is None else _VERDICTS[found.spotted]
+        meaning = " ".join(typeset(one) for one in meaning_sentences(found))
+        self.say(typeset(found_sentence(found)), meaning, *icon)
+        for reason in looked.reasons:
+            self.reasons.addWidget(self._reason(reason))
+        for belief in found.beliefs:
+            self._show_belief(belief)
+        headings = {"row": self.tr("Row"), "chance": self.tr("Chance, %")}
+        self._model = FrameModel(looked.frame.rename(columns=headings))
+        self.table.setModel(self._model)
+        self.table.fit_columns()
+        lines = min(len(looked.frame), ROWS_IN_SIGHT) + 1
+        self.table.setFixedHeight(lines * Space.FIELD + 16)
+        self.rows.setVisible(bool(len(looked.frame)))
+
+    def _reason(self, reason: Reason) -> QWidget:
+        box = QWidget(self)
+        badge = Badge(*_VERDICTS[reason.verdict], typeset(reason.sentence), look="", wrap=True)
+        go = partial(self.session.place_requested.emit, reason.panel, reason.name, reason.recipient)
+        words = self.tr("Go to {name}").format(name=reason.name)
+        box.setLayout(row(badge, button(words, go), wide=0))
+        return box
+
+    def _show_belief(self, belief: Belief | NumberBelief) -> None:
+        if not belief.holder or belief.reason:
+            self.beliefs.addWidget(label(typeset(belief.sentence), wrap=True))
+        elif isinstance(belief, Belief):
+            plot = self.new_plot()
+            data = PersonData(belief.attribute, belief.names, belief.before, belief.after)
+            self.beliefs.addWidget(plot)
+            plot.show_plot(partial(build_person_beliefs, data))
+        else:
+            ends = self.tr(
+                "With 90 % it lies between {low} and {high}, about {mean}; without the files,"
+                " between {lowest} and {highest}, about {middle}."
+            ).format(
+                low=number(belief.after[1]),
+                high=number(belief.after[2]),
+                mean=number(belief.after[0]),
+                lowest=number(belief.before[1]),
+                highest=number(belief.before[2]),
+                middle=number(belief.before[0]),
+            )
+            self.beliefs.addWidget(label(f"{typeset(belief.sentence)} {ends}", wrap=True))
+
+
+def _look(
+    policies: PoliciesInForce,
+    knowledge: Knowledge,
+    releases: Sequence[ReleaseRecord],
+    released: bool,
+    context: Context,
+) -> _Looked:
+    regenerator = policies.latest(releases) if released else policies.today
+    basis = Basis.RELEASED if released else Basis.PLANNED
+    found = find_person(regenerator, knowledge, releases, basis, context)
+    rows = found.rows[:ROWS_SHOWN]
+    columns: dict[str, object] = {
+        "row": rows + 1,
+        "chance": np.round(100.0 * found.chances[:ROWS_SHOWN], 2),
+    }
+    table = regenerator.table
+    for fact in knowledge.facts:
+        values = table.column(fact.column).iloc[rows]
+        columns[f"{fact.column}\u200b"] = [
+            "" if pd.isna(value) else show_value(value) for value in values
+        ]
+    frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
+    return _Looked(found, reasons_of(regenerator.document, found), frame)
+
+
+PAGE = PersonPage
