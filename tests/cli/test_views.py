@@ -35,6 +35,18 @@ def test_levels_are_found_shown_released_and_taken_back(made):
     assert view_of(made, "Institute B") is None
 
 
+def test_without_a_view_today_s_classes_are_told_and_a_k_is_proposed_by_trust(made):
+    assert made.run("views", made.project, "--json") == ExitCode.OK
+    today = json.loads(made.output)
+    frame = pd.read_csv(made.folder / "ward.csv")
+    assert [(one["k"], one["smallest"]) for one in today] == [
+        (None, frame["sex"].value_counts().min())
+    ] * len(today)
+    assert made.run("views", made.project, "--propose", "--propose-k", "--find", "--json") == 0
+    ks = [one["k"] for one in json.loads(made.output)]
+    assert ks == [5, 12], "no k is above the number of records"
+
+
 def test_levels_are_chosen_by_hand_and_others_follow(made):
     assert made.run("views", made.project, "--recipient", "Clinic A", "--k", "1", "--propose") == 0
     assert made.run("views", made.project, "--recipient", "Institute B", "--k", "2") == 0
@@ -78,7 +90,8 @@ def test_where_trust_orders_differ_the_virtual_recipient_is_told(made):
     assert made.run("views", made.project) == ExitCode.OK
     assert "All recipients together:" in made.output
     assert f"smallest class {together['smallest']}, " in made.output
-    assert "as Clinic A: " in made.output
+    assert "  illness: Whatever" in made.output
+    assert "Clinic A's level of illness, and Institute B's view" in made.output
     asked = ("views", made.project, "--recipient", "Clinic A", "--as-they-are", "--json")
     assert made.run(*asked) == ExitCode.OK
-    assert json.loads(made.output) == []
+    assert all(each["k"] is None for each in json.loads(made.output))

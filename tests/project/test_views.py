@@ -296,13 +296,13 @@ def test_the_guarantee_names_the_virtual_recipient_where_trust_orders_differ():
     turned = find_views(turned, table, Silent())
     guarantee = guarantee_of(turned, known)
     told = guarantee.coalition
-    assert "sees the quasi-identifiers as Institute B does" in told
-    assert "Clinic A's level of illness" in told
+    assert "Clinic A's level of illness, and Institute B's level of work and view of" in told
+    assert told.partition("Of the whole row")[2].count("Clinic A") == 1
     together = guarantee.together
     assert together is not None
     assert together.finest == ("Institute B",)
     assert together.tops["illness"] == ("Clinic A", "Clinic D")
-    assert any(said.startswith("illness, as Clinic A: Whatever") for said in together.gets)
+    assert any(said.startswith("illness: Whatever") for said in together.gets)
     assert together_of(turned, known) == together
     assert one_order.together is None
     assert together_of(document, known) is None

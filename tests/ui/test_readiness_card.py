@@ -12,6 +12,7 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.widgets.layout import ElidedButton, Flow, boxed
 from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -142,3 +143,33 @@ def test_rows_of_one_person_are_protected_together_by_a_click(qtbot, panel, tmp_
     press(qtbot, panel, "Protect rows with the same name together")
     assert panel.session.document.unit.columns == ("name",)
     assert "Rows with the same name" not in words(panel)
+
+
+def test_a_click_that_mends_leaves_the_page_where_it_is(qtbot, panel, tmp_path):
+    opened(qtbot, panel, tmp_path, with_unique_ages())
+    panel.resize(700, 420)
+    buttons = [one for one in panel.readiness.findChildren(QPushButton) if one.isVisible()]
+    side_by_side = {one.mapTo(panel.readiness, one.rect().topLeft()).y() for one in buttons}
+    assert len(side_by_side) < len(buttons)
+    drop = next(one for one in buttons if one.text().startswith("Drop age"))
+    panel.work.bring(drop)
+    bar = panel.work.verticalScrollBar()
+    before = bar.value()
+    assert before > 0
+    qtbot.mouseClick(drop, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.session.document.column("age").role is Role.IDENTIFYING
+    assert bar.value() == min(before, bar.maximum())
+
+
+def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
+    made = ElidedButton("Drop income and show region at level 1 to everybody", lambda: None)
+    box = boxed(Flow(made, ElidedButton("Go", lambda: None)))
+    qtbot.addWidget(box)
+    box.resize(120, 100)
+    box.show()
+    assert "…" in made.text()
+    assert made.toolTip() == made.accessibleName()
+    box.resize(600, 100)
+    assert made.text() == made.accessibleName()
+    assert made.toolTip() == ""

@@ -94,6 +94,22 @@ def test_levels_are_proposed_found_and_counted(qtbot, card):
     assert views(card)[last] == ViewRule(4, 0.1)
 
 
+def test_without_a_k_today_s_unique_records_are_counted_and_one_is_proposed_by_trust(qtbot, card):
+    counts = card.session.table.frame[["age", "ward"]].value_counts()
+    assert [line[UNIQUE] for line in shown(card)] == [str((counts == 1).sum())] * 3
+    assert [line[SMALLEST] for line in shown(card)] == [str(counts[counts > 0].min())] * 3
+    assert views(card) == [None] * 3, "proposed is not stated"
+    assert "Clinic A k = 3, Institute k = 5, Public k = 20" in card.proposed
+    type_in(qtbot, card, 1, K, "2")
+    assert "Institute" not in card.proposed
+    qtbot.mouseClick(card.state_k, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    assert [view.k for view in views(card)] == [2, 2, 20]
+    assert card.proposed == ""
+    card.session.undo()
+    assert [view is None for view in views(card)] == [True, False, True]
+
+
 def test_a_level_that_is_typed_moves_those_who_must_follow(qtbot, card):
     qtbot.mouseClick(card.propose, LEFT)
     wait_for_jobs(qtbot, card.session)
@@ -300,8 +316,9 @@ def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, l
     card.session.edit("State", with_levels(document, "Clinic A", {"age": 2, "ward": 1})[0])
     wait_for_jobs(qtbot, card.session)
     assert "Clinic A's level of disease" in card.virtual
-    assert "as Institute does" in card.virtual
-    assert "disease, as Clinic A: " in card.virtual
+    assert "Institute's view of the quasi-identifiers" in card.virtual
+    assert card.virtual.count("Clinic A") == card.virtual.count("Institute") == 1
+    assert "\ndisease: " in card.virtual
     together = shown(card)[3]
     assert card.model.headerData(4, Qt.Orientation.Horizontal) == "Together"
     assert together[LEVELS:] == shown(card)[1][LEVELS:]

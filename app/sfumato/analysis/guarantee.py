@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -474,10 +475,9 @@ def _together(document: Document, promises: Sequence[EntryPromise]) -> Together 
         return None
     said = {(each.entry.key, each.recipient): each.promise.sentence for each in promises}
     gets = [
-        Sentence("{key}, as {name}: {promise}", key=key, name=name, promise=said[key, name])
-        if (key, name) in said
-        else Sentence("{key}, as {name}.", key=key, name=name)
+        Sentence("{key}: {promise}", key=key, promise=said[key, name])
         for key, (name, *_) in tops.items()
+        if (key, name) in said
     ]
     return Together(finest, tops, tuple(gets), _finest_view(finest, tops))
 
@@ -507,15 +507,30 @@ def _finest(document: Document) -> tuple[str, ...]:
 
 def _finest_view(finest: Sequence[str], tops: Mapping[str, Sequence[str]]) -> str:
     """Say what a group knows of the whole row where nobody is trusted most with all of it."""
-    levels = [
-        Sentence("{name}'s level of {key}", name=names[0], key=key) for key, names in tops.items()
-    ]
+    most = Counter(name for names in tops.values() for name in names)
+    seer = max(finest, key=lambda name: most[name])
+    held = _by_holder(tops, seer)
+    own = held.pop(seer, "")
+    levels = [Sentence("{name}'s level of {key}", name=name, key=key) for name, key in held.items()]
+    words = "{name}'s level of {key} and view of the quasi-identifiers"
+    last = Sentence(words if own else "{name}'s view of the quasi-identifiers", name=seer, key=own)
     return Sentence(
-        "Of the whole row, all recipients together know what one recipient would who has"
-        " {levels} and sees the quasi-identifiers as {finest} does.",
-        levels=listed(tuple(levels)),
-        finest=finest[0],
+        "Of the whole row, all recipients together know what one recipient would who has {levels}.",
+        levels=Sentence("{first}, and {rest}", first=listed(levels), rest=last) if levels else last,
     )
+
+
+def _by_holder(tops: Mapping[str, Sequence[str]], first: str = "") -> dict[str, str]:
+    """Return for as few of the most trusted as can be what they are trusted most with.
+
+    Their names may be long, so each is said once; `first` comes before all others.
+    """
+    most = Counter(name for names in tops.values() for name in names)
+    most[first] += len(tops)
+    keys: dict[str, list[str]] = {}
+    for key, names in tops.items():
+        keys.setdefault(max(names, key=lambda name: most[name]), []).append(key)
+    return {name: listed(tuple(held)) for name, held in keys.items()}
 
 
 def _formed(document: Document, attributes: Mapping[str, Attribute]) -> str:
@@ -573,9 +588,9 @@ def _several_tops(tops: Mapping[str, Sequence[str]]) -> str:
             "From the releases of {key}, any group of recipients learns no more than "
             "from {name}'s alone.",
             key=key,
-            name=names[0],
+            name=name,
         )
-        for key, names in tops.items()
+        for name, key in _by_holder(tops).items()
     ]
     together = Sentence(
         "Attributes that depend on each other tell about each other: a group that holds "

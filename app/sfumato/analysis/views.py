@@ -6,9 +6,12 @@ The window, the command line and the report ask here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
+import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -19,8 +22,11 @@ from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.generalization.lattice import NodeSet
 from sfumato.engine.generalization.search import search
-from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Table
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.marks import marks_of
+from sfumato.engine.table.repeated_units import count_units, units_among, units_of
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, ViewRule
 from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
 from sfumato.project.release.views import (
@@ -33,6 +39,13 @@ from sfumato.project.release.views import (
     quasi_identifiers,
     shown_by,
 )
+
+_INSIDE: Final = 3
+"""The k proposed for whoever is trusted most of several."""
+_AMONG: Final = 5
+_OUTSIDE: Final = 20
+"""The k proposed for whoever is trusted least."""
+PROPOSED_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -137,6 +150,70 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
         found.append(SeenBy(*own, view, problem, units is not None))
     context.report(1.0, "The classes are counted")
     return tuple(found)
+
+
+def as_they_are(document: Document, table: Table) -> tuple[SeenBy, ...]:
+    """Return what those see who have no view: today's classes, with no hierarchy needed.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows that leave (`leaving_table`).
+    """
+    names = quasi_identifiers(document)
+    without = [each.name for each in document.recipients if each.view is None]
+    if not names or not without or not table.rows:
+        return ()
+    units = None if document.unit is None else units_of(table, document.unit.columns)
+    shown = (document.column(n).shown(table.column(n)).rename(n) for n in names)
+    classes, found = pd.factorize(marks_of(shown, table.rows))
+    sizes = count_units(classes, units, len(found))
+    alone = sizes[classes] == 1
+    nothing, rows = np.zeros(table.rows, np.bool_), int(np.count_nonzero(alone))
+    view = View((0,) * len(names), 1, nothing, sizes, units_among(units, alone), rows, 0.0)
+    counted = table.rows if units is None else int(units.max()) + 1
+    by_unit = units is not None
+    return tuple(
+        SeenBy(name, ViewRule(), {}, table.rows, counted, view, by_unit=by_unit) for name in without
+    )
+
+
+def proposed_ks(
+    document: Document, attributes: Mapping[str, Attribute], table: Table
+) -> dict[str, int]:
+    """Return a k for each recipient for whom none is stated, by the order of trust.
+
+    Whoever is trusted least gets the largest: nobody knows who will see that file. A k stays
+    between those stated for recipients who are trusted more and less, and below the records.
+    """
+    places = dict.fromkeys((each.name for each in document.recipients), 0)
+    for entry in document.policy:
+        trust: dict[str, float] = {}
+        for each in document.recipients:
+            with suppress(SfumatoError, KeyError):  # the policy says what is wrong with it
+                level = plan_entry(document, entry, attributes, each).level
+                trust[each.name] = mechanism_called(entry.mechanism).trust(level)
+        for name, own in trust.items():
+            places[name] += sum(other > own for other in trust.values())
+    order = sorted(document.recipients, key=lambda each: places[each.name])
+    proposed: dict[str, int] = {}
+    for place, each in enumerate(order):
+        if each.view is None:
+            last, first = place == len(order) - 1, place == 0
+            k = _OUTSIDE if last and not first else _INSIDE if first and len(order) > 2 else _AMONG
+            more = [other.view.k for other in order[:place] if other.view is not None]
+            less = [other.view.k for other in order[place:] if other.view is not None]
+            proposed[each.name] = min([max([k, *more]), *less, max(table.rows, 1)])
+    return proposed
+
+
+def with_proposed_ks(
+    document: Document, attributes: Mapping[str, Attribute], table: Table
+) -> Document:
+    """Return the document with a k, and a share of suppressed rows, wherever none is stated."""
+    for name, k in proposed_ks(document, attributes, table).items():
+        document = with_statement(document, name, k, PROPOSED_SHARE)
+    return document
 
 
 def seen_together(

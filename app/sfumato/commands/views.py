@@ -40,17 +40,20 @@ def _usage(arguments: Namespace) -> str:
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import together_of
     from sfumato.analysis.views import (
+        as_they_are,
         find_views,
         seen_together,
         views_in,
         with_proposed_hierarchies,
+        with_proposed_ks,
     )
     from sfumato.project.release.release_columns import attributes_of, leaving_table
 
     if wrong := _usage(arguments):
         terminal.note(f"sfumato: {wrong}")
         return ExitCode.USAGE
-    changes = arguments.recipient is not None or arguments.find or arguments.propose
+    proposes = arguments.propose or arguments.propose_k
+    changes = arguments.recipient is not None or arguments.find or proposes
     with opened(arguments, terminal, 0.3, read_only=not changes) as (project, table, context):
         document = project.document
         if arguments.propose:
@@ -59,11 +62,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 terminal.note(f"Hierarchy of {name}: {reason}")
         if arguments.recipient is not None:
             document = _stated(document, arguments, terminal)
+        if arguments.propose_k:
+            document = with_proposed_ks(document, attributes_of(document, table), table)
         if arguments.find:
             left = leaving_table(document, table, project.keys)
             document = find_views(document, left, Part(context, 0.0, 0.6))
         left = leaving_table(document, table, project.keys)
         found = views_in(document, left, Part(context, 0.6, 0.9))
+        others = as_they_are(document, left)
         together = None
         if found:
             with suppress(SfumatoError):  # a domain that does not fit the table hides no view
@@ -74,7 +80,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             virtual = seen_together(document, left, together.finest[0], found, part)
         if changes:
             project.save_document(document)
-    plain, lines = [_plain(each) for each in found], [*_lines(document, found)]
+    plain, lines = [_plain(each) for each in found], [*_lines(found)]
+    for each in others:
+        lines.append(f"{each.recipient}: sees the quasi-identifiers as they are")
+        lines += [f"  {line}" for line in _figures(each)]
+        plain.append({**_plain(each), "k": None, "suppression": None})
     if together is not None:
         plain.append(_plain_together(together, virtual))
         lines += ["All recipients together:", f"  {together.sentence}"]
@@ -114,7 +124,7 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
     return document
 
 
-def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
+def _lines(found: Sequence[SeenBy]) -> Iterator[str]:
     for each in found:
         share = (
             f", at most {100 * each.rule.suppression:.1f} % suppressed"
@@ -126,10 +136,6 @@ def _lines(document: Document, found: Sequence[SeenBy]) -> Iterator[str]:
             shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
             yield f"  levels: {', '.join(shown)}"
         yield from (f"  {line}" for line in _figures(each))
-    seen = {each.recipient for each in found}
-    for recipient in document.recipients:
-        if recipient.name not in seen:
-            yield f"{recipient.name}: sees the quasi-identifiers as they are"
 
 
 def _figures(each: SeenBy | None) -> Iterator[str]:
@@ -200,6 +206,7 @@ COMMAND = Command(
         ),
         flag("--as-they-are", "show the recipient the quasi-identifiers as they are"),
         flag("--propose", "propose a hierarchy for every quasi-identifier that has none"),
+        flag("--propose-k", "state a k by the order of trust for everybody who has none"),
         flag("--find", "find the levels that lose least, for the k and share of each recipient"),
         JSON,
     ),
@@ -207,6 +214,6 @@ COMMAND = Command(
     (
         "sfumato views clinic.sfumato",
         'sfumato views clinic.sfumato --recipient "Public file" --k 20 --suppress 0.02',
-        "sfumato views clinic.sfumato --propose --find",
+        "sfumato views clinic.sfumato --propose --propose-k --find",
     ),
 )

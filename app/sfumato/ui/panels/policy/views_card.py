@@ -13,13 +13,17 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.guarantee import Together, together_of
 from sfumato.analysis.views import (
+    PROPOSED_SHARE,
     SeenBy,
+    as_they_are,
     find_views,
+    proposed_ks,
     seen_together,
     views_in,
     with_level,
     with_levels,
     with_proposed_hierarchies,
+    with_proposed_ks,
     with_statement,
     without_view,
 )
@@ -36,7 +40,7 @@ from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Card, button, label, row, say
+from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, SheetView
 
@@ -150,8 +154,8 @@ class ViewsModel(CellsModel):
         return Cell(tr("{level} of {highest}", level=level, highest=highest), "", str(level))
 
     def _counted(self, line: Line, row: int) -> Cell:
-        if line.rule is None or line.seen is None or line.seen.view is None:
-            return Cell("–" if line.rule is None or line.seen is not None else "…")
+        if line.seen is None or line.seen.view is None:
+            return Cell("–" if line.seen is not None else "…")
         view, bad = line.seen.view, bool(line.seen.problem)
         figure, alarming = {
             SMALLEST: (view.smallest, bad),
@@ -233,13 +237,23 @@ class ViewsCard(Card):
         heading = label(tr("Quasi-identifiers"), "heading")
         self.body.addLayout(row(heading, None, self.propose, self.find_levels))
         together = (self._virtual_head, self._virtual, self._gets)
-        for widget in (about, self.table, self._note, self._problem, *together, self.picture):
+        self._proposed = label("", "muted", wrap=True)
+        self.state_k = button(tr("State these"), self._state_k, "quiet")
+        self._offer = boxed(row(self._proposed, self.state_k, wide=0))
+        for widget in (about, self.table, self._offer, self._note, self._problem):
+            self.body.addWidget(widget)
+        for widget in (*together, self.picture):
             self.body.addWidget(widget)
 
     @property
     def problem(self) -> str:
         """What is said to be wrong."""
         return self._problem.text()
+
+    @property
+    def proposed(self) -> str:
+        """Which k is proposed for whom; empty where everybody has one."""
+        return self._proposed.text() if self._offer.isVisible() else ""
 
     @property
     def followed(self) -> str:
@@ -298,8 +312,9 @@ class ViewsCard(Card):
         def count(context: Context) -> tuple[tuple[SeenBy, ...], SeenBy | None]:
             left = leaving_table(document, table, keys)
             found = views_in(document, left, Part(context, 0.0, 0.7))
-            part = Part(context, 0.7, 1.0)
-            return found, seen_together(document, left, finest, found, part) if finest else None
+            part = Part(context, 0.7, 0.9)
+            virtual = seen_together(document, left, finest, found, part) if finest else None
+            return (*found, *as_they_are(document, left)), virtual
 
         self.session.runner.run(
             tr("Counting what each recipient sees"),
@@ -325,6 +340,19 @@ class ViewsCard(Card):
             rule = document.recipient(self._together.finest[0]).view or ViewRule()
             lines.append(Line("", rule, self._seen_together))
         self.model.show_lines(lines, quasi_identifiers(document))
+        table, offered = self.session.table, dict[str, int]()
+        if table is not None and self.isVisible():
+            offered = proposed_ks(document, self._attributes(), table)
+        ks = ", ".join(tr("{name} k = {k}", name=name, k=k) for name, k in offered.items())
+        self._offer.setVisible(bool(offered))
+        self._proposed.setText(
+            tr(
+                "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
+                " {share} of the records suppressed.",
+                ks=ks,
+                share=percent(PROPOSED_SHARE),
+            )
+        )
         self._lay_out()
         together = self._together
         self._virtual_head.setVisible(together is not None)
@@ -428,6 +456,12 @@ class ViewsCard(Card):
             self._refuse,
             key=PROPOSE_JOB,
         )
+
+    def _state_k(self) -> None:
+        session, table = self.session, self.session.table
+        if table is not None:
+            changed = with_proposed_ks(session.document, self._attributes(), table)
+            session.edit(tr("State proposed k"), changed)
 
     def _find(self) -> None:
         session, table = self.session, self.session.table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Final
 
@@ -21,7 +22,17 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, button, clear_layout, column, label, row, say
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedButton,
+    Flow,
+    ScrollPage,
+    clear_layout,
+    column,
+    label,
+    row,
+    say,
+)
 from sfumato.ui.widgets.messages import Message, announce
 
 READINESS_JOB: Final = "releases-ready"
@@ -146,6 +157,13 @@ class ReadinessCard(Card):
     # ----- what is shown
 
     def _show(self) -> None:
+        page = self.parentWidget()
+        while page is not None and not isinstance(page, ScrollPage):
+            page = page.parentWidget()
+        with nullcontext() if page is None else page.kept():
+            self._build_list()
+
+    def _build_list(self) -> None:
         clear_layout(self.list)
         self._offered.clear()
         say(self.note, "")
@@ -188,11 +206,12 @@ class ReadinessCard(Card):
         # Once for all recipients whom the same would help.
         wanted = [each for each in finding.remedies if str(each.words) not in self._offered]
         self._offered |= {str(each.words) for each in wanted}
-        for remedy in wanted:
-            run = partial(self._mend, remedy)
-            texts.addLayout(row(button(typeset(remedy.words), run, "quiet"), None))
+        ways: list[QWidget] = [
+            ElidedButton(typeset(remedy.words), partial(self._mend, remedy)) for remedy in wanted
+        ]
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
-            texts.addLayout(row(self._way_to(finding), None))
+            ways.append(self._way_to(finding))
+        texts.addLayout(Flow(*ways))
         icon = IconLabel(look, look, 18)
         line = row(icon)
         line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
@@ -208,7 +227,7 @@ class ReadinessCard(Card):
         wanted = "attributes" if columns else "policy"
         name = next(iter(finding.columns), "")
         go = partial(self._session.place_requested.emit, wanted, name, finding.recipient)
-        return button(words, go, "quiet", tip=name)
+        return ElidedButton(words, go, name)
 
     def _mend(self, remedy: Remedy) -> None:
         session, before, table = self._session, self._session.document, self._session.table
