@@ -23,6 +23,7 @@ from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets import messages
+from sfumato.ui.widgets.accessible import tell_roles
 
 CLINIC = """\
 patient,age,ward,disease
@@ -65,6 +66,15 @@ def themed(qapp: QApplication) -> QApplication:
     QSettings.setDefaultFormat(QSettings.Format.IniFormat)
     themes().set_appearance(Appearance.LIGHT)
     return qapp
+
+
+@pytest.fixture
+def told() -> Iterator[None]:
+    """A screen reader at work."""
+    tell_roles()
+    QAccessible.setActive(True)
+    yield
+    QAccessible.setActive(False)
 
 
 @pytest.fixture

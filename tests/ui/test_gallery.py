@@ -16,6 +16,7 @@ from sfumato.ui.panels import all_panels
 from sfumato.ui.pictures import save_pictures
 from tests.screenshots.gallery import save_gallery
 from tests.screenshots.scenes import scenes_of
+from tests.ui.accessible_walk import faults, tops
 
 RULES = """\
 format = 1
@@ -63,8 +64,14 @@ def test_every_panel_has_an_empty_and_a_filled_scene():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("panel", [panel.name for panel in all_panels()])
-def test_every_scene_of_a_panel_can_be_drawn(themed, tmp_path, panel):
-    pictures = list(save_gallery(tmp_path / "gallery", only=[panel]))
+def test_every_scene_of_a_panel_can_be_drawn_and_read_out(themed, tmp_path, panel, told):
+    found = []
+
+    def examine(name, stage):
+        found.extend(f"{name}: {fault}" for top in tops(stage.window) for fault in faults(top))
+
+    pictures = list(save_gallery(tmp_path / "gallery", only=[panel], examine=examine))
+    assert found == []
     assert len(pictures) == len(set(pictures)) == 2 * len(scenes_of(panel))
     assert not [path.name for path in pictures if QImage(str(path)).isNull()]
 

@@ -174,6 +174,7 @@ class AboutDialog(Dialog):
             grid.addWidget(label(part.licence, "muted"), line, 2)
         mark = QLabel(self)
         mark.setPixmap(QIcon(str(resource_path("icons", "app.svg"))).pixmap(96, 96))
+        mark.setAccessibleName(self.tr("Sfumato's mark"))
         grid.addWidget(mark, 0, 4, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(grid)
         licence = label(

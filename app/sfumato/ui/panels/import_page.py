@@ -339,6 +339,7 @@ class ImportPage(QWidget):
         self.caution.hide()
         self.pages = QStackedWidget(self)
         self.table = TableView(self.pages)
+        self.table.setAccessibleName(self.tr("The first rows as they are read"))
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._offer_types)

@@ -19,6 +19,7 @@ from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.languages import chosen, speak
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.accessible import tell_roles
 
 
 def make_application(arguments: Sequence[str] = ()) -> QApplication:
@@ -35,6 +36,7 @@ def make_application(arguments: Sequence[str] = ()) -> QApplication:
     application.setDesktopFileName("sfumato")
     application.setWindowIcon(QIcon(str(resource_path("icons", "app.svg"))))
     themes()
+    tell_roles()
     return application
 
 

@@ -239,6 +239,7 @@ class GuaranteeCard(QFrame):
             entry.addLayout(_facts(facts))
         words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
         more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
+        more.setAccessibleName(f"{words}: {promise.entry.key}")
         brief = ",  ".join(f"{fact.symbol} = {number(fact.value)}" for fact in _best_known(facts))
         entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
         lines.addLayout(entry)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
+    QLabel,
     QSizePolicy,
     QSlider,
     QToolButton,
@@ -124,6 +126,19 @@ class NumberField(QWidget):
         self._range.setText(text)
         self.spin.setToolTip(text)
 
+    def setAccessibleName(self, name: str) -> None:
+        """Name the field for screen readers: what is typed into bears the name."""
+        super().setAccessibleName(name)
+        self.spin.setAccessibleName(name)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Take the name of the label that belongs to it, where it has none of its own."""
+        super().showEvent(event)
+        parent = self.parentWidget()
+        if parent is not None and not self.spin.accessibleName():
+            named = (each for each in parent.findChildren(QLabel) if each.buddy() is self)
+            self.setAccessibleName(next((each.text().replace("&", "") for each in named), ""))
+
     def _ends(self) -> tuple[float, float]:
         return self.spin.minimum(), self.spin.maximum()
 
@@ -193,6 +208,12 @@ class SliderField(QWidget):
         """Show a number without telling anyone."""
         self.field.set_value(value)
         self._place_slider(value)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Name the slider and the field for screen readers."""
+        super().setAccessibleName(name)
+        self.slider.setAccessibleName(name)
+        self.field.setAccessibleName(name)
 
     def set_reach(self, low: float, high: float) -> None:
         """Let the slider cover another part of the range, without telling anyone."""
@@ -270,6 +291,12 @@ class ChoiceField(QComboBox):
             blocked = self.blockSignals(True)
             self.setCurrentIndex(self._values.index(value))
             self.blockSignals(blocked)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Name the field for screen readers; on Linux Qt tells the choice alone as its name."""
+        super().setAccessibleName(name)
+        if sys.platform == "linux":
+            self.setAccessibleDescription(name)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the page: scrolling past must not choose."""

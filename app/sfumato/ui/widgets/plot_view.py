@@ -20,6 +20,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QContextMenuEvent,
     QGuiApplication,
@@ -43,8 +44,9 @@ from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.messages import Message, announce
 from sfumato.ui.widgets.paint_queue import Steps, turns
+from sfumato.ui.widgets.plot_table import PlotTable
 
 Build = Callable[[PlotStyle], PlotFigure]
 """Makes the figure in a style: a plot's ``build_…`` with its data bound."""
@@ -59,8 +61,8 @@ CORNER: Final = 36
 class PlotView(QWidget):
     """Shows one plot, drawn anew whenever size, theme or data change.
 
-    The plot can be saved as PNG, SVG or CSV and copied, from its menu. Arrow keys step through
-    its values.
+    The plot can be saved as PNG, SVG or CSV, copied, and turned into a table, from its menu. Arrow
+    keys step through its values, which are announced.
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ class PlotView(QWidget):
     parent
         The owner.
     """
+
+    accessible_role = QAccessible.Role.Chart
 
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
@@ -85,6 +89,8 @@ class PlotView(QWidget):
         self._image: QImage | None = None
         self._region: HoverRegion | None = None
         self._preferred_height = 0
+        self.table: PlotTable | None = None
+        """Its values instead of its picture, where the person wants them."""
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -110,6 +116,8 @@ class PlotView(QWidget):
         the window has to go on answering.
         """
         self._build = build
+        if self._figure is None:
+            self.setAccessibleName(self.tr("Plot, drawn when it comes into sight"))
         self._refresh()
 
     def clear(self) -> None:
@@ -118,6 +126,7 @@ class PlotView(QWidget):
         self._stale = False
         turns().leave(self)
         self._more.hide()
+        self.show_table(False)
         self.setAccessibleName("")
         self.update()
 
@@ -182,6 +191,8 @@ class PlotView(QWidget):
         self._figure = figure
         self.setAccessibleName(figure.headline)
         self.setAccessibleDescription(figure.subtitle)
+        if self.table is not None:
+            self.table.show_figure(figure)
         self._preferred_height = round(figure.preferred_height)
         self.setMinimumHeight(round(0.85 * self._preferred_height))
         self.setMaximumHeight(round(1.25 * self._preferred_height))
@@ -220,7 +231,7 @@ class PlotView(QWidget):
         del event
         if not self._pause.isActive() and not turns().waits(self):
             self._ask_for_turns()  # it has just come into sight
-        if self._image is None:
+        if self._image is None or self.table is not None:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -251,6 +262,8 @@ class PlotView(QWidget):
         """Draw again once the size has settled."""
         super().resizeEvent(event)
         self._more.move(self.width() - self._more.sizeHint().width(), 0)
+        if self.table is not None:
+            self.table.setGeometry(self.rect())
         if self._drawn is self._figure:
             self._pause.start()  # else it takes the size that it has by its turn
 
@@ -290,6 +303,7 @@ class PlotView(QWidget):
         region = regions[(start + step) % len(regions)]
         place = self.mapToGlobal(self._area_of(region).center().toPoint())
         self._point_out(region, place)
+        announce(self, region.text)
 
     def text_at(self, position: QPointF) -> str:
         """Return what is said at a point of the widget."""
@@ -312,6 +326,29 @@ class PlotView(QWidget):
         else:
             QToolTip.showText(place + QPoint(0, 8), region.text, self)
 
+    # ----- as a table
+
+    def show_table(self, wanted: bool) -> None:
+        """Show the plot's values instead of its picture, or the picture again."""
+        if wanted == (self.table is not None):
+            return
+        held = self.hasFocus() or self._more.hasFocus()
+        if self.table is not None:
+            self.table.hide()
+            self.table.deleteLater()
+            self.table = None
+            self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        elif (figure := self.figure) is not None:
+            self.table = PlotTable(self)
+            self.table.show_figure(figure)
+            self.table.setGeometry(self.rect())
+            self.table.show()
+            self._more.raise_()
+            self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if held:
+            (self.table or self).setFocus()
+        self.update()
+
     # ----- saving
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -323,6 +360,11 @@ class PlotView(QWidget):
         """Return the plot's menu."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        as_table = menu.addAction(themed_icon("table"), self.tr("Show as table"))
+        as_table.setCheckable(True)
+        as_table.setChecked(self.table is not None)
+        as_table.triggered.connect(self.show_table)
+        menu.addSeparator()
         menu.addAction(themed_icon("copy"), self.tr("Copy picture"), self.copy_picture)
         menu.addAction(themed_icon("table"), self.tr("Copy values"), self.copy_values)
         menu.addSeparator()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QSizePolicy, QWidget
 
 from sfumato.engine.core.columns import Binning
@@ -28,10 +28,13 @@ BELOW = 20
 class Histogram(QWidget):
     """Draws how numbers are distributed and where bins would divide them."""
 
+    accessible_role = QAccessible.Role.Graphic
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._summary: NumberSummary | None = None
         self._edges: tuple[float, ...] = ()
+        self.setAccessibleName(self.tr("Distribution of the numbers"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
@@ -49,7 +52,22 @@ class Histogram(QWidget):
             The bins' edges, increasing; none where it has no bins.
         """
         self._summary, self._edges = summary, tuple(edges)
+        self.setAccessibleDescription("" if summary is None else self._told(summary))
         self.update()
+
+    def _told(self, summary: NumberSummary) -> str:
+        """Return what is drawn, for who can't see it."""
+        line = self.tr("{low} to {high}: {count}")
+        bars = zip(summary.edges[:-1], summary.edges[1:], summary.counts, strict=True)
+        told = [
+            line.format(low=show_value(low), high=show_value(high), count=count)
+            for low, high, count in bars
+            if count
+        ]
+        if self._edges:
+            edges = ", ".join(map(show_value, self._edges))
+            told.append(self.tr("Bins end at {edges}").format(edges=edges))
+        return "; ".join(told)
 
     @property
     def edges(self) -> tuple[float, ...]:

@@ -160,6 +160,7 @@ class WaitingPage(QWidget):
         """Show another job."""
         self._job = job
         self.title.setText(job.title)
+        self.bar.setAccessibleName(job.title)
         self.cancel.setEnabled(True)
         job.progressed.connect(self._show)
         self._show()

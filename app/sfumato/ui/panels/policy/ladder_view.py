@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QFontMetricsF,
     QHelpEvent,
@@ -17,11 +18,14 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, themes
+from sfumato.ui.widgets.accessible import Told, show_parts
+from sfumato.ui.widgets.messages import announce
 
 TOP: Final = 20.0
 FOOT: Final = 20.0
@@ -54,6 +58,8 @@ class LadderView(QWidget):
     parent
         The owner.
     """
+
+    accessible_role = QAccessible.Role.List
 
     chosen = Signal(str)
     """A recipient was chosen, by name."""
@@ -93,7 +99,24 @@ class LadderView(QWidget):
         self.setMinimumHeight(self.sizeHint().height())
         described = (f"{rung.name}: {rung.level}" for rung in (*self._rungs, *self._fixed))
         self.setAccessibleDescription("; ".join(described))
+        self._tell_parts()
         self.update()
+
+    def _tell_parts(self) -> None:
+        """Tell each rung, from the top, and what is known of it."""
+        parts = []
+        for place in self._places():
+            rung = place.rung
+            here = rung.name == self._selected and rung in self._rungs
+            known = (self.tr("chosen") if here else "", rung.detail)
+            area = QRect(0, round(place.label_y - 18), self.width(), 36)
+            parts.append(Told(f"{rung.name}: {rung.level}", area, "; ".join(filter(None, known))))
+        show_parts(self, parts)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tell where the rungs are now."""
+        super().resizeEvent(event)
+        self._tell_parts()
 
     @property
     def logarithmic(self) -> bool:
@@ -289,11 +312,15 @@ class LadderView(QWidget):
             place += 1 if key == Qt.Key.Key_Down else -1
             if 0 <= place < len(names):
                 self.chosen.emit(names[place])
+                announce(self, f"{names[place]}: {self._rungs[place].level}")
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus):
             step = 2.0 if key == Qt.Key.Key_Minus else -2.0
             y = self.y_of(self._rungs[place].trust) + step
             self.dragged.emit(self._selected, self.trust_at(y))
             self.drag_finished.emit()
+            moved = next((rung for rung in self._rungs if rung.name == self._selected), None)
+            if moved is not None:
+                announce(self, f"{moved.name}: {moved.level}")
         else:
             super().keyPressEvent(event)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QToolButton, QWidget
 
 from sfumato.project.ledger.records import LedgerEvent, Subject
 from sfumato.project.verification.verify import VerificationReport
@@ -100,6 +100,12 @@ class LedgerCard(Card):
         self.search.setAccessibleName(self.tr("Look for words in the ledger"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        for part, name in zip(
+            self.search.findChildren(QToolButton),
+            (self.tr("Clear the search"), self.tr("Search")),
+            strict=True,
+        ):
+            part.setAccessibleName(name)
         self.subject.chosen.connect(self._narrow)
         self.search.textChanged.connect(self._narrow)
         whole = QWidget(self)

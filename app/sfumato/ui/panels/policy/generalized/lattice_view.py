@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -39,7 +40,9 @@ from sfumato.ui.panels.policy.generalized.lattice_drawing import (
 )
 from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.widgets.accessible import Told, show_parts
 from sfumato.ui.widgets.layout import button
+from sfumato.ui.widgets.messages import announce
 
 MOST_DRAWN: Final = 10_000
 """A lattice with more nodes is shown by its heights only."""
@@ -58,6 +61,8 @@ class LatticeView(QGraphicsView):
     describe
         Says what is told of a node under the pointer.
     """
+
+    accessible_role = QAccessible.Role.Graphic
 
     selected = Signal(object)
     """The person looks at a node (`Node`)."""
@@ -134,7 +139,18 @@ class LatticeView(QGraphicsView):
         self.setAccessibleDescription(
             "; ".join(f"{token.name}: {','.join(map(str, token.node))}" for token in tokens)
         )
+        self._tell_tokens()
         self.viewport().update()
+
+    def _tell_tokens(self) -> None:
+        """Tell who stands where, and what is known of the node."""
+        placed = self._drawing.token_places(self.viewportTransform())
+        told = []
+        for token, at in placed:
+            corner = (at - QPointF(TOKEN, TOKEN)).toPoint()
+            area = QRect(corner, QSize(round(2 * TOKEN), round(2 * TOKEN)))
+            told.append(Told(f"{token.name}: {self._describe(token.node)}", area))
+        show_parts(self.viewport(), told)
 
     def _places(self, nodes: Iterable[Node]) -> npt.NDArray[np.intp]:
         """Return where the nodes are among those that are drawn."""
@@ -274,6 +290,7 @@ class LatticeView(QGraphicsView):
             return False
         if found:
             self.selected.emit(self._nodes[found[0]])
+            announce(self, self._describe(self._nodes[found[0]]))
         return True
 
     def _sideways(self, now: int, step: int) -> list[int]:

@@ -125,6 +125,7 @@ class WhatIf(QWidget):
         self.level = made
         made.show()
         self.title.setText(spoken(term.title))
+        self.level.setAccessibleName(spoken(term.title))
 
     def _show(
         self,
