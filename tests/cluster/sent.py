@@ -17,7 +17,6 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.batches import batch_of
-from sfumato.project.release.key_file import with_keys
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
@@ -68,7 +67,7 @@ def send(folder: Path) -> Sent:
     table = hospital(ROWS)
     document = hospital_document(ROWS, ViewRule(1, 0.0, {"age": 1, "zip": 2}))
     material, made = planned(document, table)
-    plan, keys = with_keys(replace(made, release_id=RELEASE), KEYS)
+    plan, keys = replace(made, release_id=RELEASE).with_keys(KEYS)
     frame = plan.bind(KEYS).release(material.rows(KEYS, Silent()), Silent(), RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")

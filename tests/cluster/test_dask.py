@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import KeyFileError
-from sfumato.project.release.key_file import with_keys
 from sfumato.project.release.workers import KeySource, read_plan
 from tests.cluster.sent import drive, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
@@ -107,12 +106,12 @@ def test_plans_whose_rows_need_others_are_refused_on_a_cluster(sent, source, doc
     with pytest.raises(PolicyError, match=words):
         release(dd.from_pandas(hospital().frame, npartitions=2), plan, source)
     with pytest.raises(PolicyError, match=words):
-        with_keys(plan, KEYS)
+        plan.with_keys(KEYS)
 
 
 def test_keys_of_another_plan_and_a_plan_without_keys_are_refused(sent, source, tmp_path):
     table = dd.from_pandas(sent.table.to_pandas(), npartitions=2)
-    _, other = with_keys(replace(sent.plan, release_id="another"), KEYS)
+    _, other = replace(sent.plan, release_id="another").with_keys(KEYS)
     (tmp_path / "keys.bin").write_bytes(other.to_bytes())
     with pytest.raises(KeyFileError, match="not those of the plan"):
         release(table, sent.plan, KeySource.in_file(tmp_path / "keys.bin"))
@@ -123,7 +122,7 @@ def test_keys_of_another_plan_and_a_plan_without_keys_are_refused(sent, source, 
 def test_rows_stay_as_in_the_table_where_the_plan_says_so(sent, tmp_path):
     document = replace(hospital_document(), rows_as_in_table="It is sorted by chance.")
     material, made = planned(document, hospital())
-    plan, keys = with_keys(replace(made, release_id="r"), KEYS)
+    plan, keys = replace(made, release_id="r").with_keys(KEYS)
     (tmp_path / "keys.bin").write_bytes(keys.to_bytes())
     table = dd.from_pandas(hospital().frame, npartitions=3)
     found = release(table, plan, KeySource.in_file(tmp_path / "keys.bin"))

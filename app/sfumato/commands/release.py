@@ -9,6 +9,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    argument,
     bundle_arguments,
     part_of,
     repeated,
@@ -21,6 +22,7 @@ from sfumato.engine.core.progress import Part
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
+    from sfumato.commands.shared.engines import rows_of
     from sfumato.project.release.release import PreparedTable, make_release
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
@@ -30,6 +32,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
         context = Part(whole, 0.1, 1.0)
         prepared = PreparedTable(project, table)
+        rows_by = arguments.engine and rows_of(project, arguments.engine)
         for place, recipient in enumerate(recipients):
             outcome = make_release(
                 project,
@@ -43,6 +46,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 escape_formulas=not arguments.keep_formulas,
                 prepared=prepared,
                 accepted=accepted_for(checked, recipient),
+                rows_by=rows_by,
             )
             terminal.say(str(outcome.path))
         people = [project.document.recipient(name) for name in dict.fromkeys(recipients)]
@@ -61,6 +65,12 @@ COMMAND = Command(
         repeated("--recipient", "NAME", "for whom; may be given several times", required=True),
         *bundle_arguments("release a column otherwise than before"),
         ACCEPT,
+        argument(
+            "--engine",
+            choices=("dask", "spark"),
+            help="let Dask or Spark make the released rows, the same ones, from the table's Parquet"
+            " files, with a process for each core",
+        ),
     ),
     _run,
     (

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.randomness.keys import DerivedKeys, KeyRing, WantedKeys
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import BundleFiles
 from sfumato.formats.files import write_whole
@@ -23,7 +22,6 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import end_release
 from sfumato.project.release.bundle_making import prepare, refuse_existing, taking_turns
-from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import PreparedTable, making_of
 from sfumato.project.release.release_columns import plan_for
 from sfumato.project.release.release_plan import plan_of
@@ -31,23 +29,6 @@ from sfumato.project.store.files import Staging
 
 PLAN_FORMAT: Final = "plan and keys"
 """What the ledger has in the place of a data file's format."""
-
-
-def with_keys(plan: Plan, keys: KeyRing) -> tuple[Plan, DerivedKeys]:
-    """Return a plan that knows its keys, and these: of all that a project has, only they.
-
-    Raises
-    ------
-    PolicyError
-        If a record's release depends on other records.
-    """
-    wanted = WantedKeys()
-    # A release of no rows asks for every key that one of any rows does.
-    _ = plan.bind(wanted).output_schema
-    if plan.release_id and not plan.rows_as_in_table:
-        wanted.for_row_order(plan.release_id)
-    found = keys.only(wanted)
-    return replace(plan, keys=found.fingerprint), found
 
 
 def make_plan(
@@ -78,7 +59,7 @@ def make_plan(
         prepared = PreparedTable(project, table)
         release = plan_of(project, table, recipient_name, override, prepared.material)
         made = plan_for(release.material, release.entries, recipient_name, release.coarsening)
-        plan, keys = with_keys(replace(made, release_id=release.release_id), project.keys)
+        plan, keys = replace(made, release_id=release.release_id).with_keys(project.keys)
         content = f"{plan.to_json()}\n".encode()
         files = BundleFiles({plan_path.name: sha256(content).hexdigest()})
         making = making_of(project, release, prepared, accepted)

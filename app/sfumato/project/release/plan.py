@@ -24,7 +24,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
-from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.keys import SECRET_BYTES, DerivedKeys, KeyRing, WantedKeys
 from sfumato.engine.randomness.record_ids import (
     key_hashes,
     record_ids_by_key,
@@ -191,6 +191,40 @@ class Plan:
             If a record's release depends on other records.
         """
         return self.bind(KeyRing(bytes(SECRET_BYTES))).output_schema
+
+    def with_keys(self, keys: KeyRing) -> tuple[Plan, DerivedKeys]:
+        """Return the plan with the fingerprint of its keys, and these: of a project's only they.
+
+        Raises
+        ------
+        PolicyError
+            If a record's release depends on other records.
+        """
+        wanted = WantedKeys()
+        # A release of no rows asks for every key that one of any rows does.
+        _ = self.bind(wanted).output_schema
+        if self.release_id and not self.rows_as_in_table:
+            wanted.for_row_order(self.release_id)
+        found = keys.only(wanted)
+        return replace(self, keys=found.fingerprint), found
+
+    def frame_of(self, released: pa.Table) -> pd.DataFrame:
+        """Return rows that `Releaser.release_batch` made, wherever that was, as a frame.
+
+        Raises
+        ------
+        TableError
+            If they are another plan's.
+        """
+        kinds: dict[str, ColumnType] = {}
+        for each in self.output_schema():
+            kinds[each.name] = str(each.type)
+            if pa.types.is_dictionary(each.type):
+                binning = self.column(each.name).binning
+                kinds[each.name] = self.schema[each.name] if binning is None else binning.names
+        batches = released.combine_chunks().to_batches()
+        frames = [table_of(batch, kinds).frame for batch in batches]
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
     def bind(self, keys: KeyRing) -> Releaser:
         """Return what releases tables by the plan with a project's keys."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from sfumato import __version__
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import SeenView
@@ -21,12 +24,13 @@ from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Recipient
+from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
-from sfumato.project.release.plan import Rows
+from sfumato.project.release.plan import Plan, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
     Material,
@@ -71,15 +75,15 @@ def make_release(
     at_step: AtStep = no_step,
     prepared: PreparedTable | None = None,
     accepted: Sequence[Mapping[str, str]] = (),
+    rows_by: RowsBy | None = None,
 ) -> ReleaseOutcome:
     """Make one recipient's release and put its bundle into a folder.
 
     Parameters
     ----------
-    project
-        Open for writing. Its saved document is what is released by.
-    table, recipient_name
-        The source table, as the document's source was read, and one of the recipients.
+    project, table, recipient_name
+        Open for writing, its saved document is what is released by; the source table, as the
+        document's source was read; and one of the recipients.
     out_folder
         Where the bundle goes, under `bundle_name`; made where it is missing.
     format_name, as_zip
@@ -90,9 +94,9 @@ def make_release(
         The custodian's reason to show a column that was perturbed before, or the reverse.
     escape_formulas
         Whether texts that a spreadsheet would run are made harmless (`sfumato.formats.formulas`).
-    at_step, prepared, accepted
-        Told each step as it is done; what releases to others have prepared; and what stays open,
-        with the custodian's reasons, for the ledger.
+    at_step, prepared, accepted, rows_by
+        Told each step as it is done; what releases to others have prepared; what stays open, with
+        the custodian's reasons, for the ledger; and what makes the rows in this process's place.
 
     Raises
     ------
@@ -114,7 +118,7 @@ def make_release(
         plan = plan_of(project, table, recipient_name, override, prepared.material)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
-        making = making_of(project, plan, prepared, accepted)
+        making = making_of(project, plan, prepared, accepted, rows_by)
         making = replace(making, escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
@@ -203,8 +207,9 @@ def making_of(
     plan: ReleasePlan,
     prepared: PreparedTable,
     accepted: Sequence[Mapping[str, str]],
+    rows_by: RowsBy | None = None,
 ) -> Making:
-    """Return a release that may be made, with the custodian's reasons for what stays open.
+    """Return a release that may be made, see `make_release`.
 
     Raises
     ------
@@ -219,7 +224,7 @@ def making_of(
         source=plan.source,
         recipient=plan.recipient.name,
         release_id=plan.release_id,
-        contents=partial(_contents, project, plan, prepared),
+        contents=partial(_contents, project, plan, prepared, rows_by),
         details={**_details(plan, prepared), **kept},
         contradictions=plan.contradictions,
         override=plan.override,
@@ -230,8 +235,16 @@ def making_of(
     )
 
 
+RowsBy = Callable[[Plan, DerivedKeys], pa.Table]
+"""What makes a plan's released rows of the source table, in the order in which they leave."""
+
+
 def _contents(
-    project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable, context: Context
+    project: ProjectFile,
+    plan: ReleasePlan,
+    prepared: PreparedTable,
+    rows_by: RowsBy | None,
+    context: Context,
 ) -> BundleContents:
     """Compute what a release's bundle holds."""
     rows = prepared.rows(Part(context, 0.0, 0.25))
@@ -242,11 +255,23 @@ def _contents(
     # Counting takes memory, and is done before what is released does.
     alone = prepared.alone(Part(context, 0.25, 0.4), plan.recipient)
     part = Part(context, 0.4, 1.0)
-    frame = made_by.bind(project.keys).release(rows, part, seen=seen)
     order = None
-    if not made_by.rows_as_in_table:
-        # Rows are put in order as they are written: another copy of them would be as long.
-        order = release_order(rows.record_ids, project.keys.for_row_order(plan.release_id), part)
+    if rows_by is not None:
+        sent, keys = replace(made_by, release_id=plan.release_id).with_keys(project.keys)
+        frame = sent.frame_of(rows_by(sent, keys))
+        if len(frame) != rows.table.rows:
+            raise SourceChanged(
+                "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
+                "Let them be made from the project's source table.",
+                found=len(frame),
+                expected=rows.table.rows,
+            )
+    else:
+        frame = made_by.bind(project.keys).release(rows, part, seen=seen)
+        if not made_by.rows_as_in_table:
+            # Rows are put in order as they are written: another copy of them would be as long.
+            key = project.keys.for_row_order(plan.release_id)
+            order = release_order(rows.record_ids, key, part)
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(

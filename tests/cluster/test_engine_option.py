@@ -1,0 +1,95 @@
+"""``sfumato release --engine``: the bundle of an engine's rows is that of the project's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from sfumato.commands.shared.command import ExitCode
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.project.project_file import ProjectFile
+from tests.cli.conftest import RULES, CommandLine, cheap_passphrases
+from tests.project.making import PASSPHRASE, table
+from tests.source_code import ROOT
+
+__all__ = ["cheap_passphrases"]
+
+ENGINES = [
+    pytest.param("dask", marks=pytest.mark.skipif(not find_spec("distributed"), reason="no Dask")),
+    pytest.param(
+        "spark",
+        marks=pytest.mark.skipif(
+            not (find_spec("pyspark") and shutil.which("java")), reason="no Spark or no Java"
+        ),
+    ),
+]
+
+
+@pytest.fixture
+def line(tmp_path):
+    """The command line with a project whose table is in Parquet files."""
+    (tmp_path / "parts").mkdir()
+    whole = pa.Table.from_pandas(table(40).frame, preserve_index=False)
+    for number in range(2):
+        part = whole.slice(20 * number, 20)
+        pa.parquet.write_table(part, tmp_path / "parts" / f"{number}.parquet")
+    (tmp_path / "rules.toml").write_text(RULES)
+    made = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    arguments = ("--table", tmp_path / "parts", "--rules", tmp_path / "rules.toml")
+    assert made.run("init", made.project, *arguments) == ExitCode.OK, made.remarks
+    return made
+
+
+def released(line, engine, folder, *more):
+    """Run a release in a process of its own, which ends with all that the engine starts."""
+    words = ("release", line.project, "--recipient", "Clinic A", "--out", folder)
+    return subprocess.run(
+        [sys.executable, "-m", "sfumato", *map(str, words), "--engine", engine, *more],
+        env={**os.environ, **line.environment, "PYTHONPATH": str(ROOT / "app")},
+        cwd=line.folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_bundle_of_an_engines_rows_is_the_projects_own(line, engine):
+    assert line.release("Clinic A", "--format", "parquet") == ExitCode.OK, line.remarks
+    ran = released(line, engine, line.folder / "by-engine", "--format", "parquet")
+    assert ran.returncode == ExitCode.OK, ran.stderr
+    [own], [made] = line.bundles(), sorted((line.folder / "by-engine").iterdir())
+    assert made.name == own.name
+    assert (made / "data.parquet").read_bytes() == (own / "data.parquet").read_bytes()
+    assert (made / "README.md").read_bytes() == (own / "README.md").read_bytes()
+    with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
+        first, second = project.releases
+        assert (first.release_id, first.digest) == (second.release_id, second.digest)
+    assert line.run("verify", made, "--project", line.project) == ExitCode.OK, line.output
+
+
+def test_a_table_that_an_engine_does_not_read_is_refused_with_what_to_do(line):
+    table(40).frame.to_csv(line.folder / "ward.csv", index=False)
+    arguments = ("--table", line.folder / "ward.csv", "--rules", line.folder / "rules.toml")
+    other = CommandLine(line.folder / "other", line.environment)
+    other.folder.mkdir()
+    assert other.run("init", other.project, *arguments) == ExitCode.OK, other.remarks
+    assert other.release("Clinic A", "--engine", "dask") == ExitCode.EXPECTED_ERROR
+    assert "Parquet" in other.remarks
+    assert other.bundles() == []
+
+
+def test_an_engine_that_is_not_installed_is_named_with_how_to_install_it(line, monkeypatch):
+    monkeypatch.setattr("sfumato.commands.shared.engines.find_spec", lambda _: None)
+    assert line.release("Clinic A", "--engine", "spark") == ExitCode.EXPECTED_ERROR
+    assert "Spark is not installed" in line.remarks
+    assert 'pip install "sfumato[spark]"' in line.remarks
