@@ -174,6 +174,28 @@ prepare_spark() {
     say "Spark could not be installed: tests that run it are skipped."
 }
 
+has_screen_reader() {
+  local tool
+  for tool in Xvfb openbox xdotool dbus-run-session; do
+    command -v "$tool" >/dev/null || return 1
+  done
+  for tool in libxcb-icccm.so.4 libxcb-keysyms.so.1 libxcb-cursor.so.0; do
+    /sbin/ldconfig -p | grep -q "$tool" || return 1
+  done
+  /usr/bin/python3 -c 'import gi; gi.require_version("Atspi", "2.0"); from gi.repository import Atspi' \
+    >"$LOG" 2>&1
+}
+
+# prepare_screen_reader: what the window is read out with; the tests are skipped where it is missing.
+prepare_screen_reader() {
+  has_screen_reader && return 0
+  if is_debian && is_root && (debian_packages "A screen and a screen reader are missing." xvfb openbox \
+    xdotool dbus at-spi2-core python3-gi gir1.2-atspi-2.0 "${QT_PACKAGES[@]}") && has_screen_reader; then
+    return 0
+  fi
+  say "AT-SPI, Xvfb, openbox or xdotool is not installed: the test that reads the window out is skipped."
+}
+
 # prepare_qt [PLATFORM]: the system's libraries that Qt opens a window with.
 prepare_qt() {
   local platform="${1-offscreen}"

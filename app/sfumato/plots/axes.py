@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.offsetbox import AnnotationBbox, DrawingArea
+from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
 from sfumato.plots.figure import PlotFigure, points
@@ -19,6 +22,8 @@ Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 
 DASHED = (0, (4, 3))
+HATCHES = ("", "////", "....")
+"""What series of bars are filled with, in their order."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -238,14 +243,31 @@ def name_line(
     write(axes, words, at, style, (0.0, shift), colour, ha=align, va=va)
 
 
+def filling(place: int, colour: str, style: PlotStyle) -> dict[str, Any]:
+    """Return how the bars of the series at a place are filled: told apart by more than colour."""
+    look = {"facecolor": colour, "edgecolor": style.background, "linewidth": 0.0}
+    return look | {"hatch": HATCHES[place % len(HATCHES)]}
+
+
 def name_series(axes: Axes, names: Sequence[tuple[str, str]], style: PlotStyle) -> None:
-    """Write the names of what is drawn above the axes, side by side, each in its colour."""
+    """Write the names of series of bars above the axes, side by side, each with its filling."""
     left: Text | Axes = axes
+    high, wide = 0.8 * style.small, 1.6 * style.small
     for place, (words, colour) in enumerate(names):
         first = place == 0
         at, shift = ((0.0, 1.0), (0.0, 6.0)) if first else ((1.0, 0.0), (16.0, 0.0))
         beside = "axes fraction" if first else left
-        left = write(axes, words, at, style, shift, colour, va="bottom", xycoords=beside)
+        swatch = DrawingArea(points(wide), points(high))
+        drawn = Rectangle((0, 0), points(wide), points(high), **filling(place, colour, style))
+        swatch.add_artist(drawn)
+        middle = points(shift[0] + wide / 2), points(shift[1] + high / 2)
+        axes.add_artist(
+            AnnotationBbox(
+                swatch, at, middle, xycoords=beside, boxcoords="offset points", frameon=False, pad=0
+            )
+        )
+        after = (shift[0] + wide + 5.0, shift[1])
+        left = write(axes, words, at, style, after, va="bottom", xycoords=beside)
 
 
 # ----- how numbers and names are written

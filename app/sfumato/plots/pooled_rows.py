@@ -10,6 +10,7 @@ from sfumato.analysis.pooled_rows import PooledRows
 from sfumato.plots.axes import (
     amount,
     amount_ticks,
+    filling,
     name_series,
     percent,
     percent_ticks,
@@ -58,9 +59,10 @@ def build_pooled_rows(found: Sequence[PooledRows], style: PlotStyle) -> PlotFigu
     for place, (name, (alone, pooled, error)) in enumerate(
         zip(names[:MOST_RECIPIENTS], figures, strict=False)
     ):
-        for side, value, colour in ((-0.5, alone, colours[0]), (0.5, pooled, colours[1])):
+        for which, (side, value) in enumerate(((-0.5, alone), (0.5, pooled))):
             row = place + side * (_HEIGHT + 0.04)
-            axes.barh(row, value, height=_HEIGHT, color=colour, zorder=2)
+            look = filling(which, colours[which], style)
+            axes.barh(row, value, height=_HEIGHT, zorder=2, **look)
             shown = percent(value) if shares else amount(value)
             doubt = f" ± {percent(error, 1)}" if error and side > 0 else ""
             write(axes, shown + doubt, (value, row), style, colour=style.text)

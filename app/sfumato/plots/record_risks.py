@@ -12,6 +12,7 @@ from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
 from sfumato.engine.disclosure.record_risk import BINS, RecordRisk
 from sfumato.plots.axes import (
     Floats,
+    filling,
     name_axes,
     name_series,
     percent,
@@ -58,7 +59,7 @@ def _distributions(
     for place, (shares, (_, _, colour)) in enumerate(zip(coarse, drawn, strict=True)):
         side = (place - (len(drawn) - 1) / 2) * width
         centres = (np.arange(BARS) + 0.5) / BARS + side
-        axes.bar(centres, shares, width=width, color=colour, zorder=2, linewidth=0.0)
+        axes.bar(centres, shares, width=width, zorder=2, **filling(place, colour, style))
     highest = max(0.01, *(float(shares.max()) for shares in coarse))
     percent_axis(axes, "x")
     percent_axis(axes, "y", min(highest * 1.12, 1.0))

@@ -40,9 +40,13 @@ def build_number_distribution(data: DistributionData, style: PlotStyle) -> PlotF
         attribute=data.attribute,
     )
     figure, axes = plot(style, _spread_headline(data, style), subtitle, table, (640.0, 360.0))
-    for shares, colour in ((data.true, style.original), (data.released, style.released)):
+    for shares, colour, dash in (
+        (data.true, style.original, "-"),
+        (data.released, style.released, "--"),
+    ):
         axes.stairs(shares, data.edges, fill=True, color=colour, alpha=0.22, zorder=2)
-        axes.stairs(shares, data.edges, color=colour, linewidth=points(2.0), zorder=3)
+        width = points(2.0)
+        axes.stairs(shares, data.edges, color=colour, linestyle=dash, linewidth=width, zorder=3)
     highest = float(max(data.true.max(), data.released.max(), 1e-9))
     axes.set_ylim(0.0, highest * 1.18)
     axes.set_xlim(float(data.edges[0]), float(data.edges[-1]))

@@ -46,7 +46,7 @@ from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint, dropped_file
 from sfumato.ui.widgets.layout import column
-from sfumato.ui.widgets.messages import Message, MessageKind
+from sfumato.ui.widgets.messages import Message, MessageKind, announce
 from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
 SMALLEST: Final = (1100, 720)
@@ -179,6 +179,8 @@ class MainWindow(QMainWindow):
             return
         panel = self.panels[name]
         self.session.panel = name
+        if panel is not self.current:
+            announce(self, panel.kind.translated_title())
         had_focus = self.current.isAncestorOf(self.focusWidget())
         self.panels.stack.setCurrentWidget(panel)
         self.rail.show_current(name)
