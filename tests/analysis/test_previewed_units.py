@@ -122,3 +122,36 @@ def test_shares_are_previewed_with_weights_as_the_recipient_s_guide_makes_them(t
         true = frame.groupby(column)["weight"].sum().reindex(told["domain"]) / frame["weight"].sum()
         assert found.true == pytest.approx(true.to_numpy())
     project.close()
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_numbers_are_previewed_with_weights_for_the_population(tmp_path, constant):
+    frame = households(300)
+    frame["rent"] = frame["rent"] + 0.5
+    frame["weight"] = np.random.default_rng(4).integers(5, 80, len(frame)).astype(float)
+    document = with_rents(frame, constant)
+    spec = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
+    project = new_project(tmp_path, replace(document, columns=(*document.columns, spec)))
+    table = Table(frame)
+    found = compute_numbers(asked(project, table, "rent"), Silent())
+    made = make_release(project, table, "Public", tmp_path / "out", "csv", Silent())
+    rows = pd.read_csv(made.path / "data.csv")
+    left = frame.iloc[leaving_rows(project.document, table, project.keys)]
+    share = rows["weight"] / rows["weight"].sum()
+    mean, spread = found.estimates.estimates
+    assert found.estimates.weight == "weight"
+    assert mean.estimated == pytest.approx(np.average(rows["rent"], weights=rows["weight"]))
+    assert mean.true == pytest.approx(np.average(left["rent"], weights=left["weight"]))
+    off = share * (rows["rent"] - mean.estimated)
+    draws = K if constant else 1
+    error = np.sqrt((off**2).sum() * draws * len(rows) / (len(rows) - 1))
+    assert mean.error == pytest.approx(error, rel=1e-6)
+    noise = found.sample.seen[0].noise[0, 0]
+    variance = np.cov(rows["rent"], aweights=rows["weight"], ddof=0) - noise
+    assert spread.estimated == pytest.approx(np.sqrt(variance), rel=1e-3)
+    (quantiles,) = found.quantiles
+    assert quantiles.weight == "weight"
+    assert quantiles.estimates[2].true == pytest.approx(
+        np.quantile(left["rent"], 0.5, weights=left["weight"], method="inverted_cdf")
+    )
+    project.close()

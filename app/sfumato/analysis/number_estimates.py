@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -20,10 +20,12 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.number_estimates import (
+    Estimates,
     estimate_covariance,
     estimate_means,
     estimate_quantiles,
     estimate_regression,
+    weighted_means,
 )
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document
@@ -106,11 +108,14 @@ class EstimatesData:
         From how many records.
     estimates
         The figures.
+    weight
+        The column of sampling weights that they are estimated with; empty without any.
     """
 
     recipient: str
     records: int
     estimates: tuple[Estimate, ...]
+    weight: str = ""
 
     def by_cluster(self, rows: int) -> EstimatesData:
         """Return it with errors that hold where up to so many rows show one draw together.
@@ -223,11 +228,100 @@ def _covariance_of_products(
     )
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Sampling weights: their column, and how many people each record stands for, shape (n,)."""
+
+    column: str
+    numbers: Floats = field(repr=False)
+
+
+def weighted_estimates_of(
+    recipient: str,
+    attributes: Sequence[str],
+    true: Floats,
+    released: Floats,
+    noise: Floats,
+    weights: Weights,
+) -> EstimatesData:
+    """Return every mean, spread and correlation of the population, with its error.
+
+    Parameters and what is raised are those of `estimates_of`, but for the weights. The errors are
+    of sampling and noise together, by linearization.
+    """
+    nothing = np.zeros_like(noise)
+    found, scales, usable = [], np.ones(len(attributes)), []
+    for place, name in enumerate(attributes):
+        means, products = _moments(released, (place,), noise, weights)
+        truth, true_products = _moments(true, (place,), nothing, weights)
+        variance, true_variance = products.values[0], max(float(true_products.values[0]), 0.0)
+        scales[place] = math.sqrt(true_variance) or 1.0
+        own = (float(truth.values[0]), float(means.values[0]), float(means.errors[0]))
+        found.append(Estimate(Figure.MEAN, name, *own, float(scales[place])))
+        if variance > 0:
+            usable.append((place, math.sqrt(true_variance), products))
+    for place, true_spread, products in usable:
+        spread = math.sqrt(float(products.values[0]))
+        error = float(products.errors[0]) / (2 * spread)
+        own_scale = float(scales[place])
+        found.append(
+            Estimate(Figure.SPREAD, attributes[place], true_spread, spread, error, own_scale)
+        )
+    for (i, *_), (j, *_) in itertools.combinations(usable, 2):
+        value, error = _weighted_correlation(released, (i, j), noise, weights)
+        truth_of_it = _weighted_correlation(true, (i, j), nothing, weights)[0]
+        about = f"{attributes[i]} and {attributes[j]}"
+        found.append(Estimate(Figure.CORRELATION, about, truth_of_it, value, error, 1.0))
+    count = int(np.isfinite(released).any(axis=1).sum())
+    return EstimatesData(recipient, count, tuple(found), weights.column)
+
+
+def _moments(
+    numbers: Floats, places: Sequence[int], noise: Floats, weights: Weights
+) -> tuple[Estimates, Estimates]:
+    """Return some attributes' means and their variances, corrected for the noise."""
+    told, share = _told(numbers, places, weights)
+    means = weighted_means(told, share)
+    squares = weighted_means((told - means.values[:, None]) ** 2, share)
+    hidden = np.diagonal(noise)[list(places)]
+    return means, Estimates(squares.values - hidden, squares.errors)
+
+
+def _weighted_correlation(
+    numbers: Floats, pair: tuple[int, int], noise: Floats, weights: Weights
+) -> tuple[float, float]:
+    """Return a correlation, corrected for the noise, and its error; 0 where there is none."""
+    told, share = _told(numbers, pair, weights)
+    first, second = told - weighted_means(told, share).values[:, None]
+    products = np.stack([first * second, first**2, second**2])
+    i, j = pair
+    hidden = np.array([noise[i, j], noise[i, i], noise[j, j]])
+    both, one, other = (weighted_means(products, share).values - hidden).tolist()
+    if not (one > 0 and other > 0):
+        return 0.0, 0.0
+    scale = math.sqrt(one * other)
+    value = both / scale
+    slope = np.array([1 / scale, -value / (2 * one), -value / (2 * other)])
+    error = weighted_means((slope @ products)[None], share).errors[0]
+    return float(np.clip(value, -1.0, 1.0)), float(error)
+
+
+def _told(numbers: Floats, places: Sequence[int], weights: Weights) -> tuple[Floats, Floats]:
+    """Return some attributes of the records that have all of them, and these records' weights."""
+    told = np.isfinite(numbers[:, list(places)]).all(axis=1)
+    return numbers[told][:, list(places)].T, weights.numbers[told]
+
+
 # ----- quantiles and regressions
 
 
 def quantiles_of(
-    recipient: str, attributes: Sequence[str], true: Floats, released: Floats, noise: Floats
+    recipient: str,
+    attributes: Sequence[str],
+    true: Floats,
+    released: Floats,
+    noise: Floats,
+    weights: Weights | None = None,
 ) -> tuple[EstimatesData | None, ...]:
     """Return each attribute's quantiles; None where too much noise hides its spread.
 
@@ -241,22 +335,36 @@ def quantiles_of(
         The numbers, shape (n, N); not a number where missing.
     noise
         The covariance of the noise, shape (N, N), which the recipient is told.
+    weights
+        Where there are any, quantiles of the population.
     """
     return tuple(
-        _quantiles(recipient, name, true[:, place], released[:, place], noise[place, place])
+        _quantiles(
+            recipient, name, true[:, place], released[:, place], noise[place, place], weights
+        )
         for place, name in enumerate(attributes)
     )
 
 
 def _quantiles(
-    recipient: str, attribute: str, true: Floats, released: Floats, noise: float
+    recipient: str,
+    attribute: str,
+    true: Floats,
+    released: Floats,
+    noise: float,
+    weights: Weights | None,
 ) -> EstimatesData | None:
+    share = None if weights is None else weights.numbers
     try:
-        found = estimate_quantiles(released, float(noise), SHARES)
+        found = estimate_quantiles(released, float(noise), SHARES, share)
     except EstimationError:
         return None
     spread = float(np.nanstd(true)) or 1.0
-    rows = zip(SHARES, np.nanquantile(true, SHARES), found.values, found.errors, strict=True)
+    truths = np.nanquantile(true, SHARES)
+    if share is not None:
+        told = np.isfinite(true)
+        truths = np.quantile(true[told], SHARES, weights=share[told], method="inverted_cdf")
+    rows = zip(SHARES, truths, found.values, found.errors, strict=True)
     estimates = tuple(
         Estimate(
             Figure.QUANTILE, attribute, float(truth), float(value), float(error), spread,
@@ -264,7 +372,8 @@ def _quantiles(
         )
         for share, truth, value, error in rows
     )  # fmt: skip
-    return EstimatesData(recipient, int(np.isfinite(released).sum()), estimates)
+    weight = "" if weights is None else weights.column
+    return EstimatesData(recipient, int(np.isfinite(released).sum()), estimates, weight)
 
 
 @dataclass(frozen=True, eq=False)

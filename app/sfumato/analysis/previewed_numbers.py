@@ -14,10 +14,12 @@ import numpy.typing as npt
 from sfumato.analysis.number_estimates import (
     EstimatesData,
     Recovery,
+    Weights,
     columns_beside,
     estimates_of,
     quantiles_of,
     regressions_of,
+    weighted_estimates_of,
 )
 from sfumato.analysis.previewed_values import (
     Positions,
@@ -32,6 +34,7 @@ from sfumato.engine.mechanisms.postprocessing import added_covariance
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.release.release_columns import leaving_rows
+from sfumato.project.release.weights import weight_column, weights_of
 
 Floats = npt.NDArray[np.float64]
 Noise = Callable[[int, int], Floats]
@@ -332,9 +335,12 @@ def _estimates(
     table, asked = question.table, (question.recipient, names, true, released, noise)
     if len(left) < table.rows:
         table = replace(table, frame=table.frame.iloc[left].reset_index(drop=True))
+    column, numbers = weight_column(question.document), weights_of(question.document, table)
+    weights = None if column is None or numbers is None else Weights(column.name, numbers)
+    moments = estimates_of(*asked) if weights is None else weighted_estimates_of(*asked, weights)
     return (
-        estimates_of(*asked).by_cluster(together),
-        tuple(each and each.by_cluster(together) for each in quantiles_of(*asked)),
+        moments.by_cluster(together),
+        tuple(each and each.by_cluster(together) for each in quantiles_of(*asked, weights)),
         tuple(each and each.by_cluster(together) for each in regressions_of(*asked)),
         Recovery(*asked, table, beside, together),
     )

@@ -185,8 +185,8 @@ def _headlined(rows: Sequence[Estimate]) -> Estimate:
 
 def _estimates_subtitle(data: EstimatesData, style: PlotStyle) -> str:
     """Return how to read the marks, and how many intervals hold the true figure."""
-    sampled = any(row.figure in POPULATION for row in data.estimates)
-    return style.say(
+    sampled = bool(data.weight) or any(row.figure in POPULATION for row in data.estimates)
+    words = style.say(
         "Stroke: the truth. Dot: the estimate, corrected for the noise, with its 95\u202f%"
         " interval for the population behind the records; {inside} of {count} intervals hold the"
         " truth of this table."
@@ -196,6 +196,9 @@ def _estimates_subtitle(data: EstimatesData, style: PlotStyle) -> str:
         inside=sum(row.holds for row in data.estimates),
         count=len(data.estimates),
     )
+    if data.weight:
+        words += " " + style.say("Figures of the population, by {column}.", column=data.weight)
+    return words
 
 
 def _name(row: Estimate, style: PlotStyle) -> str:

@@ -13,6 +13,7 @@ from sfumato.engine.matrices.number_estimates import (
     estimate_means,
     estimate_quantiles,
     estimate_regression,
+    weighted_means,
 )
 
 ROWS, TIMES = 1500, 300
@@ -182,3 +183,35 @@ def test_too_few_records_or_too_much_noise_are_told():
         estimate_quantiles(weak[0], 10.0, [0.5])
     with pytest.raises(ValueError, match="share"):
         estimate_quantiles(weak[0], 0.1, [1.0])
+
+
+def test_weighted_intervals_hold_the_population_s_figures_as_often_as_they_say():
+    """Rich people are drawn more rarely: without weights every figure would be off."""
+    draw = np.random.default_rng(9)
+    population = draw.gamma(6.0, 1.0, 40_000)
+    chance = 1.0 / (1.0 + population)
+    chance /= chance.sum()
+    noise, shares = 2.0, [0.25, 0.5, 0.75]
+    truths = np.array([population.mean(), *np.quantile(population, shares)])
+    held, off = np.zeros(4), 0
+    for _ in range(300):
+        rows = draw.choice(len(population), 800, p=chance)
+        shown = population[rows] + draw.normal(0.0, np.sqrt(noise), len(rows))
+        weights = 1.0 / chance[rows]
+        mean = weighted_means(shown[None], weights)
+        found = estimate_quantiles(shown, noise, shares, weights)
+        values = np.array([*mean.values, *found.values])
+        held += np.abs(values - truths) <= 1.96 * np.array([*mean.errors, *found.errors])
+        off += abs(shown.mean() - truths[0]) > 1.96 * shown.std() / np.sqrt(len(rows))
+    assert (held / 300 > 0.9).all(), held / 300
+    assert off > 200, "without weights the mean is off"
+
+
+def test_equal_weights_change_nothing():
+    numbers = np.random.default_rng(4).gamma(3.0, size=500)
+    alike = estimate_quantiles(numbers, 0.2, SHARES, np.full(500, 7.0))
+    plain = estimate_quantiles(numbers, 0.2, SHARES)
+    assert alike.values == pytest.approx(plain.values)
+    assert alike.errors == pytest.approx(plain.errors)
+    mean = weighted_means(numbers[None], np.full(500, 7.0))
+    assert mean.errors[0] == pytest.approx(numbers.std(ddof=1) / np.sqrt(500))

@@ -63,6 +63,32 @@ def estimate_means(released: Floats, noise: Floats, target: Target = Target.TABL
     return Estimates(np.nanmean(released, axis=1), np.sqrt(spread / counts))
 
 
+def weighted_means(scores: Floats, weights: Floats) -> Estimates:
+    """Return weighted means over records, with errors for the population that they stand for.
+
+    By linearization, as for a sample drawn with replacement: sampling and noise both.
+
+    Parameters
+    ----------
+    scores
+        A number for each record, shape (q, n), none missing.
+    weights
+        How many of the population each record stands for, shape (n,), above 0.
+
+    Raises
+    ------
+    EstimationError
+        If there are fewer than two records.
+    """
+    count = scores.shape[1]
+    if count < 2:
+        raise _too_few()
+    share = weights / weights.sum()
+    means = scores @ share
+    spread = ((scores - means[:, None]) ** 2) @ share**2
+    return Estimates(means, np.sqrt(spread * count / (count - 1)))
+
+
 def estimate_covariance(
     released: Floats, noise: Floats, target: Target = Target.TABLE
 ) -> Estimates:
@@ -155,7 +181,10 @@ def estimate_regression(
 
 
 def estimate_quantiles(
-    released: Floats, noise_variance: float, shares: Sequence[float]
+    released: Floats,
+    noise_variance: float,
+    shares: Sequence[float],
+    weights: Floats | None = None,
 ) -> Estimates:
     """Estimate quantiles of one attribute from its first four moments.
 
@@ -170,6 +199,8 @@ def estimate_quantiles(
         The variance of its noise.
     shares
         Where the quantiles are wanted, each between 0 and 1.
+    weights
+        How many of the population each record stands for, shape (n,); None where all are alike.
 
     Returns
     -------
@@ -186,10 +217,14 @@ def estimate_quantiles(
     wanted = np.asarray(shares, dtype=np.float64)
     if not ((wanted > 0.0) & (wanted < 1.0)).all():
         raise ValueError("a quantile's share is not between 0 and 1")
-    told = released[~np.isnan(released)]
+    known = ~np.isnan(released)
+    told = released[known]
     if len(told) < 2:
         raise _too_few()
-    centre, scale = float(told.mean()), float(told.std())
+    share = np.ones(len(told)) if weights is None else weights[known]
+    share = share / share.sum()
+    centre = float(told @ share)
+    scale = math.sqrt(float((told - centre) ** 2 @ share))
     if not scale**2 > noise_variance:
         raise EstimationError(
             "The noise explains all of the spread of the {rows} released numbers.",
@@ -197,12 +232,18 @@ def estimate_quantiles(
             rows=len(told),
         )
     powers = ((told - centre) / scale) ** np.arange(1, 5)[:, np.newaxis]
-    moments = powers.mean(axis=1)
+    moments = powers @ share
     hidden = noise_variance / scale**2
     scores = special.ndtri(wanted)
     values = _bent(moments, hidden, scores)
-    # The delta method, with slopes by central differences.
-    slopes = np.empty((len(wanted), 4))
+    slopes = _slopes(moments, hidden, scores)
+    errors = weighted_means(slopes @ powers, share).errors
+    return Estimates(centre + scale * values, scale * errors)
+
+
+def _slopes(moments: Floats, hidden: float, scores: Floats) -> Floats:
+    """Return how each quantile follows each moment, by central differences, shape (q, 4)."""
+    slopes = np.empty((len(scores), 4))
     for place in range(4):
         moved = np.zeros(4)
         moved[place] = _STEP * max(abs(moments[place]), 1.0)
@@ -211,9 +252,7 @@ def estimate_quantiles(
             _bent(moments - moved, hidden, scores),
         )
         slopes[:, place] = (above - below) / (2.0 * moved[place])
-    spread = np.atleast_2d(np.cov(powers)) / len(told)
-    errors = np.sqrt(np.einsum("qi,ij,qj->q", slopes, spread, slopes))
-    return Estimates(centre + scale * values, scale * errors)
+    return slopes
 
 
 def _bent(moments: Floats, hidden: float, scores: Floats) -> Floats:
