@@ -175,12 +175,13 @@ prepare_spark() {
 }
 
 has_screen_reader() {
-  local tool
+  local tool libraries
   for tool in Xvfb openbox xdotool dbus-run-session; do
     command -v "$tool" >/dev/null || return 1
   done
+  libraries="$(/sbin/ldconfig -p 2>"$LOG")"
   for tool in libxcb-icccm.so.4 libxcb-keysyms.so.1 libxcb-cursor.so.0; do
-    /sbin/ldconfig -p | grep -q "$tool" || return 1
+    [[ "$libraries" == *"$tool"* ]] || return 1
   done
   /usr/bin/python3 -c 'import gi; gi.require_version("Atspi", "2.0"); from gi.repository import Atspi' \
     >"$LOG" 2>&1

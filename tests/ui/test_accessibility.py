@@ -13,14 +13,19 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidg
 
 from sfumato.engine.table.profile import NumberSummary
 from sfumato.plots.ladders import Rung, build_trust_ladder
+from sfumato.plots.record_risks import build_realized_distribution
+from sfumato.ui.look.theme import themes
 from sfumato.ui.panels.attributes.bins import Histogram
+from sfumato.ui.panels.policy.entry_page import DangerNote
 from sfumato.ui.panels.policy.ladder_view import LadderView
+from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.widgets.accessible import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_table import HEADINGS, readable
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data as plots
+from tests.plots import test_risk_plots as risks
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.accessible_walk import exposed, faults, tops
@@ -165,6 +170,36 @@ class TestParts:
         assert interface(histogram).role() == Role.Graphic
         told = text(histogram, QAccessible.Text.Description)
         assert told == "0 to 10: 3; 10 to 20: 5; Bins end at 0, 20"
+
+
+class TestAnnouncements:
+    def test_a_notice_is_announced_once_and_again_when_it_says_something_else(
+        self, page, announced
+    ):
+        notice = Notice()
+        page.layout().addWidget(notice)
+        for words in ("Too small.", "Too small.", "Too large."):
+            notice.say("danger", words)
+        assert announced == [("Too small.", False), ("Too large.", False)]
+
+    def test_a_danger_is_announced_when_it_arises(self, page, announced):
+        note = DangerNote()
+        page.layout().addWidget(note)
+        for words in ("Hides nothing.", "Hides nothing.", ""):
+            note.show_text(words)
+        assert announced == [("Hides nothing.", False)]
+
+    def test_the_panel_that_comes_into_sight_is_announced(self, window, announced):
+        window.show_panel("releases")
+        window.show_panel("releases")
+        assert announced == [("Releases", False)]
+
+
+def test_series_of_bars_differ_by_more_than_their_colours(themed):
+    style = themes().current.style
+    figure = build_realized_distribution(risks.files(), style)
+    hatches = {bar.get_hatch() for bar in figure.axes[0].patches if bar.get_height() > 0}
+    assert len(hatches) == 2
 
 
 class TestPlots:

@@ -111,6 +111,8 @@ class StepButton(QAbstractButton):
         painter.setPen(Qt.PenStyle.NoPen)
         if self.isChecked() or self._hovered or self.isDown():
             painter.setBrush(QColor(theme.selected if self.isChecked() else theme.hover))
+            if theme.style.strong and self.isChecked():
+                painter.setPen(QPen(QColor(theme.style.text), 1))
             painter.drawRoundedRect(area, Space.RADIUS, Space.RADIUS)
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)

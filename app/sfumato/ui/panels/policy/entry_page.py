@@ -43,7 +43,7 @@ from sfumato.ui.widgets.layout import (
     row,
     tool,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import announce, error_texts
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 TELLING: Final = 0.1
@@ -283,9 +283,12 @@ class DangerNote(QWidget):
         return self._text.text()
 
     def show_text(self, text: str) -> None:
-        """Say something, or nothing."""
+        """Say something, or nothing; what is new is announced."""
+        new = text != self._text.text()
         self._text.setText(text)
         self.setVisible(bool(text))
+        if new and text and self.isVisible():
+            announce(self, text)
 
 
 class EntryPage(QWidget):

@@ -30,6 +30,7 @@ from sfumato.ui.widgets.layout import (
     row,
     set_look,
 )
+from sfumato.ui.widgets.messages import announce
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 PADDING: Final = 10
@@ -201,6 +202,7 @@ class Notice(QWidget):
     def say(self, icon: str, text: str, *actions: QPushButton) -> None:
         """Say something and offer some of the actions: a danger, or less than that."""
         look = "danger" if icon == "danger" else ""
+        new = text != self.words
         self._icon.show_icon(icon, icon if icon in ("danger", "good", "caution") else "muted")
         set_look(self._text, look)
         self._text.setText(text)
@@ -208,6 +210,8 @@ class Notice(QWidget):
         for each in self._actions:
             each.setVisible(each in actions)
         self.show()
+        if new and self.isVisible():
+            announce(self, text)
 
     def add(self, text: str) -> None:
         """Say something beside what is said already, or by itself."""
