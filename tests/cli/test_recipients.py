@@ -71,3 +71,17 @@ def test_what_can_t_be_stated_is_told_and_nothing_changes(ward, arguments, said)
 
 def test_a_recipient_without_a_level_is_a_slip(ward):
     assert ward.run("recipients", ward.project, "--of", "Clinic A") == 2
+
+
+def test_what_has_changed_since_the_last_release_is_told(released):
+    assert released.run("recipients", released.project) == 0
+    assert "nothing changed since" in released.output
+    state = ("recipients", released.project, "--of", "Clinic A", "--level")
+    assert released.run(*state, "retention_probability=0.4") == 0, released.remarks
+    assert "illness: p = 0.6 then, p = 0.4 now" in released.output
+    assert released.run("recipients", released.project, "--json") == 0
+    first, second = json.loads(released.output)
+    assert first["changed_since"] == [
+        {"attribute": "illness", "change": "p = 0.6 then, p = 0.4 now"}
+    ]
+    assert second["last_release"] is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QLineEdit
 
+from tests.ui.clinic import wait_for_jobs
+
 
 def statement(panel, name="Clinic A", key="disease"):
     return panel.session.document.recipient(name).statements[key]
@@ -25,3 +27,10 @@ def type_name(qtbot, panel, text):
 
 def editor_of(panel):
     return panel.page.editor
+
+
+def state_once_checked(qtbot, panel):
+    """The policy's state once releases by it are checked, as they are when nothing is edited."""
+    panel.session.steps.check_policy()
+    wait_for_jobs(qtbot, panel.session)
+    return panel.state()

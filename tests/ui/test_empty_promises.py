@@ -13,6 +13,7 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.recipients import FIGURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
+from tests.ui.policy_steps import state_once_checked
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
     assert not panel.page.empty.isVisible(), "the other recipient's level hides the disease"
     panel.session.edit("Lower", protected({"Clinic A": 0.6, "Public": 0.1}))
     wait_for_jobs(qtbot, panel.session)
-    assert panel.state() is PanelState.DONE
+    assert state_once_checked(qtbot, panel) is PanelState.DONE
     assert icons(panel) == ["step-done"]
 
 

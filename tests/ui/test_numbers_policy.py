@@ -23,7 +23,7 @@ from tests.ui.payroll import (
     payroll_table,
     protected,
 )
-from tests.ui.policy_steps import editor_of, statement
+from tests.ui.policy_steps import editor_of, state_once_checked, statement
 
 APART = (("age",), ("income",))
 
@@ -75,7 +75,7 @@ def test_numbers_are_offered_noise_and_nothing_about_bins(panel):
     assert len(entry.settings["covariance"]) == 1
 
 
-def test_recipients_and_the_ladder_are_those_of_every_policy(filled):
+def test_recipients_and_the_ladder_are_those_of_every_policy(qtbot, filled):
     rows = filled.page.recipients.model.rows
     assert [row.level for row in rows] == ["σ² = 0.25", "σ² = 1", "σ² = 4"]
     assert [round(row.trust, 2) for row in rows] == [0.8, 0.5, 0.2]
@@ -83,7 +83,7 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(filled):
     head = filled.page.recipients.model.headerData
     assert head(2, Qt.Orientation.Horizontal) == "Unexplained"
     assert "variance" in head(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
-    assert filled.state() is PanelState.DONE
+    assert state_once_checked(qtbot, filled) is PanelState.DONE
     assert filled.page.ladder.isVisible()
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import open_clinic, protected
-from tests.ui.policy_steps import editor_of, statement
+from tests.ui.policy_steps import editor_of, state_once_checked, statement
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -179,4 +179,4 @@ def test_a_missing_level_is_offered(qtbot, filled):
     assert filled.state() is PanelState.IN_PROGRESS
     qtbot.mouseClick(filled.page._level_missing, LEFT)
     assert statement(filled) == {"rho1": 0.1, "rho2": 0.25}
-    assert filled.state() is PanelState.DONE
+    assert state_once_checked(qtbot, filled) is PanelState.DONE

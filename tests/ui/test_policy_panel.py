@@ -18,7 +18,13 @@ from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
-from tests.ui.policy_steps import editor_of, names, statement, type_name
+from tests.ui.policy_steps import (
+    editor_of,
+    names,
+    state_once_checked,
+    statement,
+    type_name,
+)
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -82,7 +88,7 @@ def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
         False,
         False,
     ]
-    assert panel.state() is PanelState.DONE
+    assert state_once_checked(qtbot, panel) is PanelState.DONE
     panel.session.undo()
     assert names(panel) == []
 
@@ -164,7 +170,7 @@ def test_a_second_attribute_starts_with_each_recipient_s_levels_of_the_first(qtb
     panel.list.setCurrentRow(1)
     qtbot.mouseClick(panel.unprotected.protect, LEFT)
     assert statement(panel, "Institute", "ward") == {"retention_probability": 0.3}
-    assert panel.state() is PanelState.DONE
+    assert state_once_checked(qtbot, panel) is PanelState.DONE
 
 
 def test_protection_is_taken_away_with_its_levels(qtbot, filled):

@@ -176,7 +176,10 @@ def test_a_level_that_changed_since_is_told(qtbot, ready):
     document = ready.session.document
     ready.session.edit("x", replace(document, recipients=(changed, *document.recipients[1:])))
     model = ready.form.model
-    assert model.index(0, 2).data().endswith("other levels")
+    assert model.index(0, 2).data().endswith("changed since")
+    tip = model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
+    assert "disease: p = 0.6 then, p = 0.5 now" in tip
+    assert "disease: p = 0.6 then, p = 0.5 now" in ready.form.changes.text()
     assert model.index(1, 2).data().endswith("same levels")
 
 

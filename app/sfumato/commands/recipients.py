@@ -1,9 +1,9 @@
-"""List the recipients and their levels, or state one's level for all attributes at once."""
+"""List the recipients, their levels and what changed since their releases, or state levels."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
@@ -19,6 +19,7 @@ from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import LevelError, PolicyError
 
 if TYPE_CHECKING:
+    from sfumato.analysis.since_release import SinceRelease
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
 
@@ -31,8 +32,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     with open_project(arguments, terminal, read_only=not changes) as project:
         if changes:
             _state(arguments, terminal, project)
-        document = project.document
-    terminal.tell(arguments.json, _plain(document), _lines(document))
+        document, since = project.document, _since(project)
+    terminal.tell(arguments.json, _plain(document, since), _lines(document, since))
     if not document.recipients and not arguments.json:
         terminal.note("The project has no recipients yet.")
     return ExitCode.OK
@@ -84,17 +85,31 @@ def _number(text: str) -> tuple[str, float]:
         ) from None
 
 
-def _lines(document: Document) -> Iterator[str]:
-    for recipient in document.recipients:
+def _since(project: ProjectFile) -> tuple[SinceRelease, ...]:
+    """Return what has changed since everybody's last release, as far as no row is needed."""
+    from sfumato.analysis.since_release import since_releases
+
+    return since_releases(project.document, {}, project.releases)
+
+
+def _lines(document: Document, since: Sequence[SinceRelease]) -> Iterator[str]:
+    for recipient, last in zip(document.recipients, since, strict=True):
         yield recipient.name + (f"  ({recipient.note})" if recipient.note else "")
         for entry in document.policy:
             statement = recipient.statements.get(entry.key)
             levels = ", ".join(f"{name} = {value:g}" for name, value in (statement or {}).items())
             stated = "no level yet" if statement is None else levels
             yield f"  {entry.key} [{entry.mechanism}]: {stated}"
+        if last.record is not None:
+            yield f"  last release: {last.record.recorded_at[:10]}" + (
+                ", nothing changed since" if last.current else ", changed since:"
+            )
+            yield from (
+                f"    {name}: {told}" if name else f"    {told}" for name, told in last.changes
+            )
 
 
-def _plain(document: Document) -> list[dict[str, object]]:
+def _plain(document: Document, since: Sequence[SinceRelease]) -> list[dict[str, object]]:
     """Return every recipient with what was stated for each entry, as plain JSON values."""
     return [
         {
@@ -105,8 +120,12 @@ def _plain(document: Document) -> list[dict[str, object]]:
                 for entry in document.policy
                 if (statement := recipient.statements.get(entry.key)) is not None
             },
+            "last_release": None if last.record is None else last.record.recorded_at,
+            "changed_since": [
+                {"attribute": name, "change": str(told)} for name, told in last.changes
+            ],
         }
-        for recipient in document.recipients
+        for recipient, last in zip(document.recipients, since, strict=True)
     ]
 
 

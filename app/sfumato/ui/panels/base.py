@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 
-
-class PanelState(StrEnum):
-    """How far a step of the work is; the rail shows it as an icon and a word."""
-
-    EMPTY = "empty"
-    IN_PROGRESS = "in progress"
-    DONE = "done"
-    ATTENTION = "needs attention"
+PanelState = StepState
+"""How far a step of the work is; the rail shows it as an icon and a word."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +110,15 @@ class Panel(QWidget):
         return self.kind.name
 
     def state(self) -> PanelState:
-        """Return how far this step is; emit `state_changed` whenever it may have changed."""
-        return PanelState.EMPTY
+        """Return how far this step is."""
+        return self.step().state
+
+    def step(self) -> Step:
+        """Return how far this step is, and why; emit `state_changed` where that may be another.
+
+        The session's steps say so themselves.
+        """
+        return self.session.steps.of(self.name)
 
     def activate(self) -> None:
         """Take notice of having come into sight; expensive updates can wait until here."""

@@ -28,6 +28,7 @@ from sfumato.resources import resource_path
 from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.found_files import FoundFiles
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self._restore()
         self.show_panel(next(iter(self.panels)))
         self._show_status()
+        self._show_states()
 
     # ----- assembly
 
@@ -121,6 +123,7 @@ class MainWindow(QMainWindow):
         self.rail.collapsed.connect(self._remember_rail)
         self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
         self.panels.state_changed.connect(self._show_state)
+        session.steps.changed.connect(self._show_states)
         runner.bug_occurred.connect(self.show_bug)
         runner.error_occurred.connect(self._show_error)
         session.message.connect(self._show_message)
@@ -178,6 +181,8 @@ class MainWindow(QMainWindow):
         if name not in self.panels:
             return
         panel = self.panels[name]
+        if self.session.panel == "policy" != name:
+            self.session.steps.check_policy()  # whoever leaves the policy has finished it for now
         self.session.panel = name
         if panel is not self.current:
             announce(self, panel.kind.translated_title())
@@ -300,7 +305,12 @@ class MainWindow(QMainWindow):
         self._show_message(Message.of_error(error))
 
     def _show_state(self, name: str) -> None:
-        self.rail.step(name).show_state(self.panels[name].state())
+        step = self.panels.step(name)
+        self.rail.step(name).show_state(step.state, spoken(step.words))
+
+    def _show_states(self) -> None:
+        for name in self.panels:
+            self._show_state(name)
 
     def _show_status(self) -> None:
         session = self.session

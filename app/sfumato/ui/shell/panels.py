@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from sfumato.analysis.steps import Step
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel, PanelKind
 from sfumato.ui.state.session import Session
@@ -65,6 +66,11 @@ class Panels(QObject):
             panel.state_changed.connect(lambda: self.state_changed.emit(name))
             self.state_changed.emit(name)
         return self._built[name]
+
+    def step(self, name: str) -> Step:
+        """Return how far a step is, without building its panel."""
+        built = self._built.get(name)
+        return self._session.steps.of(name) if built is None else built.step()
 
     @property
     def built(self) -> tuple[str, ...]:

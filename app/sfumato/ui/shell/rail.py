@@ -28,6 +28,7 @@ def state_word(state: PanelState) -> str:
     """Return a state's name in the person's language."""
     tr = QCoreApplication.translate
     return {
+        PanelState.NONE: "",
         PanelState.EMPTY: tr("Rail", "Not started"),
         PanelState.IN_PROGRESS: tr("Rail", "In progress"),
         PanelState.DONE: tr("Rail", "Done"),
@@ -45,6 +46,7 @@ class StepButton(QAbstractButton):
         self.name = name
         self._icon_name = icon
         self._state = PanelState.EMPTY
+        self._reason = ""
         self._hovered = False
         self.compact = False
         self.setText(title)
@@ -59,11 +61,12 @@ class StepButton(QAbstractButton):
         """The step's state."""
         return self._state
 
-    def show_state(self, state: PanelState) -> None:
-        """Show another state."""
-        self._state = state
-        self._describe()
-        self.update()
+    def show_state(self, state: PanelState, reason: str = "") -> None:
+        """Show another state, with the reason for it as a tip."""
+        if (state, reason) != (self._state, self._reason):
+            self._state, self._reason = state, reason
+            self._describe()
+            self.update()
 
     def set_compact(self, compact: bool) -> None:
         """Show the icon alone, or the name and the state with it."""
@@ -98,8 +101,8 @@ class StepButton(QAbstractButton):
         if self.compact:
             left = self.width() / 2 - 10
             draw_icon(painter, self._icon_name, icon_token, QRectF(left, middle - 14, 20, 20))
-            state_icon, token = _STATE_ICONS[self._state]
-            if self._state is not PanelState.EMPTY:
+            if self._state not in (PanelState.EMPTY, PanelState.NONE):
+                state_icon, token = _STATE_ICONS[self._state]
                 draw_icon(painter, state_icon, token, QRectF(left + 3, middle + 8, 14, 14))
             return
         draw_icon(painter, self._icon_name, icon_token, QRectF(12, middle - 10, 20, 20))
@@ -126,6 +129,9 @@ class StepButton(QAbstractButton):
         painter.setPen(QColor(style.text))
         painter.setFont(font(TextSize.BODY, strong=self.isChecked()))
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        if self._state is PanelState.NONE:
+            painter.drawText(QRectF(44, 0, width, self.height()), int(side), self.text())
+            return
         painter.drawText(QRectF(44, 7, width, 20), int(side), self.text())
         state_icon, token = _STATE_ICONS[self._state]
         draw_icon(painter, state_icon, token, QRectF(44, 28, 14, 14))
@@ -135,9 +141,11 @@ class StepButton(QAbstractButton):
         painter.drawText(QRectF(62, 26, width - 18, 18), int(side), state_word(self._state))
 
     def _describe(self) -> None:
-        words = f"{self.text()}: {state_word(self._state)}"
+        word = state_word(self._state)
+        words = f"{self.text()}: {word}" if word else self.text()
         self.setAccessibleName(words)
-        self.setToolTip(words if self.compact else "")
+        self.setAccessibleDescription(self._reason)
+        self.setToolTip("\n".join(filter(None, (words, self._reason))))
 
 
 class Rail(QFrame):

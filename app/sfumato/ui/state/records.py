@@ -15,12 +15,7 @@ def releases_of(session: Session) -> tuple[ReleaseRecord, ...]:
     Nothing where there is no project, or where the ledger can't be read any more: whoever
     examines its chain says so.
     """
-    if session.project is None:
-        return ()
-    try:
-        return session.project.releases
-    except LedgerTampered:
-        return ()
+    return session.steps.releases()
 
 
 def events_of(session: Session) -> tuple[LedgerEvent, ...]:

@@ -31,6 +31,7 @@ from sfumato.ui.state.insights import Insight, Insights
 from sfumato.ui.state.open_columns import OpenColumnsCache
 from sfumato.ui.state.pooled import PooledCache
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
+from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message
 
@@ -124,6 +125,7 @@ class Session(QObject):
         self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
         self._columns: LeavingColumns | None = None
         self._open_columns = OpenColumnsCache(self.runner, self.open_columns_changed.emit)
+        self.steps = Steps(self)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MILLISECONDS)

@@ -58,7 +58,7 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.attributes.unit import UnitCard
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
@@ -254,16 +254,6 @@ class AttributesPanel(Panel):
 
     # ----- what is shown
 
-    def state(self) -> PanelState:
-        """Return how far this step is."""
-        document, session = self.session.document, self.session
-        if not document.columns:
-            return PanelState.EMPTY
-        if not document.sensitive:
-            return PanelState.IN_PROGRESS
-        misfits = [c for c in document.sensitive if session.attribute_error(c.name) is not None]
-        return PanelState.ATTENTION if misfits else PanelState.DONE
-
     @property
     def chosen(self) -> list[str]:
         """The names of the chosen columns."""
@@ -303,7 +293,6 @@ class AttributesPanel(Panel):
         if columns and not self.chosen:
             self._choose_first()
         self._show_detail()
-        self.state_changed.emit()
 
     def _choose_first(self) -> None:
         """Choose the first column that may be sensitive, else the first of all."""

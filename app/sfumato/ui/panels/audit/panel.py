@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from sfumato.analysis.steps import Step
 from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.audit.overview import Overview
 from sfumato.ui.panels.audit.pages import all_pages
@@ -99,15 +100,12 @@ class AuditPanel(Panel):
         self._head_line.show()
         self.stack.setCurrentWidget(page)
 
-    def state(self) -> PanelState:
-        """Return attention if any page or answer needs it, else how far the furthest is.
-
-        Pages work only while somebody looks, so what the others have left to do is no work that
-        the audit still needs, and what one has found stays found while another is looked at.
-        """
+    def step(self) -> Step:
+        """Return attention if any page or answer needs it; looking never comes to an end."""
         found = {self.overview.state(), *(page.state() for page in self.pages)}
-        order = (PanelState.ATTENTION, PanelState.DONE, PanelState.IN_PROGRESS)
-        return next((state for state in order if state in found), PanelState.EMPTY)
+        if PanelState.ATTENTION in found:
+            return Step(PanelState.ATTENTION, self.tr("What was found needs attention."))
+        return super().step()
 
     def _offer_pages(self, _changed: object = None) -> None:
         """Leave out the tabs of pages that have nothing to work on."""

@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 
+from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import FileError
 from sfumato.formats.options import ReadOptions
@@ -15,7 +16,7 @@ from sfumato.jobs.job import Ending, Job
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.data.loading import Found, Loaded, load, look
@@ -238,13 +239,11 @@ class DataPanel(Panel):
 
     # ----- what the rail and the head show
 
-    def state(self) -> PanelState:
-        """Return how far this step is."""
+    def step(self) -> Step:
+        """Return how far this step is: in progress while a file is chosen and read."""
         if self.pages.currentWidget() in (self.importing, self.waiting):
-            return PanelState.IN_PROGRESS
-        if self.session.table is not None:
-            return PanelState.DONE
-        return PanelState.EMPTY if self.session.document.source is None else PanelState.ATTENTION
+            return Step(StepState.IN_PROGRESS, self.tr("A table is being chosen and read."))
+        return super().step()
 
     def _show_page(self) -> None:
         """Show what fits the session, unless a file is being chosen."""

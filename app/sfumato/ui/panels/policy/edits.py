@@ -153,12 +153,6 @@ def name_problem(document: Document, recipient: str, name: str) -> str | None:
     return "taken" if name.casefold() in others else None
 
 
-def stale_entries(document: Document) -> tuple[PolicyEntry, ...]:
-    """Return the entries that cover a column which is not sensitive (any more)."""
-    sensitive = {column.name for column in document.sensitive}
-    return tuple(entry for entry in document.policy if not sensitive.issuperset(entry.attributes))
-
-
 def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError | None:
     """Return why an entry's mechanism can't serve its attributes (any more), or None."""
     try:
@@ -166,22 +160,6 @@ def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError 
     except SfumatoError as error:
         return error
     return None
-
-
-def unprotected(document: Document) -> tuple[str, ...]:
-    """Return the sensitive attributes that no entry covers."""
-    covered = {name for entry in document.policy for name in entry.attributes}
-    return tuple(column.name for column in document.sensitive if column.name not in covered)
-
-
-def without_level(document: Document) -> tuple[tuple[str, str], ...]:
-    """Return each (recipient, entry key) for which no level is stated."""
-    return tuple(
-        (recipient.name, entry.key)
-        for recipient in document.recipients
-        for entry in document.policy
-        if entry.key not in recipient.statements
-    )
 
 
 def _changed(document: Document, name: str, change: Callable[[Recipient], Recipient]) -> Document:

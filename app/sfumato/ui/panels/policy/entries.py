@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.steps import stale_entries
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import TextSize, font, themes
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.policy.edits import stale_entries
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.icons import draw_icon

@@ -9,6 +9,7 @@ from typing import Final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from sfumato.analysis.steps import Step, stale_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called
@@ -20,7 +21,7 @@ from sfumato.project.document.levels import state_level
 from sfumato.project.document.model import Document, PolicyEntry, with_members
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.policy import PANEL, edits
 from sfumato.ui.panels.policy.entries import (
     EntryList,
@@ -112,6 +113,7 @@ class PolicyPanel(Panel):
         self.misfit.removal_asked.connect(self._remove_entry)
         self.list.entry_chosen.connect(self.choose)
         self.ways.changed.connect(self._refresh)
+        self.ways.changed.connect(self.state_changed)
         self.ways.page.told.connect(self.messages.show_message)
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
@@ -137,37 +139,11 @@ class PolicyPanel(Panel):
 
     # ----- what is shown
 
-    def state(self) -> PanelState:
-        """Return how far the policy is."""
-        document = self.session.document
+    def step(self) -> Step:
+        """Return how far the policy is, or the generalized table that takes its place."""
         if self.ways.instead:
-            return self.ways.page.state()
-        if not document.sensitive and not document.policy:
-            return PanelState.EMPTY
-        if edits.stale_entries(document) or self._unsound():
-            return PanelState.ATTENTION
-        incomplete = edits.unprotected(document) or edits.without_level(document)
-        if incomplete or not document.recipients:
-            return PanelState.IN_PROGRESS
-        return PanelState.DONE
-
-    def _unsound(self) -> bool:
-        """Whether a level can't be met or hides nothing, or an attribute does not fit."""
-        document = self.session.document
-        if self.session.table is None:
-            return False
-        for entry in document.policy:
-            if any(self.session.attribute_error(name) for name in entry.attributes):
-                return True
-            if unit_refusal(document, entry) is not None:
-                return True
-            attributes = self._attributes_of(entry)
-            if attributes is not None and any(
-                standing.stated and standing.trust is None
-                for standing in standings_of(document.recipients, entry, attributes)
-            ):
-                return True
-        return bool(self._empty_entries())
+            return Step(self.ways.page.state(), "")
+        return super().step()
 
     def _empty_entries(self) -> frozenset[str]:
         """Return the entries, by their keys, that promise a recipient nothing."""
@@ -196,7 +172,6 @@ class PolicyPanel(Panel):
         if self.primary is not None:
             in_sight = bool(items) and self.content.currentWidget() is self._scroll
             self.primary.setVisible(in_sight and self.ways.perturbing)
-        self.state_changed.emit()
 
     def _successor(self, keys: list[str]) -> str:
         """Return the entry that covers most of what was in sight, or else the first."""
@@ -212,7 +187,7 @@ class PolicyPanel(Panel):
         name = self._key if entry is None else entry.attributes[0]
         names = (name,) if entry is None else entry.attributes
         error = next(filter(None, map(self.session.attribute_error, names)), None)
-        if entry is not None and entry in edits.stale_entries(document):
+        if entry is not None and entry in stale_entries(document):
             self.misfit.show_stale(entry.key)
             self.content.setCurrentWidget(self.misfit)
         elif error is not None:

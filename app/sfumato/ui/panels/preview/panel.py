@@ -15,7 +15,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.jobs.job import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_estimates_page import EstimatesPage
 from sfumato.ui.panels.preview.number_pages import (
@@ -148,15 +148,6 @@ class PreviewPanel(Panel):
 
     # ----- what there is
 
-    def state(self) -> PanelState:
-        """Return whether the present settings were looked at."""
-        if not self._entries() or self.session.table is None:
-            return PanelState.EMPTY
-        if self._error is not None:
-            return PanelState.ATTENTION
-        looked_at = self._seen == self.session.document
-        return PanelState.DONE if looked_at else PanelState.IN_PROGRESS
-
     def showEvent(self, event: QShowEvent) -> None:
         """Compute what the present settings lead to, now that somebody looks."""
         super().showEvent(event)
@@ -184,7 +175,6 @@ class PreviewPanel(Panel):
             self._offer_recipients(entries[str(self.attribute.value)])
             if self.isVisible():
                 self._compute(entries[str(self.attribute.value)])
-        self.state_changed.emit()
 
     def _offer_recipients(self, entry: PolicyEntry) -> None:
         names = [r.name for r in self.session.document.recipients if entry.key in r.statements]
@@ -241,10 +231,9 @@ class PreviewPanel(Panel):
         self.problem.text.setText("\n".join(error_texts(error)))
         self.working.hide()
         self.pages.setCurrentWidget(self.problem)
-        self.state_changed.emit()
 
     def _show(self, question: Question, final: bool, preview: Preview | NumberPreview) -> None:
-        self._preview, self._error, self._seen = preview, None, question.document
+        self._preview, self._error = preview, None
         self.working.hide()
         if isinstance(preview, NumberPreview):
             shown = self._show_numbers(question, final, preview)
@@ -252,7 +241,6 @@ class PreviewPanel(Panel):
             shown = self._show_categories(question, final, preview)
         self._offer_pages(shown)
         self.pages.setCurrentWidget(self.work)
-        self.state_changed.emit()
 
     def _offer_pages(self, shown: tuple[QWidget, ...]) -> None:
         """Show these pages and no others; of another kind, the page with the same title."""

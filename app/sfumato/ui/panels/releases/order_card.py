@@ -160,7 +160,10 @@ class OrderCard(Card):
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
         self.progress = self._build_progress()
+        self.changes = label("", "muted", wrap=True)
+        self.changes.hide()
         self.body.addWidget(self.table)
+        self.body.addWidget(self.changes)
         ways = ResponsiveRow(WIDE, parent=self)
         ways.add(self._line(self.tr("Format"), self.format), 0)
         ways.add(self._line(self.tr("As"), self.kind))
@@ -249,9 +252,18 @@ class OrderCard(Card):
     # ----- what is shown
 
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
-        """Show who can get a release."""
+        """Show who can get a release, and what has changed for them since the last one."""
         self.model.show_candidates(candidates)
         self._fit()
+        changed = [each for each in candidates if each.changes]
+        told = (
+            self.tr("Changed since the last release to {name}: {changes}").format(
+                name=each.name, changes="; ".join(each.changes)
+            )
+            for each in changed
+        )
+        self.changes.setText("\n".join(told))
+        self.changes.setVisible(bool(changed))
 
     def _fit(self) -> None:
         """Show the first recipients' rows whole."""

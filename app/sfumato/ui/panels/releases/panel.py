@@ -11,19 +11,18 @@ from PySide6.QtCore import QCoreApplication, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from sfumato.analysis.guarantee import guarantee_of
+from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.found import bundle_at
 from sfumato.jobs.job import Job
-from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger_card import LedgerCard
 from sfumato.ui.panels.releases.making import Made, Refusal, make_all
@@ -113,7 +112,6 @@ class ReleasesPanel(Panel):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._job: Job | None = None
-        self._tampering: SfumatoError | None = None
         self._folder_proposed = ""
         self.setAcceptDrops(True)
         self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
@@ -173,7 +171,6 @@ class ReleasesPanel(Panel):
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
-        self.readiness.changed.connect(self.state_changed)
         self.form.folder_asked.connect(self._choose_folder)
         self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
         self.ledger.folder_asked.connect(self._show_folder)
@@ -181,33 +178,11 @@ class ReleasesPanel(Panel):
 
     # ----- what is shown
 
-    def state(self) -> PanelState:
-        """Return whether everybody has a release."""
-        records = releases_of(self.session)
-        if self._tampering is not None or any(
-            record.state in (ReleaseState.UNTRACED, ReleaseState.PREPARED) for record in records
-        ):
-            return PanelState.ATTENTION
-        served = {r.recipient for r in records if r.state is ReleaseState.COMPLETED}
-        wanted = {recipient.name for recipient in self.session.document.recipients}
-        if self.readiness.open_for(tuple(wanted)):
-            return PanelState.ATTENTION
-        if wanted and wanted <= served:
-            return PanelState.DONE
-        return PanelState.IN_PROGRESS if served or self._ready() else PanelState.EMPTY
-
     def _missing(self) -> tuple[str, ...]:
         """Return what is missing before a release can be made."""
-        session = self.session
-        if session.document.columns and session.table is None:
+        if self.session.document.columns and self.session.table is None:
             return (self.tr("Open the table."),)
-        names = {name for entry in session.document.policy for name in entry.attributes}
-        encoded = {name: session.attribute(name) for name in names}
-        known = {name: item.attribute for name, item in encoded.items() if item is not None}
-        return guarantee_of(session.document, known).next_steps
-
-    def _ready(self) -> bool:
-        return not self._missing()
+        return self.session.steps.guarantee().next_steps
 
     def _read_only(self) -> bool:
         project = self.session.project
@@ -216,13 +191,8 @@ class ReleasesPanel(Panel):
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
         records = releases_of(session)
-        columns = {
-            name: column.attribute
-            for entry in session.document.policy
-            for name in entry.attributes
-            if (column := session.attribute(name)) is not None
-        }
-        self.form.show_candidates(candidates_of(session.document, columns, records))
+        since = since_releases(session.document, session.steps.attributes(), records)
+        self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
         self._propose_folder()
         exact = exact_byproducts(session.document)
@@ -237,7 +207,6 @@ class ReleasesPanel(Panel):
         self.ledger.verify.setEnabled(session.project is not None and session.table is not None)
         self._refresh_button()
         self._choose_page(bool(records))
-        self.state_changed.emit()
 
     def _choose_page(self, released: bool) -> None:
         """Show what is missing instead of a form that can't be used."""
@@ -303,7 +272,7 @@ class ReleasesPanel(Panel):
     def _refresh_ledger(self) -> None:
         """Show the releases and examine the chain that holds them together."""
         project = self.session.project
-        self._tampering = project.tampering if project is not None else None
+        self.session.steps.take_tampering(None if project is None else project.tampering)
         self.ledger.show_events(events_of(self.session))
         self.ledger.show_intact("", "muted", "")
         if project is not None:
@@ -317,19 +286,17 @@ class ReleasesPanel(Panel):
         self._refresh()
 
     def _show_intact(self, entries: int) -> None:
-        self._tampering = None
+        self.session.steps.take_tampering(None)
         entry = self.tr("Intact, 1 entry")
         words = entry if entries == 1 else self.tr("Intact, {n} entries").format(n=entries)
         detail = self.tr("Each entry is sealed to the one before; none was changed or cut off.")
         self.ledger.show_intact("verify", "good", words, detail)
-        self.state_changed.emit()
 
     def _show_tampering(self, error: SfumatoError) -> None:
-        self._tampering = error
+        self.session.steps.take_tampering(error)
         words = self.tr("Not as it was written")
         self.ledger.show_intact("danger", "danger", words, error_texts(error)[0])
         self.show_error(error, topic="ledger")
-        self.state_changed.emit()
 
     # ----- releasing
 

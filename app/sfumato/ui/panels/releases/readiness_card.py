@@ -12,14 +12,12 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
-from sfumato.analysis.readiness import Readiness, accepting, examine, mended
+from sfumato.analysis.readiness import Readiness, accepting, mended
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -35,7 +33,6 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import Message, announce
 
-READINESS_JOB: Final = "releases-ready"
 MENDING_JOB: Final = "releases-mending"
 _LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
 
@@ -54,8 +51,7 @@ class ReadinessCard(Card):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Ready to release?"), parent=parent)
         self._session = session
-        self._asked: tuple[object, ...] | None = None
-        self.found: tuple[Readiness, ...] = ()
+        self._shown: tuple[Readiness, ...] | None = None
         self._offered: set[str] = set()
         self._told = ""
         self.note = label("", "muted", wrap=True)
@@ -79,6 +75,7 @@ class ReadinessCard(Card):
             session.ledger_changed,
         ):
             signal.connect(self.refresh)
+        session.steps.checked.connect(self._take)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Check what has changed while nobody looked."""
@@ -106,57 +103,29 @@ class ReadinessCard(Card):
 
     # ----- checking
 
+    @property
+    def found(self) -> tuple[Readiness, ...]:
+        """What the last check found."""
+        return self._session.steps.found
+
     def refresh(self, _changed: object = None) -> None:
         """Check again where something has changed, while the card is in sight."""
-        session = self._session
-        table, document = session.table, session.document
-        if not self.isVisible() or table is None:
+        if not self.isVisible():
             return
-        attributes = self._attributes()
-        if attributes is None:
-            return
-        releases = releases_of(session)
-        # Attributes hold arrays, which are the same where they are the same objects.
-        parts = (id(table), *((name, id(one.counts)) for name, one in attributes.items()))
-        asked = (parts, table, attributes, document, releases)
-        known = self._asked
-        if known is not None and (known[0], known[3:]) == (parts, (document, releases)):
-            return
-        self._asked = asked
-        if not self.found:
+        steps = self._session.steps
+        steps.check()
+        if steps.checking and not self.found:
             say(self.note, self.tr("Checking every recipient's release…"))
-        columns = session.columns_of(table)
-        session.runner.run(
-            self.tr("Checking whether releases are ready"),
-            lambda context: examine(document, columns.of(document), attributes, releases, context),
-            partial(self._take, asked),
-            partial(self._refuse, asked),
-            key=READINESS_JOB,
-        )
-
-    def _attributes(self) -> dict[str, Attribute] | None:
-        """Return the policy's attributes; None while one is not known."""
-        names = [name for entry in self._session.document.policy for name in entry.attributes]
-        known = {name: self._session.attribute(name) for name in names}
-        found = {name: one.attribute for name, one in known.items() if one is not None}
-        return found if len(found) == len(known) else None
-
-    def _take(self, asked: tuple[object, ...], found: tuple[Readiness, ...]) -> None:
-        if asked is self._asked:
-            self.found = found
+        elif steps.found is not self._shown:
             self._show()
-            self.changed.emit()
 
-    def _refuse(self, asked: tuple[object, ...], error: SfumatoError) -> None:
-        if asked is self._asked:
-            self.found = ()
+    def _take(self) -> None:
+        if self.isVisible():
             self._show()
-            say(self.note, f"{spoken(error.sentence)}")
-            self.changed.emit()
-
-    # ----- what is shown
+        self.changed.emit()
 
     def _show(self) -> None:
+        self._shown = self._session.steps.found
         page = self.parentWidget()
         while page is not None and not isinstance(page, ScrollPage):
             page = page.parentWidget()
@@ -164,9 +133,10 @@ class ReadinessCard(Card):
             self._build_list()
 
     def _build_list(self) -> None:
+        refusal = self._session.steps.refusal
         clear_layout(self.list)
         self._offered.clear()
-        say(self.note, "")
+        say(self.note, "" if refusal is None else spoken(refusal.sentence))
         for names, findings in _alike(self.found):
             block = self._block(names, findings)
             self.list.addWidget(block)

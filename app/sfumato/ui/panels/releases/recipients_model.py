@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,11 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QWidget
 
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.table import Attribute
-from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
 from sfumato.ui.look.theme import font
-from sfumato.ui.look.wording import local_time, statement_text
+from sfumato.ui.look.wording import local_time, spoken, statement_text
 
 Index = QModelIndex | QPersistentModelIndex
 NAME, LEVELS, LAST = range(3)
@@ -40,12 +37,15 @@ class Candidate:
     levels
         Their levels, attribute by attribute.
     last
-        When a release was made for them last, and whether it was at these levels.
+        When a release was made for them last, and whether anything has changed since.
+    changes
+        What has changed since.
     """
 
     name: str
     levels: str
     last: str
+    changes: tuple[str, ...] = ()
 
 
 class CandidatesModel(QAbstractTableModel):
@@ -90,8 +90,10 @@ class CandidatesModel(QAbstractTableModel):
         """Return what is shown of a cell."""
         row = self._rows[index.row()]
         text = (row.name, row.levels, row.last)[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        if role == Qt.ItemDataRole.DisplayRole:
             return text
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join((text, *(row.changes if index.column() == LAST else ())))
         if role == Qt.ItemDataRole.CheckStateRole and index.column() == NAME:
             left_out = row.name in self._left_out
             return Qt.CheckState.Unchecked if left_out else Qt.CheckState.Checked
@@ -129,27 +131,26 @@ class CandidatesModel(QAbstractTableModel):
         return (self.tr("Recipient"), self.tr("Levels"), self.tr("Last release"))[section]
 
 
-def candidates_of(
-    document: Document, attributes: Mapping[str, Attribute], records: Sequence[ReleaseRecord]
-) -> tuple[Candidate, ...]:
+def candidates_of(document: Document, since: Sequence[SinceRelease]) -> tuple[Candidate, ...]:
     """Return every recipient with their levels and their last release.
 
     Parameters
     ----------
     document
         The policy and the recipients.
-    attributes
-        What is known of the policy's attributes, by name.
-    records
-        The releases made so far, oldest first.
+    since
+        What has changed since everybody's last release, in the recipients' order.
     """
     return tuple(
-        Candidate(
-            recipient.name,
-            _levels(document, recipient),
-            _last(document, attributes, recipient, records),
-        )
-        for recipient in document.recipients
+        Candidate(recipient.name, _levels(document, recipient), _last(one), changes_told(one))
+        for recipient, one in zip(document.recipients, since, strict=True)
+    )
+
+
+def changes_told(since: SinceRelease) -> tuple[str, ...]:
+    """Return what has changed since a recipient's last release, attribute by attribute."""
+    return tuple(
+        f"{name}: {spoken(words)}" if name else spoken(words) for name, words in since.changes
     )
 
 
@@ -166,37 +167,13 @@ def _levels(document: Document, recipient: Recipient) -> str:
     return ";  ".join(parts)
 
 
-def _last(
-    document: Document,
-    attributes: Mapping[str, Attribute],
-    recipient: Recipient,
-    records: Sequence[ReleaseRecord],
-) -> str:
-    made = [
-        record
-        for record in records
-        if record.recipient == recipient.name and record.state is ReleaseState.COMPLETED
-    ]
-    if not made:
+def _last(since: SinceRelease) -> str:
+    if since.record is None:
         return _tr("never")
-    day = local_time(made[-1].recorded_at)[:10]
-    levels = {plan.key: plan.level for plan in made[-1].plans}
-    if levels == _present(document, attributes, recipient):
+    day = local_time(since.record.recorded_at)[:10]
+    if since.current:
         return _tr("{day}, same levels").format(day=day)
-    return _tr("{day}, other levels").format(day=day)
-
-
-def _present(
-    document: Document, attributes: Mapping[str, Attribute], recipient: Recipient
-) -> dict[str, float]:
-    """Return the levels a release would have now, by the entries' keys; {} where it can't be."""
-    try:
-        return {
-            entry.key: plan_entry(document, entry, attributes, recipient).level
-            for entry in document.policy
-        }
-    except (SfumatoError, KeyError):
-        return {}
+    return _tr("{day}, changed since").format(day=day)
 
 
 def _tr(text: str) -> str:

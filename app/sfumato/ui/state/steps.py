@@ -1,0 +1,209 @@
+"""How far each step is, and what the check before a release found, for whoever shows it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from sfumato.analysis.guarantee import Guarantee, guarantee_of
+from sfumato.analysis.readiness import Readiness, examine
+from sfumato.analysis.steps import Step, Work, steps_of
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.table.table import Attribute
+from sfumato.jobs.job import Ending, Job
+from sfumato.project.errors import LedgerTampered
+
+if TYPE_CHECKING:
+    from sfumato.project.ledger.records import ReleaseRecord
+    from sfumato.ui.state.session import Session
+
+CHECK: Final = "releases-ready"
+QUIET_MILLISECONDS: Final = 1500
+"""So long after the last edit a policy is checked that nobody asked about: the rail tells of it."""
+
+
+class Steps(QObject):
+    """Computes the states of the steps when they are asked for, and checks releases in a job.
+
+    Parameters
+    ----------
+    session
+        What is open.
+
+    Attributes
+    ----------
+    found
+        What the last check found, be it of the present settings or of earlier ones.
+    refusal
+        Why the last check could not be made; None where it could.
+    tampering
+        What is wrong with the ledger, as far as it was examined.
+    """
+
+    changed = Signal()
+    """A step's state may be another."""
+    checked = Signal()
+    """A check of the present settings has ended."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self.found: tuple[Readiness, ...] = ()
+        self.refusal: SfumatoError | None = None
+        self.tampering: SfumatoError | None = None
+        self._asked: tuple[object, ...] | None = None
+        self._known = False
+        self._kept: object = None
+        """The objects whose identity stands for them in what was asked."""
+        self._guarantee: tuple[tuple[object, ...], Guarantee] | None = None
+        self._states: tuple[Work, dict[str, Step]] | None = None
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET_MILLISECONDS)
+        self._quiet.timeout.connect(self.check_policy)
+        for signal in (
+            session.document_changed,
+            session.table_changed,
+            session.attribute_changed,
+            session.project_changed,
+            session.ledger_changed,
+        ):
+            signal.connect(self._take_notice)
+
+    # ----- what is asked
+
+    @property
+    def checking(self) -> bool:
+        """Whether releases are being checked."""
+        return self._asked is not None and not self._known
+
+    def of(self, name: str) -> Step:
+        """Return how far a step is, by its name."""
+        work = self._work()
+        known = self._states
+        if known is None or not _same(known[0], work):
+            known = self._states = (work, steps_of(work))
+        return known[1][name]
+
+    def guarantee(self) -> Guarantee:
+        """Return what the present settings promise, apart from earlier releases and pooled rows."""
+        attributes = self.attributes()
+        key = (self._session.document, *((name, id(one)) for name, one in attributes.items()))
+        if self._guarantee is None or self._guarantee[0][: len(key)] != key:
+            found = guarantee_of(self._session.document, attributes)
+            self._guarantee = ((*key, attributes), found)  # which keeps the objects of these ids
+        return self._guarantee[1]
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Return what is known of the policy's attributes, by name."""
+        names = dict.fromkeys(
+            name for entry in self._session.document.policy for name in entry.attributes
+        )
+        encoded = {name: self._session.attribute(name) for name in names}
+        return {name: one.attribute for name, one in encoded.items() if one is not None}
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Return what the ledger tells of, oldest first; nothing where it can't be read."""
+        project = self._session.project
+        try:
+            return () if project is None else project.releases
+        except LedgerTampered:
+            return ()
+
+    def take_tampering(self, error: SfumatoError | None) -> None:
+        """Take note of what examining the ledger came to."""
+        self.tampering = error
+        self.changed.emit()
+
+    def _work(self) -> Work:
+        session, document = self._session, self._session.document
+        names = [column.name for column in document.sensitive]
+        names += [name for entry in document.policy for name in entry.attributes]
+        table = session.table
+        attributes, errors = {}, {}
+        for name in dict.fromkeys(names) if table is not None else ():
+            encoded, error = session.attribute(name), session.attribute_error(name)
+            if encoded is not None:
+                attributes[name] = encoded.attribute
+            elif error is not None:
+                errors[name] = error
+        return Work(
+            document,
+            None if table is None else table.rows,
+            attributes,
+            errors,
+            self.guarantee(),
+            self.found if self._known and self._question() == self._asked else None,
+            self.releases(),
+            self.tampering is not None,
+        )
+
+    # ----- the check before a release
+
+    def check_policy(self) -> None:
+        """Check releases where a policy is complete and that is all that is unknown of it."""
+        guarantee = self.guarantee()
+        if guarantee.complete and guarantee.promises and self._session.document.recipients:
+            self.check()
+
+    def check(self) -> None:
+        """Check every recipient's release, unless that was done for what is open now."""
+        session, asked = self._session, self._question()
+        table, document, attributes = session.table, session.document, self.attributes()
+        wanted = {name for entry in document.policy for name in entry.attributes}
+        if table is None or set(attributes) != wanted or asked == self._asked:
+            return
+        self._asked, self._known, self._kept = asked, False, (table, attributes)
+        columns, releases = session.columns_of(table), self.releases()
+        job = session.runner.run(
+            self.tr("Checking whether releases are ready"),
+            lambda context: examine(document, columns.of(document), attributes, releases, context),
+            partial(self._take, asked),
+            partial(self._refuse, asked),
+            key=CHECK,
+        )
+        job.finished.connect(partial(self._give_up, asked, job))
+
+    def _question(self) -> tuple[object, ...]:
+        """Return what a check is about: attributes are the same where they are the same objects."""
+        table, attributes = self._session.table, self.attributes()
+        counted = tuple((name, id(one.counts)) for name, one in attributes.items())
+        return (id(table), counted, self._session.document, self.releases())
+
+    def _take(self, asked: tuple[object, ...], found: tuple[Readiness, ...]) -> None:
+        if asked is self._asked:
+            self._known, self.found, self.refusal = True, found, None
+            self.checked.emit()
+            self.changed.emit()
+
+    def _refuse(self, asked: tuple[object, ...], error: SfumatoError) -> None:
+        if asked is self._asked:
+            self._known, self.found, self.refusal = True, (), error
+            self.checked.emit()
+            self.changed.emit()
+
+    def _give_up(self, asked: tuple[object, ...], job: Job) -> None:
+        """Let the check be made another time, where it was cancelled or failed."""
+        if asked is self._asked and job.ending in (Ending.CANCELLED, Ending.BUG):
+            self._asked = None
+
+    def _take_notice(self, _changed: object = None) -> None:
+        if self._session.project is None:
+            self.tampering = None
+        self._quiet.start()
+        self.changed.emit()
+
+
+def _same(one: Work, other: Work) -> bool:
+    """Return whether two states of the work are the same, by the identity of what is large."""
+    return (
+        one.document == other.document
+        and one.attributes.keys() == other.attributes.keys()
+        and all(other.attributes[name] is known for name, known in one.attributes.items())
+        and one.errors == other.errors
+        and one.guarantee is other.guarantee
+        and one.found is other.found
+        and (one.rows, one.releases, one.tampered) == (other.rows, other.releases, other.tampered)
+    )
