@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QDialogButtonBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.layout import button, label, set_look
+from sfumato.ui.widgets.layout import button, label, press_by_enter, set_look
 from sfumato.ui.widgets.messages import MessageBar
+from sfumato.ui.widgets.mnemonics import give_letters
 
 
 class Dialog(QDialog):
@@ -25,6 +35,9 @@ class Dialog(QDialog):
 
     def __init__(self, title: str, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._lettering = QTimer(self)
+        self._lettering.setSingleShot(True)
+        self._lettering.timeout.connect(partial(give_letters, self))
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
         self.setWindowFlag(Qt.WindowType.WindowContextHelpButtonHint, False)
@@ -44,6 +57,24 @@ class Dialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         page.addWidget(self.buttons)
+
+    def event(self, event: QEvent) -> bool:
+        """Give every button, box and field a letter of its own, whenever there are others."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.LayoutRequest):
+            self._lettering.start()
+        return super().event(event)
+
+    def done(self, result: int) -> None:
+        """Close, and give the keyboard back to the window; not every desktop does so by itself."""
+        super().done(result)
+        parent = self.parentWidget()
+        if parent is not None and QApplication.activeWindow() is None:
+            parent.window().activateWindow()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the button that has the focus on Enter, not the one that is pressed elsewhere."""
+        if not press_by_enter(self.focusWidget(), event):
+            super().keyPressEvent(event)
 
     def grow(self) -> None:
         """Be as high as what is shown needs, so that a message is there to its last line."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QKeyEvent,
     QKeySequence,
     QResizeEvent,
     QShowEvent,
@@ -31,6 +32,7 @@ from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
+from sfumato.ui.shell.focus import FocusKeeper
 from sfumato.ui.shell.found_files import FoundFiles
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
@@ -46,8 +48,9 @@ from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint, dropped_file
-from sfumato.ui.widgets.layout import column
+from sfumato.ui.widgets.layout import column, press_by_enter
 from sfumato.ui.widgets.messages import Message, MessageKind, announce
+from sfumato.ui.widgets.mnemonics import give_letters, letter_of
 from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
 SMALLEST: Final = (1100, 720)
@@ -95,6 +98,7 @@ class MainWindow(QMainWindow):
         self._help: HelpDialog | None = None
         self._leaving = False
         self._narrow = False
+        self._focus = FocusKeeper(self, session.runner, self._focus_work)
         self._connect()
         self._restore()
         self.show_panel(next(iter(self.panels)))
@@ -190,6 +194,8 @@ class MainWindow(QMainWindow):
         self.panels.stack.setCurrentWidget(panel)
         self.rail.show_current(name)
         panel.activate()
+        taken = [letter_of(menu.text()) for menu in self.menuBar().actions()]
+        give_letters(panel, taken, wished=True)
         if had_focus:
             self._focus_work()
 
@@ -385,6 +391,11 @@ class MainWindow(QMainWindow):
         reasons = Qt.FocusReason
         go_to(stop, reasons.TabFocusReason if forward else reasons.BacktabFocusReason)
         return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the button that has the focus on Enter, as on the space bar."""
+        if not press_by_enter(self.focusWidget(), event):
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold the rail to icons while the window is too narrow for names and work."""

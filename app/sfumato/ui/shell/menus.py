@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
 
 from sfumato.ui.look.theme import Appearance
 from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.mnemonics import give_letters_to_menu
 
 Value = TypeVar("Value", bound=str)
 Run = Callable[[], object]
@@ -38,7 +39,9 @@ class Menus(QObject):
 
     def menu(self, text: str) -> QMenu:
         """Add a menu."""
-        return self._bar.addMenu(text)
+        made = self._bar.addMenu(text)
+        made.aboutToShow.connect(partial(give_letters_to_menu, made))
+        return made
 
     def add(
         self,
@@ -86,6 +89,7 @@ class Menus(QObject):
     ) -> None:
         """Add one action for each value, of which one is chosen: ``actions["name-value"]``."""
         group = QActionGroup(self)
+        menu.aboutToShow.connect(partial(give_letters_to_menu, menu))
         for value, text in texts.items():
             action = self.add(menu, f"{name}-{value}", text, partial(choose, value))
             action.setCheckable(True)
@@ -108,6 +112,7 @@ def fill_recent(
     forget = menu.addAction(QCoreApplication.translate("Menus", "Clear list"))
     forget.triggered.connect(lambda _checked=False: clear())
     menu.setEnabled(bool(paths))
+    give_letters_to_menu(menu)
 
 
 def copy_from_focus() -> None:

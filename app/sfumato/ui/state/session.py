@@ -125,7 +125,15 @@ class Session(QObject):
         self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
         self._columns: LeavingColumns | None = None
         self._open_columns = OpenColumnsCache(self.runner, self.open_columns_changed.emit)
-        self.steps = Steps(self)
+        self.steps = Steps(self, self)
+        for changed in (
+            self.document_changed,
+            self.table_changed,
+            self.attribute_changed,
+            self.project_changed,
+            self.ledger_changed,
+        ):
+            changed.connect(self.steps.take_notice)
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MILLISECONDS)

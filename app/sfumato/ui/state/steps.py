@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -16,12 +16,43 @@ from sfumato.jobs.job import Ending, Job
 from sfumato.project.errors import LedgerTampered
 
 if TYPE_CHECKING:
+    from sfumato.analysis.shown_columns import LeavingColumns
+    from sfumato.engine.table.table import EncodedColumn, Table
+    from sfumato.jobs.runner import JobRunner
+    from sfumato.project.document.model import Document
     from sfumato.project.ledger.records import ReleaseRecord
-    from sfumato.ui.state.session import Session
+    from sfumato.project.project_file import ProjectFile
 
 CHECK: Final = "releases-ready"
 QUIET_MILLISECONDS: Final = 1500
 """So long after the last edit a policy is checked that nobody asked about: the rail tells of it."""
+
+
+class Opened(Protocol):
+    """What is open: the session, as far as steps depend on it."""
+
+    runner: JobRunner
+
+    @property
+    def document(self) -> Document:
+        """What is decided."""
+
+    @property
+    def table(self) -> Table | None:
+        """The table."""
+
+    @property
+    def project(self) -> ProjectFile | None:
+        """The project file."""
+
+    def attribute(self, name: str) -> EncodedColumn | None:
+        """Return an encoded column."""
+
+    def attribute_error(self, name: str) -> SfumatoError | None:
+        """Return why a column does not fit."""
+
+    def columns_of(self, table: Table) -> LeavingColumns:
+        """Return what is known of a table's columns."""
 
 
 class Steps(QObject):
@@ -29,8 +60,10 @@ class Steps(QObject):
 
     Parameters
     ----------
-    session
-        What is open.
+    opened
+        What is open; whoever has it calls `take_notice` where it is another.
+    parent
+        The owner.
 
     Attributes
     ----------
@@ -47,9 +80,9 @@ class Steps(QObject):
     checked = Signal()
     """A check of the present settings has ended."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._session = session
+    def __init__(self, opened: Opened, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = opened
         self.found: tuple[Readiness, ...] = ()
         self.refusal: SfumatoError | None = None
         self.tampering: SfumatoError | None = None
@@ -63,14 +96,6 @@ class Steps(QObject):
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(QUIET_MILLISECONDS)
         self._quiet.timeout.connect(self.check_policy)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.attribute_changed,
-            session.project_changed,
-            session.ledger_changed,
-        ):
-            signal.connect(self._take_notice)
 
     # ----- what is asked
 
@@ -189,7 +214,8 @@ class Steps(QObject):
         if asked is self._asked and job.ending in (Ending.CANCELLED, Ending.BUG):
             self._asked = None
 
-    def _take_notice(self, _changed: object = None) -> None:
+    def take_notice(self, _changed: object = None) -> None:
+        """Tell that states may be others, and check a complete policy once edits have ended."""
         if self._session.project is None:
             self.tampering = None
         self._quiet.start()

@@ -92,6 +92,7 @@ class NumberField(QWidget):
         self.spin.setFixedHeight(Space.FIELD)
         self.spin.valueChanged.connect(self.value_changed)
         self._range = label("", "small")
+        self._range.setParent(self)  # without one, showing it would open a window
         self._range.setVisible(show_range)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -8,10 +8,12 @@ from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QApplication,
     QBoxLayout,
+    QCheckBox,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -19,6 +21,7 @@ from PySide6.QtWidgets import (
     QLayout,
     QLayoutItem,
     QPushButton,
+    QRadioButton,
     QScrollArea,
     QSizePolicy,
     QToolButton,
@@ -79,6 +82,20 @@ def tool(icon: str, words: str, run: Callable[[], object]) -> QToolButton:
 def _click(run: Callable[[], object], _checked: bool = False) -> None:
     """Call what a button is for, without the state that Qt sends along."""
     run()
+
+
+def press_by_enter(focused: QWidget | None, event: QKeyEvent) -> bool:
+    """Press the button that has the focus where Enter was; return whether there was one.
+
+    Boxes that are ticked are left to the space bar: Enter goes on from them, as from a field.
+    """
+    if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        return False
+    ticked = isinstance(focused, QCheckBox | QRadioButton)
+    if not isinstance(focused, QAbstractButton) or ticked or not focused.isEnabled():
+        return False
+    focused.click()
+    return True
 
 
 def say(shown: QLabel, text: str) -> None:

@@ -1,0 +1,146 @@
+"""The whole way from a table to a release and a report, without a mouse."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
+
+from sfumato.engine.core.columns import Role
+from sfumato.ui.dialogs.projects import NewPassphraseDialog
+from sfumato.ui.panels.audit.pages.report import ReportPage
+from sfumato.ui.panels.base import PanelState
+from tests.ui.clinic import clinic_table, open_clinic, protected
+from tests.ui.keys import Key, Keys
+
+PASSPHRASE = "nine herons on one leg"
+
+
+@pytest.fixture
+def keys(window, qtbot):
+    window.activateWindow()
+    qtbot.waitActive(window)
+    return Keys(window, qtbot)
+
+
+@pytest.fixture
+def ward(tmp_path):
+    """A table whose roles have to be decided."""
+    path = tmp_path / "ward.csv"
+    clinic_table(300).frame.drop(columns="age").to_csv(path, index=False)
+    return path
+
+
+def opens(keys, answers, path):
+    answers.file = path
+    keys.tab_to_button("Open a table")
+    keys.press(Key.Key_Return)
+    keys.waits()
+    keys.tab_to_button("Load table")
+    keys.press(Key.Key_Space)
+    keys.waits()
+
+
+def decides(keys, roles):
+    keys.press(Key.Key_2, ctrl=True)
+    panel = keys.window.panels["attributes"]
+    for name, role in roles.items():
+        keys.tab_to(panel.table)
+        keys.down_to(panel.model.row_of(name), panel.table.currentIndex().column())
+        keys.tab_to(panel.detail.role)
+        keys.choose(role)
+    keys.waits()
+
+
+def protects(keys):
+    keys.press(Key.Key_3, ctrl=True)
+    page = keys.window.panels["policy"].unprotected
+    begin = page.protect if page.protect.isVisible() else page.cards[0]
+    keys.tab_to(begin)
+    keys.press(Key.Key_Return)
+    keys.waits()
+    keys.tab_to(keys.window.panels["policy"].page.recipients.add_typical)
+    keys.press(Key.Key_Space)
+    keys.waits()
+
+
+def releases(keys, answers, folder):
+    answers.saved = folder / "ward.sfumato"
+    keys.press(Key.Key_5, ctrl=True)
+    panel = keys.window.panels["releases"]
+    keys.waits()
+    keys.tab_to(panel.form.folder)
+    keys.type(str(folder / "bundles"))
+    if panel.readiness.ask.isVisible():
+        keys.tab_to(panel.readiness.reason)
+        keys.type("The table is made up")
+    keys.tab_to(panel.primary)
+    keys.press(Key.Key_Return)
+    assert isinstance(keys.focus.window(), NewPassphraseDialog)
+    keys.type(PASSPHRASE)
+    keys.press(Key.Key_Tab)
+    keys.type(PASSPHRASE)
+    keys.press(Key.Key_Return)
+    keys.waits()
+    assert keys.focus.window() is keys.window
+    assert panel.isAncestorOf(keys.focus)
+
+
+def reports(keys, answers, path):
+    answers.saved = path
+    keys.press(Key.Key_6, ctrl=True)
+    audit = keys.window.panels["audit"]
+    keys.tab_to(audit.questions.isAncestorOf)
+    for _ in audit.pages:
+        if not isinstance(audit.current, ReportPage):
+            keys.press(Key.Key_Right)
+    page = audit.current
+    keys.waits()
+    keys.waits_until(page.html.isEnabled)
+    keys.tab_to(page.html)
+    keys.press(Key.Key_Return)
+    keys.waits_until(path.is_file)
+    keys.waits()
+    assert keys.focus is page.html
+
+
+def test_from_a_table_to_releases_and_a_report(keys, answers, ward, tmp_path):
+    opens(keys, answers, ward)
+    assert keys.window.session.table is not None
+    decides(keys, {"name": Role.IDENTIFYING, "disease": Role.SENSITIVE})
+    protects(keys)
+    releases(keys, answers, tmp_path)
+    session = keys.window.session
+    assert len(session.project.releases) == 3
+    assert keys.window.rail.step("releases").state is PanelState.DONE
+    for bundle in (tmp_path / "bundles").iterdir():
+        [data] = bundle.glob("*.csv")
+        assert len(pd.read_csv(data)) == 300
+    reports(keys, answers, tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+class Windows(QObject):
+    """Notes which windows come up."""
+
+    def __init__(self):
+        super().__init__()
+        self.shown = []
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(watched)
+        return False
+
+
+def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
+    windows, application = Windows(), QApplication.instance()
+    application.installEventFilter(windows)
+    open_clinic(keys.window.session, protected())
+    for number in range(1, 7):
+        keys.press(getattr(Key, f"Key_{number}"), ctrl=True)
+        keys.waits()
+    application.removeEventFilter(windows)
+    assert windows.shown == []
+    assert keys.window.isActiveWindow()
