@@ -91,11 +91,10 @@ def reports(keys, answers, path):
     answers.saved = path
     keys.press(Key.Key_6, ctrl=True)
     audit = keys.window.panels["audit"]
-    keys.tab_to(audit.questions.isAncestorOf)
-    for _ in audit.pages:
-        if not isinstance(audit.current, ReportPage):
-            keys.press(Key.Key_Right)
+    keys.tab_to(audit.report)
+    keys.press(Key.Key_Return)
     page = audit.current
+    assert isinstance(page, ReportPage)
     keys.waits()
     keys.waits_until(page.html.isEnabled)
     keys.tab_to(page.html)
