@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import Domain
-from sfumato.formats.comparison import all_within, codes_in, decoded, differing_rows
+from sfumato.formats import comparison
+from sfumato.formats.comparison import (
+    all_within,
+    codes_in,
+    decoded,
+    differing_places,
+    differing_rows,
+)
 
 SAME = {
     "text and categories": (["a", None, "b"], pd.Categorical(["a", None, "b"])),
@@ -102,3 +109,13 @@ def test_rows_are_found_in_any_order_but_none_too_often():
     assert all_within(frame, frame.iloc[[2, 0]])
     assert not all_within(frame, frame.iloc[[2, 2]])
     assert not all_within(frame, pd.DataFrame({"a": [1], "b": [None]}))
+
+
+def test_rows_elsewhere_are_compared_stretch_by_stretch(monkeypatch):
+    monkeypatch.setattr(comparison, "_STRETCH", 3)
+    expected = pd.Series(pd.Categorical(["a", "b", None, "c", "a", "b", "c", None]))
+    places = np.array([7, 3, 1, 0, 5, 2, 6])
+    actual = expected.astype(object).take(places).reset_index(drop=True)
+    assert not differing_places(expected, places, actual).any()
+    actual[4], actual[6] = "c", None
+    assert differing_places(expected, places, actual).nonzero()[0].tolist() == [4, 6]

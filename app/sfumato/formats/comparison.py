@@ -21,6 +21,8 @@ from sfumato.engine.core.values import Codes, canonical, factorize, plain
 Rows = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.int64]
 
+_STRETCH: Final = 1 << 20
+"""So many rows of long columns are compared at a time, to spare memory."""
 _MISSING: Final = -1
 _UNKNOWN: Final = -2
 _MISSING_KEY: Final = ("missing",)
@@ -36,6 +38,25 @@ def differing_rows(expected: pd.Series, actual: pd.Series) -> Rows:
     one, other = common_positions(expected, actual)
     differing: Rows = one != other
     return differing
+
+
+def differing_places(expected: pd.Series, places: Positions, actual: pd.Series) -> Rows:
+    """Return in which rows a column differs from another one's rows at some places.
+
+    Parameters
+    ----------
+    expected
+        The other column.
+    places
+        Its row that each row should equal, shape (n,).
+    actual
+        The column, of which the first n rows are compared.
+    """
+    found: Rows = np.empty(len(places), dtype=np.bool_)
+    for start in range(0, len(places), _STRETCH):
+        rows = slice(start, min(start + _STRETCH, len(places)))
+        found[rows] = differing_rows(expected.take(places[rows]), actual.iloc[rows])
+    return found
 
 
 def common_positions(expected: pd.Series, actual: pd.Series) -> tuple[Positions, Positions]:

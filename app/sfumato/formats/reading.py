@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import described_as_escaped
@@ -146,7 +148,10 @@ def _read(
             )
         return known.read(path, options, context, rows)
     with opening(path, folders=known.reads_folders):
-        return known.read(path, options, context, rows)
+        found = known.read(path, options, context, rows)
+    # What blocks of the file took is as much as a column or two.
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 def read_known(

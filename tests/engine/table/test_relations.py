@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.table import relations
 from sfumato.engine.table.relations import (
     LinearRelation,
     determined,
@@ -152,3 +153,30 @@ def test_a_table_tells_its_sums_and_what_determines_what_and_no_keys(books):
         assert np.allclose(left, 0.0)
         assert "protect all" in each.advice
     assert not any("person" in each.columns for each in found)
+
+
+def test_a_part_of_a_long_table_tells_what_all_of_it_tells(monkeypatch):
+    rng = np.random.default_rng(4)
+    town = rng.integers(0, 300, 60_000)
+    rare = np.where(np.arange(60_000) % 997 == 5, "b", "a")
+    frame = pd.DataFrame(
+        {
+            "town": town,
+            "county": town % 7,
+            "almost": np.where(np.arange(60_000) == 31, 9, town % 5),
+            "gross": town + 3.0,
+            "rare": rare,
+            "of rare": np.where(rare == "b", "y", "x"),
+            "constant": "c",
+            "key": np.arange(60_000),
+        }
+    )
+    whole = exact_relations(Table(frame), list(frame), Silent())
+    assert {(r.name, r.columns) for r in whole} >= {
+        ("county", ("town",)),
+        ("of rare", ("rare",)),
+        ("rare", ("of rare",)),
+    }
+    assert "almost" not in {r.name for r in whole}
+    monkeypatch.setattr(relations, "_PART", 900)
+    assert exact_relations(Table(frame), list(frame), Silent()) == whole

@@ -494,20 +494,24 @@ def _beliefs(
     """
     counts = np.bincount(true[here], minlength=width)
     prior = (counts + 0.5 / width) / (counts.sum() + 0.5)
-    rows = np.arange(len(true))
-    best, chosen = np.tile(prior, (len(true), 1)), -1
-    least = -float(np.log(best[rows[here], true[here]]).mean())
+    mine = prior[true[here]]
+    chosen, weight = -1, 0.0
+    least = -float(np.log(mine).mean())
     for owner, column in enumerate(seen):
         if column.shares is None:
             continue
-        known = column.shares.without(part)
-        total = known.sum(axis=1, keepdims=True)
+        known, total = (each[here] for each in column.shares.of_values(part, true))
         for strength in _STRENGTHS:
-            chances = (known + strength * prior) / (total + strength)
-            loss = -float(np.log(chances[rows[here], true[here]]).mean())
+            loss = -float(np.log((known + strength * mine) / (total + strength)).mean())
             if loss < least:
-                least, best, chosen = loss, chances, owner
-    return np.log(best), chosen
+                least, chosen, weight = loss, owner, strength
+    if chosen < 0:
+        return np.tile(np.log(prior), (len(true), 1)), chosen
+    shares = seen[chosen].shares
+    assert shares is not None
+    counts_within = shares.without(part)
+    total = counts_within.sum(axis=1, keepdims=True)
+    return np.log((counts_within + weight * prior) / (total + weight)), chosen
 
 
 _STRENGTHS: Final = (0.03, 0.3, 3.0, 30.0)

@@ -270,6 +270,23 @@ class GroupShares:
         # Of many values few occur in a group.
         return cls(sought.parts[sought.sample], group, scipy.sparse.csr_array(counts))
 
+    def of_values(self, part: int, places: Places) -> tuple[Floats, Floats]:
+        """Return what `without` has of one value of each row, and of all together, shape (s,)."""
+        width = self.counts.shape[1]
+        cells = self.counts.tocoo()
+        keys = cells.row.astype(np.int64) * width + cells.col  # ascending, as rows of a CSR are
+        totals = np.asarray(self.counts.sum(axis=1)).ravel()
+        found, total = np.zeros(len(self.group)), np.zeros(len(self.group))
+        for other in range(PARTS):
+            if other != part:
+                here = np.flatnonzero(self.own != other)
+                rows = self.group[here] * PARTS + other
+                total[here] += totals[rows]
+                wanted = rows * width + places[here]
+                at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+                found[here] += np.where(keys[at] == wanted, cells.data[at], 0)
+        return found, total
+
     def without(self, part: int) -> Floats:
         """Return the counts from all parts but the row's own and this one, shape (s, width)."""
         found = np.zeros((len(self.group), self.counts.shape[1]))

@@ -31,6 +31,8 @@ Whole = tuple[Callable[[str], Integers], Integers | None]
 """What returns a column's codes in all rows of a table, and each row's unit, if there are any."""
 
 _ROWS: Final = 5_000
+_PART: Final = 1 << 18
+"""Of longer tables, relations are looked for in so many rows first."""
 _LEAST_ROWS: Final = 30
 _ALIKE: Final = 1e-9
 """Of the largest term, what rounding of floating-point sums may leave."""
@@ -294,22 +296,19 @@ def determined(
     def follows(name: str, *others: str) -> bool:
         by, of = tuple(codes[other] for other in others), codes[name]
         if whole is None:
-            return _determines(by, of, differing, units)
+            return _determines(by, of, _spread(of), units)
         # Where a column tells all rows of the part apart, no rows are alike.
         apart = any(int(each.max()) + 1 == len(each) for each in by)
         if apart or not _fits(by, of):
             return False
         column, units_of_all = whole
-        return _determines(
-            tuple(column(other) for other in others), column(name), differing, units_of_all
-        )
+        of = column(name)
+        return _determines(tuple(column(other) for other in others), of, _spread(of), units_of_all)
 
     for name in wanted:
         if name not in codes:
             continue
         context.report(0.5, "Looking for columns that follow from others")
-        counts = np.bincount(codes[name])
-        differing = 1.0 - float(np.square(counts / counts.sum()).sum())
         others = [other for other in names if other != name]
         single = [other for other in others if follows(name, other)]
         found += [Determined(name, (other,)) for other in single]
@@ -320,6 +319,12 @@ def determined(
                 if follows(name, *pair)
             ]
     return tuple(found)
+
+
+def _spread(codes: Integers) -> float:
+    """Return the chance that two rows have different values."""
+    counts = np.bincount(codes)
+    return 1.0 - float(np.square(counts / counts.sum()).sum())
 
 
 def _fits(by: Sequence[Integers], of: Integers) -> bool:
@@ -381,21 +386,53 @@ def exact_relations(
     context
         Progress and cancelling.
     """
+    rows: npt.NDArray[np.intp] | None = None
+    if table.rows > _PART:
+        # What a part of a long table refutes need not be looked for in all of it.
+        rows = np.linspace(0, table.rows - 1, _PART).astype(np.intp)
     numbers: dict[str, Floats] = {}
     codes: dict[str, Integers] = {}
     for place, name in enumerate(names):
         context.report(0.5 * place / len(names), "Looking for columns that follow from others")
-        series = table.column(name)
+        series = table.column(name) if rows is None else table.column(name).take(rows)
         if pd.api.types.is_numeric_dtype(series.dtype) and series.dtype != bool:
-            numbers[name] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        try:
-            positions, uniques = factorize(series)
-        except TypeError:
-            continue  # lists and the like, which no CSV file holds
-        if 1 < len(uniques) <= _MOST_GROUPS:
-            codes[name] = np.where(positions < 0, len(uniques), positions).astype(np.int64)
+            numbers[name] = _floats(series)
+        found = _few_codes(series, at_least=2 if rows is None else 1)
+        if found is not None:
+            codes[name] = found
+
+    def whole(name: str) -> Integers:
+        found = _few_codes(table.column(name), at_least=2)
+        # One code for each row is of no account: too many values, or one alone.
+        return np.arange(table.rows) if found is None else found
+
     linear = linear_relations(numbers, (), Part(context, 0.5, 0.7))
+    if rows is not None:
+        linear = tuple(
+            each
+            for each in linear
+            if holds(each, {n: _floats(table.column(n)) for n in (each.name, *each.columns)})
+        )
     solved = {relation.name for relation in linear}
     others = [name for name in codes if name not in solved]
-    found = determined(codes, others, Part(context, 0.7, 1.0), pairs=False)
-    return (*linear, *found)
+    all_rows = None if rows is None else (whole, None)
+    follow = determined(codes, others, Part(context, 0.7, 1.0), pairs=False, whole=all_rows)
+    return (*linear, *follow)
+
+
+def _floats(series: pd.Series) -> Floats:
+    numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
+
+
+def _few_codes(series: pd.Series, at_least: int) -> Integers | None:
+    """Return a column's values as codes, missing being the last; None of too few or many values."""
+    try:
+        positions, uniques = factorize(series)
+    except TypeError:
+        return None  # lists and the like, which no CSV file holds
+    if not at_least <= len(uniques) <= _MOST_GROUPS:
+        return None
+    codes = positions.astype(np.int64)
+    codes[codes < 0] = len(uniques)
+    return codes

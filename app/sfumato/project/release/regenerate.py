@@ -125,7 +125,10 @@ class Regenerator:
         ids = self._record_ids
         if record_key != self.document.record_key:
             ids = record_ids_of(record_key, self.table, self._keys, Silent())
-        return release_order(ids[rows], self._keys.for_row_order(release_id), Silent())
+        everybody = rows is self.leaving and self.document.unit is None
+        return release_order(
+            ids if everybody else ids[rows], self._keys.for_row_order(release_id), Silent()
+        )
 
     def specification(self, name: str) -> ColumnSpec | None:
         """Return a column's specification, or None where the document has no such column."""

@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.formats.bundles.reading import Bundle
-from sfumato.formats.comparison import differing_rows
+from sfumato.formats.comparison import differing_places
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.policies import PoliciesInForce
@@ -155,5 +155,5 @@ def _differing(bundle: Bundle, match: Match, regenerator: Regenerator, context: 
     differing = np.zeros(rows, dtype=bool)
     for plan in plans:
         for name, made in regenerator.perturbed(plan, context).items():
-            differing |= differing_rows(made.iloc[places], bundle.table.frame[name].iloc[:rows])
+            differing |= differing_places(made, places, bundle.table.frame[name])
     return float(np.mean(differing))

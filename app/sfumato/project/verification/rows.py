@@ -16,7 +16,7 @@ from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import count_units, units_of
 from sfumato.formats.bundles.reading import Bundle
-from sfumato.formats.comparison import Rows, all_within, differing_rows
+from sfumato.formats.comparison import Rows, all_within, differing_places
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.verification.recognition import Known, Match, order_of
 
@@ -66,9 +66,11 @@ def compare(bundle: Bundle, match: Match, regenerator: Regenerator, context: Con
     expected = _expected(bundle, match, regenerator, context)
     leaving = regenerator.leaving
     rows = min(bundle.table.rows, len(leaving))
-    places = leaving[order_of(match, regenerator, leaving)][:rows]
+    places = order_of(match, regenerator, leaving)[:rows]
+    if regenerator.document.unit is not None:  # else every row leaves
+        places = leaving[places]
     differing = {
-        name: differing_rows(column.iloc[places], bundle.table.frame[name].iloc[:rows])
+        name: differing_places(column, places, bundle.table.frame[name])
         for name, column in expected.items()
     }
     comparison = Comparison(rows, places, Order.SAME, differing)
