@@ -50,6 +50,8 @@ def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, edito
     assert [cell(editor, row, KEPT) for row in range(4)] == ["0", "0.167", "0.167", "0.167"]
     assert "34.4\u202f% of the records" in editor.outcome.sentence.text()
     assert "33.3\u202f% if all values" in editor.outcome.sentence.text()
+    said = editor.outcome.binding.text()
+    assert "is the limit of “SARS” (γ = 1.5): beside it, 3 other values" in said
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
     assert "43.8\u202f% of the records" in editor.outcome.sentence.text()
     assert "half of its theorem fails" in editor.mode_words.text()

@@ -11,7 +11,9 @@ from scipy.optimize import linprog
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
 from sfumato.engine.mechanisms.per_value.limits import (
+    LOOSER,
     BreachMode,
+    binding_limits,
     gammas_by_tolerance,
     solve,
     violations,
@@ -167,3 +169,32 @@ def test_programs_that_make_no_sense_are_refused(frequencies, gammas, said):
 def test_a_tolerance_that_is_not_above_one_is_refused(theta):
     with pytest.raises(LevelError, match="θ"):
         gammas_by_tolerance(np.array([0.5, 0.5]), theta)
+
+
+def test_the_limit_that_binds_holds_the_others_and_costs_what_a_linear_program_says():
+    gammas = example_gammas()
+    profile = solve(EXAMPLE_FREQUENCIES, gammas, BreachMode.STRICT)
+    [worst] = binding_limits(profile, EXAMPLE_FREQUENCIES)
+    assert (worst.values, worst.held) == ((0,), (1, 2, 3))
+    assert worst.kept == pytest.approx(0.34375)
+    looser = gammas * [LOOSER, 1, 1, 1]
+    optimum = programmed_optimum(EXAMPLE_FREQUENCIES, looser, BreachMode.STRICT)
+    assert worst.kept_if_looser == pytest.approx(optimum * 3 / 4 + 1 / 4)
+
+
+@pytest.mark.parametrize("mode", list(BreachMode))
+def test_no_limit_that_is_not_named_would_gain_anything_if_it_were_looser(mode):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        frequencies, gammas = rng.dirichlet(np.ones(6)), 1.0 + rng.gamma(2.0, 2.0, 6)
+        profile = solve(frequencies, gammas, mode)
+        named = {value for each in binding_limits(profile, frequencies) for value in each.values}
+        best = programmed_optimum(frequencies, gammas, mode)
+        for value in set(range(6)) - named:
+            looser = np.where(np.arange(6) == value, gammas * LOOSER, gammas)
+            assert programmed_optimum(frequencies, looser, mode) == pytest.approx(best, abs=1e-8)
+
+
+def test_without_limits_nothing_binds():
+    profile = solve(EXAMPLE_FREQUENCIES, np.full(4, np.inf), BreachMode.STRICT)
+    assert binding_limits(profile, EXAMPLE_FREQUENCIES) == ()

@@ -163,6 +163,73 @@ def solve(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Profile:
     return Profile(_rounded_down(retention, gammas, mode), gammas, mode)
 
 
+@dataclass(frozen=True)
+class Binding:
+    """Limits of one tightness that hold retention probabilities down.
+
+    Parameters
+    ----------
+    values
+        The values that have them, by their places in the domain.
+    held
+        The other values that they hold down, by their places.
+    gamma
+        The bound γ that they share.
+    kept, kept_if_looser
+        The expected share of unchanged records now, and at γ·`LOOSER` for these limits alone.
+    """
+
+    values: tuple[int, ...]
+    held: tuple[int, ...]
+    gamma: float
+    kept: float
+    kept_if_looser: float
+
+
+LOOSER = 1.5
+"""By how much a limit's γ is raised to see what that would gain."""
+_TIGHT = 1e-9
+_MOST_TRIED = 8
+
+
+def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]:
+    """Return which limits hold retention probabilities down, those that cost most first.
+
+    A limit binds where one of its constraints holds with equality: then it holds down the value
+    itself, and every value that stands beside it in such a constraint. What it costs is found by
+    solving again with a looser one. At most `_MOST_TRIED` degrees of tightness are tried, the
+    tightest first.
+
+    Parameters
+    ----------
+    profile
+        Retention probabilities at the optimum, with their limits.
+    frequencies
+        The shares for which they were found, shape (m,).
+    """
+    gammas, kept, size = profile.gammas, profile.retention, len(profile.gammas)
+    tight = violations(kept, gammas, profile.mode) >= -_TIGHT
+    now = profile.record_utility(frequencies)
+    found = []
+    for gamma in np.unique(gammas[tight])[:_MOST_TRIED]:
+        values = np.flatnonzero(gammas == gamma)
+        held = np.zeros(size, dtype=np.bool_)
+        for value in values[tight[values]]:
+            allowed = (gamma - 1.0) * (1.0 - _TIGHT)
+            beside = (size - 1) * kept[value] + gamma * kept >= allowed
+            if profile.mode is BreachMode.STRICT:
+                beside |= (size - 1) * kept + gamma * kept[value] >= allowed
+            beside[value] = False
+            held |= beside
+        held[values] = False
+        looser = solve(frequencies, np.where(gammas == gamma, gamma * LOOSER, gammas), profile.mode)
+        then = looser.record_utility(frequencies)
+        if then > now + _TIGHT:
+            others = tuple(np.flatnonzero(held).tolist())
+            found.append(Binding(tuple(values.tolist()), others, float(gamma), now, then))
+    return tuple(sorted(found, key=lambda each: -each.kept_if_looser))
+
+
 def _check(frequencies: Floats, gammas: Floats) -> None:
     if len(gammas) < 2:
         raise LevelError("A domain of one value has nothing to hide.", "Add a second value.")

@@ -50,7 +50,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
     paste_block,
     paste_list,
 )
-from sfumato.ui.panels.policy.mechanisms.per_value.outcome import Outcome, solved_of
+from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outcome, solved_of
 from sfumato.ui.panels.policy.mechanisms.per_value.presets import FREQUENCY_WORDS, Presets
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -58,8 +58,6 @@ from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.tables import sheet_rows
 
-AT_ONCE: Final = 200
-"""Domains up to this size are solved while the person looks; larger ones in a job."""
 MOST_NAMED: Final = 3
 
 JOB: Final = "solve limits"
@@ -200,11 +198,12 @@ class FineGrainSettings(SettingsEditor):
             return
         try:
             profile = MECHANISM.solved((self._attribute,), self._in_force)
+            shares = frequencies_in(self._in_force).of(self._attribute)
         except SfumatoError:
             self.outcome.hide()
             return
         self.outcome.show()
-        self.outcome.show_profile(profile, self._attribute)
+        self.outcome.show_profile(profile, self._attribute, shares)
 
     def _show_draft(self, draft: LimitsDraft) -> None:
         self._draft = draft

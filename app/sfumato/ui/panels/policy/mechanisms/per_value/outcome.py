@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -16,8 +17,10 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.estimate import UtilityPoint
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.per_value.limits import (
+    Binding,
     BreachMode,
     Profile,
+    binding_limits,
     uniform_retention,
     utility_curve,
 )
@@ -31,13 +34,14 @@ from sfumato.plots.per_value import (
     build_retention_by_value,
     build_utility_curve,
 )
+from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import Solved
 from sfumato.ui.panels.policy.mechanisms.per_value.limits import Floats, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import button, column, label, row, set_look
+from sfumato.ui.widgets.layout import button, column, label, row, say, set_look
 from sfumato.ui.widgets.plot_view import PlotView
 
 Counts = npt.NDArray[np.int64]
@@ -47,6 +51,10 @@ PAUSE_MILLISECONDS = 200
 MOST_NAMED = 6
 
 JOB: Final = "utility over tolerance"
+BINDING_JOB: Final = "binding limits"
+AT_ONCE: Final = 200
+"""Domains up to this size are explained while the person looks; larger ones in a job."""
+MOST_BINDING: Final = 3
 THETAS: Final = (2.0, 3.0, 5.0, 8.0, 12.0, 20.0)
 EXAMPLE_THETAS: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 24.0)
 DRAWS: Final = 10
@@ -78,6 +86,8 @@ class Outcome(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.sentence = label("", "strong", wrap=True)
+        self.binding = label("", wrap=True)
+        self.binding.hide()
         self.note = label("", "small", wrap=True)
         self.view = Segments(
             [
@@ -92,9 +102,11 @@ class Outcome(QWidget):
         self.matrices = PlotView(session.chooser, self)
         self.curve = CurvePage(session, self)
         self._pages = {"values": self.values, "matrices": self.matrices, "curve": self.curve}
-        self.setLayout(column(self.sentence, self.note, self.view, *self._pages.values()))
+        words = (self.sentence, self.binding, self.note)
+        self.setLayout(column(*words, self.view, *self._pages.values()))
         for plot in (self.values, self.matrices):
             plot.failed.connect(session.message)
+        self._session = session
         self._shown: tuple[Profile, Attribute] | None = None
         # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
         self._pause = QTimer(self)
@@ -110,8 +122,8 @@ class Outcome(QWidget):
         for each, page in self._pages.items():
             page.setVisible(each == name)
 
-    def show_profile(self, profile: Profile, attribute: Attribute) -> None:
-        """Show what a profile keeps."""
+    def show_profile(self, profile: Profile, attribute: Attribute, frequencies: Floats) -> None:
+        """Show what a profile keeps that was solved for frequencies, and what holds it down."""
         own, uniform = _kept(profile, attribute)
         words = tr(
             "{own} of the records keep their value, {uniform} if all values had the tightest"
@@ -129,6 +141,7 @@ class Outcome(QWidget):
             self._draw()
         else:
             self._pause.start()
+        self._explain(profile, attribute, frequencies)
 
     def _draw(self) -> None:
         """Draw what was shown last."""
@@ -140,6 +153,68 @@ class Outcome(QWidget):
         self.values.show_plot(partial(build_retention_by_value, data))
         pair = PairData(names, profile.retention, alike, *_kept(profile, attribute))
         self.matrices.show_plot(partial(build_matrix_pair, pair))
+
+    def _explain(self, profile: Profile, attribute: Attribute, frequencies: Floats) -> None:
+        """Say which limit holds the others down: at once where that takes no time, else later."""
+        if len(profile.gammas) <= AT_ONCE:
+            self._tell_binding(attribute, binding_limits(profile, frequencies))
+            return
+        self.binding.hide()
+
+        def work(context: Context) -> tuple[Binding, ...]:
+            context.report(0.1, "Finding which limits bind")
+            return binding_limits(profile, frequencies)
+
+        self._session.runner.run(
+            tr("Finding which limits of {name} bind", name=attribute.name),
+            work,
+            partial(self._tell_binding, attribute),
+            lambda _error: self.binding.hide(),
+            key=BINDING_JOB,
+        )
+
+    def _tell_binding(self, attribute: Attribute, found: tuple[Binding, ...]) -> None:
+        if self._shown is not None and self._shown[1] is attribute:
+            say(self.binding, binding_sentence(attribute, self._shown[0], found))
+
+
+def binding_sentence(attribute: Attribute, profile: Profile, found: Sequence[Binding]) -> str:
+    """Return which limit holds the others down most, and what a looser one would gain."""
+    if not found:
+        return ""
+    worst, names = found[0], names_of(attribute)
+    named = ", ".join(f"“{names[place]}”" for place in worst.values[:MOST_BINDING])
+    more = len(worst.values) - MOST_BINDING
+    if more > 0:
+        named += tr(" and {count} others", count=more) if more > 1 else tr(" and one other")
+    gain = tr(
+        "With γ half as large again there, {then} of the records would keep their value, in place"
+        " of {now}.",
+        then=percent(worst.kept_if_looser, 1),
+        now=percent(worst.kept, 1),
+    )
+    if not worst.held:
+        own = max(float(profile.retention[place]) for place in worst.values)
+        return tr(
+            "What costs most is the limit of {named} (γ = {gamma}): the value itself is kept with"
+            " {own} at most. {gain}",
+            named=named,
+            gamma=number(worst.gamma),
+            own=percent(own, 1),
+            gain=gain,
+        )
+    highest = max(float(profile.retention[place]) for place in worst.held)
+    return tr(
+        "What holds the others down most is the limit of {named} (γ = {gamma}): beside it,"
+        " {others} may be kept with {highest} at most. {gain}",
+        named=named,
+        gamma=number(worst.gamma),
+        others=tr("{count} other values", count=len(worst.held))
+        if len(worst.held) > 1
+        else tr("one other value"),
+        highest=percent(highest, 1),
+        gain=gain,
+    )
 
 
 def _kept(profile: Profile, attribute: Attribute) -> tuple[float, float]:
