@@ -314,7 +314,7 @@ def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
     ]
     together = answer(asked, Question.TOGETHER)
     assert "learn no more about disease than Clinic A alone" in together
-    assert "odds on a value change at most 7-fold" in together
+    assert "odds on a record's value more than 7-fold" in together
     assert "No record is unique" in answer(asked, Question.FOUND)
     assert "can estimate the shares of disease" in answer(asked, Question.GROUPS)
     assert "Nothing was released yet" in answer(asked, Question.LEAK)

@@ -30,6 +30,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
@@ -136,31 +137,28 @@ def answer_together(asked: Asked, context: Context) -> Answer:
         said = Sentence("Nobody holds anything yet: give recipients levels of trust.")
         return Answer(Question.TOGETHER, None, (said,))
     told.sort(key=lambda each: each.rank)
-    worst, others = told[0], [each for each in told[1:] if each.right is not None]
-    numbers = next((each for each in told[1:] if each.right is None), None)
-    answer: list[str] = [*worst.sentences]
-    if others:
-        answer.append(
-            Sentence(
-                "Of {names} they guess right {most:.0%} at most.",
-                names=listed([each.key for each in others]),
-                most=max(each.right for each in others if each.right is not None),
-            )
-        )
-    if numbers is not None:
-        answer += numbers.sentences
-    return Answer(Question.TOGETHER, min(each.verdict for each in told), tuple(answer))
+    worst, alike = told[0], [each.key for each in told[1:] if each.on_ladder]
+    others = (
+        Sentence("Of {names}, too, the most trusted file tells all.", names=listed(alike))
+        if alike
+        else ""
+    )
+    answer = (*worst.sentences, *((others,) if others else ()))
+    return Answer(Question.TOGETHER, min(each.verdict for each in told), answer)
 
 
 @dataclass(frozen=True)
 class _Learned:
-    """What is learned of one entry; `rank` sorts by how bad it is, `right` is the best guess."""
+    """What is learned of one entry; `rank` sorts by how bad it is.
+
+    Off the ladder, where numbers are rounded or bounded, pooling may tell a little more.
+    """
 
     key: str
     rank: tuple[int, float]
     verdict: Severity
     sentences: tuple[str, ...]
-    right: float | None = None
+    on_ladder: bool = True
 
 
 def _learned(
@@ -175,23 +173,27 @@ def _learned(
         said = Sentence(
             "{best} holds the true {attribute}.", best=best.recipient, attribute=entry.key
         )
-        return _Learned(entry.key, (0, 0.0), Severity.GRAVE, (said,), 1.0)
-    together = (
-        Sentence(
-            "Together, these {count:,} learn no more about {attribute} than {best} alone.",
-            count=len(held),
-            attribute=entry.key,
-            best=best.recipient,
-        )
-        if len(held) > 1
-        else Sentence("{best} alone holds {attribute}.", best=best.recipient, attribute=entry.key)
+        return _Learned(entry.key, (0, 0.0), Severity.GRAVE, (said,))
+    mechanism, chosen = mechanism_called(entry.mechanism), tuple(attributes.values())
+    formed = len(held) > 1 and is_formed(mechanism, chosen, entry.settings)
+    together = Sentence(
+        (
+            "{best} alone holds {attribute}."
+            if len(held) == 1
+            else "Together, these {count:,} can learn a little more about {attribute} than {best}"
+            " alone, because released numbers are rounded or bounded."
+            if formed
+            else "Together, these {count:,} learn no more about {attribute} than {best} alone."
+        ),
+        count=len(held),
+        attribute=entry.key,
+        best=best.recipient,
     )
     weighed = weigh_coalition(entry, held, attributes, context)
     if weighed is None:
-        mechanism = mechanism_called(entry.mechanism)
-        in_table = mechanism.in_table(best.level, tuple(attributes.values()), entry.settings)
+        in_table = mechanism.in_table(best.level, chosen, entry.settings)
         told = tuple(filter(None, (together, in_table)))
-        return _Learned(entry.key, (2, 0.0), Severity.GOOD, told)
+        return _Learned(entry.key, (2, 0.0), Severity.GOOD, told, not formed)
     right, without = weighed.alone[0], weighed.without
     figures = Sentence(
         "The best guess at a record's value is right for {right:.0%}; always naming the most"
@@ -201,7 +203,7 @@ def _learned(
     )
     bound = (
         Sentence(
-            "As guaranteed, anyone's odds on a value change at most {odds:.3g}-fold.",
+            "No file changes anyone's odds on a record's value more than {odds:.3g}-fold.",
             odds=best.odds,
         )
         if best.odds is not None and best.odds < float("inf")
@@ -213,7 +215,7 @@ def _learned(
     elif right >= LIKELY > without:
         verdict = Severity.CAUTION
     told = (together, joined(figures, bound))
-    return _Learned(entry.key, (1, without - right), verdict, told, right)
+    return _Learned(entry.key, (1, without - right), verdict, told)
 
 
 # ----- who can be found?

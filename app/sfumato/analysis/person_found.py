@@ -296,7 +296,7 @@ def meaning_sentences(found: PersonFound) -> tuple[str, ...]:
         )
     said += [
         Sentence(
-            "The files multiply anyone's odds on {attribute} by at most {odds:.3g}, as promised.",
+            "The files multiply anyone's odds on {attribute} by at most {odds:.3g}.",
             attribute=each.attribute,
             odds=each.odds,
         )

@@ -114,6 +114,8 @@ class PersonPage(AuditPage):
         self.known.body.addStretch(1)
         self.held.body.addStretch(1)
         self.sheet.column.insertWidget(0, beside)
+        # The answer stays in sight, however much is asked.
+        self._above.insertLayout(0, row(self.icon, self.sentence, wide=1))
         self.reasons = column(spacing=Space.INSIDE)
         self.beliefs = column(spacing=Space.BETWEEN)
         self.rows = Card(
