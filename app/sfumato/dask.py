@@ -6,6 +6,7 @@ Workers need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import dask.dataframe as dd
@@ -22,10 +23,12 @@ from sfumato.project.release.workers import (
     plain_schema,
     read_plan,
     refuse_repeated,
+    refuse_small,
     released_part,
+    view_of,
 )
 
-__all__ = ["KeySource", "Plan", "read_plan", "release"]
+__all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 
 _ORDER: Final = ("sfumato order 1", "sfumato order 2")
 _HALF: Final = np.uint64(1 << 63)
@@ -62,27 +65,48 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
         If the keys are not there, or are those of another plan.
     """
     schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
-    meta = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
-    order = {name: np.empty(0, dtype=np.int64) for name in _ORDER}
-    given = (plan.to_json(), key_source)
-    refuse_repeated(plan, _repeated(ddf, plan, given))
-    read = ddf[list(plan.schema)]
-    made = read.map_partitions(_released, *given, meta=meta.assign(**order))
+    refuse_repeated(plan, _repeated(ddf, plan, key_source))
+    if (view := view_of(plan)) is not None:
+        shown = _made(ddf, view, key_source)[list(view.released)]
+        refuse_small(plan, int(class_counts(shown, view.released)["rows"].min().compute()))
+    made = _made(ddf, plan, key_source)
     if plan.rows_as_in_table:
         return made[list(schema.names)]
     parts = made.npartitions
     ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
     # Hashes are spread evenly, so where to cut is known without looking.
     sorted_apart = made.set_index(_ORDER[0], divisions=[*ends, (1 << 63) - 1])
+    meta = _empty(schema)
     return sorted_apart.map_partitions(_in_order, list(schema.names), meta=meta)
 
 
-def _repeated(ddf: dd.DataFrame, plan: Plan, given: tuple[str, KeySource]) -> int:
+def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
+    """Return the distinct rows of some columns, missing values among them, and how many each has.
+
+    These are in a column ``rows``. They are counted by the engine's own group-by.
+    """
+    sizes = ddf.groupby(list(columns), dropna=False).size(split_out=ddf.npartitions)
+    return sizes.rename("rows").reset_index()
+
+
+def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.DataFrame:
+    """Return the released rows as they come, with what they are ordered by."""
+    order = {name: np.empty(0, dtype=np.int64) for name in _ORDER}
+    meta = _empty(plain_schema(plan.output_schema())).assign(**order)
+    return ddf[list(plan.schema)].map_partitions(_released, plan.to_json(), source, meta=meta)
+
+
+def _empty(schema: pa.Schema) -> pd.DataFrame:
+    empty: pd.DataFrame = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
+    return empty
+
+
+def _repeated(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> int:
     """Return how many record keys stand in several rows."""
     empty = pd.DataFrame({name: np.empty(0, dtype=np.uint64) for name in _ORDER})
-    hashes = ddf[[plan.record_key]].map_partitions(_hashes, *given, meta=empty)
-    sizes = hashes.groupby(list(_ORDER)).size(split_out=ddf.npartitions)
-    return int((sizes > 1).sum().compute())
+    keys = ddf[[plan.record_key]]
+    hashes = keys.map_partitions(_hashes, plan.to_json(), source, meta=empty)
+    return int((class_counts(hashes, _ORDER)["rows"] > 1).sum().compute())
 
 
 def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:

@@ -6,7 +6,7 @@ Executors need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -24,10 +24,12 @@ from sfumato.project.release.workers import (
     plain_schema,
     read_plan,
     refuse_repeated,
+    refuse_small,
     released_part,
+    view_of,
 )
 
-__all__ = ["KeySource", "Plan", "read_plan", "release"]
+__all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 
 _ORDER: Final = "sfumato order"
 _ROWS: Final = 1 << 17
@@ -66,19 +68,34 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
         When the result is computed, if a row does not fit the plan or the keys are not there: it
         quotes Sfumato's error, which names columns and never a value.
     """
-    schema = _of_spark(check_columns(plan, df.columns))
+    check_columns(plan, df.columns)
     given = (plan.to_json(), key_source)
     key = df.select(_quoted(str(plan.record_key)))
     hashes = key.mapInArrow(partial(_hashes, *given), StructType([_binary()]))
-    many = hashes.groupBy(_quoted(_ORDER)).count().where("count > 1")
-    refuse_repeated(plan, many.count())
-    read = df.select(*map(_quoted, plan.schema))
-    types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    made = read.mapInArrow(
-        partial(_released, *given, schema), StructType([*types.fields, _binary()])
-    )
+    refuse_repeated(plan, class_counts(hashes, [_ORDER]).where("rows > 1").count())
+    if (view := view_of(plan)) is not None:
+        shown = class_counts(_made(df, view, key_source), view.released)
+        refuse_small(plan, shown.agg({"rows": "min"}).collect()[0][0])
+    made = _made(df, plan, key_source)
     ordered = made if plan.rows_as_in_table else made.orderBy(_quoted(_ORDER))
     return ordered.drop(_ORDER)
+
+
+def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return the distinct rows of some columns, missing values among them, and how many each has.
+
+    These are in a column ``rows``. They are counted by the engine's own group-by.
+    """
+    return df.groupBy(*map(_quoted, columns)).count().withColumnRenamed("count", "rows")
+
+
+def _made(df: DataFrame, plan: Plan, source: KeySource) -> DataFrame:
+    """Return the released rows as they come, with what they are ordered by."""
+    schema = _of_spark(plan.output_schema())
+    types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    work = partial(_released, plan.to_json(), source, schema)
+    read = df.select(*map(_quoted, plan.schema))
+    return read.mapInArrow(work, StructType([*types.fields, _binary()]))
 
 
 def _released(

@@ -7,14 +7,21 @@ import os
 import stat
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.core.progress import Silent
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.key_file import make_plan
+from sfumato.project.release.release import make_release
 from sfumato.project.release.workers import KeySource, read_plan, releaser_from
 from tests.cli.conftest import REASON
+from tests.cluster.sent import STRICT
+from tests.project.batched import as_batch, hospital, hospital_document
 from tests.project.making import PASSPHRASE, table
+from tests.project.verifying import new_project
 
 
 def plan(line, *more):
@@ -106,6 +113,22 @@ def test_records_without_a_key_of_their_own_are_not_sent(made):
     assert plan(made, "--accept", REASON) == ExitCode.EXPECTED_ERROR
     assert "position" in made.remarks
     assert "record key" in made.remarks
+
+
+def test_a_plan_knows_the_rows_that_its_view_suppresses(tmp_path):
+    document, table = hospital_document(view=STRICT), hospital()
+    with new_project(tmp_path, document) as project:
+        out, keys = tmp_path / "plan.json", tmp_path / "keys.bin"
+        record = make_plan(project, table, "Clinic A", out, keys, Silent())
+        assert record.details["view"]["suppressed"] > 0
+        bundle = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent()).path
+    sent = read_plan(out)
+    releaser = releaser_from(sent.to_json(), KeySource.in_file(keys))
+    released, words = releaser.release_ordered(as_batch(table))
+    rows = released.take(np.lexsort((words[:, 1], words[:, 0])))
+    shown = pd.read_csv(bundle / "data.csv", keep_default_na=False)
+    assert shown["zip"].tolist() == rows["zip"].to_pylist()
+    assert "*" in shown["age"].tolist()
 
 
 KEY_PLACES = ("variable", "function", "file")

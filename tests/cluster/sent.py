@@ -18,6 +18,8 @@ from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
+from sfumato.project.release.suppression import suppressed_in
+from sfumato.project.release.views import coarsened
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
 from tests.source_code import ROOT
@@ -62,13 +64,20 @@ def forms_of(key: bytes) -> Iterator[tuple[str, bytes]]:
         yield "base64", whole[4 if start else 0 : -4]
 
 
-def send(folder: Path) -> Sent:
+LOOSE = ViewRule(1, 0.0, {"age": 1, "zip": 2})
+STRICT = ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1})
+
+
+def send(folder: Path, view: ViewRule = LOOSE) -> Sent:
     """Put a table with a column of every sort, a plan and its keys into a folder."""
     table = hospital(ROWS)
-    document = hospital_document(ROWS, ViewRule(1, 0.0, {"age": 1, "zip": 2}))
-    material, made = planned(document, table)
-    plan, keys = replace(made, release_id=RELEASE).with_keys(KEYS)
-    frame = plan.bind(KEYS).release(material.rows(KEYS, Silent()), Silent(), RELEASE)
+    material, made = planned(hospital_document(ROWS, view), table)
+    rows = material.rows(KEYS, Silent())
+    seen = coarsened(made.coarsening, made.columns, rows.table)
+    assert bool(seen.view.suppressed_rows) == (view is STRICT)
+    hidden = suppressed_in(seen, rows.table, KEYS) if view is STRICT else None
+    plan, keys = replace(made, release_id=RELEASE, suppressed=hidden).with_keys(KEYS)
+    frame = plan.bind(KEYS).release(rows, Silent(), RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")
     (folder / "plan.json").write_text(plan.to_json())

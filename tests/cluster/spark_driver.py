@@ -44,14 +44,19 @@ def main(folder: Path) -> None:
     keep("whole", release(table.repartition(1), plan, source))
     killed = table.repartition(4).mapInArrow(die_once, table.schema)
     keep("killed", release(killed, plan, source))
+    strict = folder / "strict"
+    kept = (read_plan(strict / "plan.json"), KeySource.in_file(strict / "keys.bin"))
+    keep("strict", release(table.repartition(3), *kept))
     illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
+    alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
     for name, spoilt in (
+        ("class", table.withColumn("age", alone)),
         ("row", table.withColumn("illness", illness)),
         ("keys", table.union(table.limit(2)).repartition(3)),
         ("columns", table.drop("zip")),
     ):
         try:
-            release(spoilt, plan, source).toArrow()
+            release(spoilt, *(kept if name == "class" else (plan, source))).toArrow()
         except SfumatoError as error:
             said = f"{type(error).__name__}: {error}"
         except Exception as error:
@@ -59,8 +64,8 @@ def main(folder: Path) -> None:
         (folder / f"{name}.txt").write_text(said)
     plans = made_plan(release(table, plan, source))
     (folder / "explained.txt").write_text(plans)
-    kept = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
-    (folder / "scratch.bin").write_bytes(b"".join(kept))
+    files = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
+    (folder / "scratch.bin").write_bytes(b"".join(files))
     spark.stop()
 
 

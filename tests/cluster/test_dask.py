@@ -12,17 +12,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.errors import DiversityError, PolicyError, TableError
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release.workers import KeySource, read_plan
-from tests.cluster.sent import drive, send
+from tests.cluster.sent import STRICT, drive, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")
 adapter = pytest.importorskip("sfumato.dask")
+
+
+QUASI = ["age", "zip", "grade"]
+
+
+def in_folder(sent):
+    return KeySource.in_file(sent.folder / "keys.bin")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,7 @@ def ran(sent):
 
 @pytest.fixture
 def source(sent):
-    return KeySource.in_file(sent.folder / "keys.bin")
+    return in_folder(sent)
 
 
 def release(frame, plan, source):
@@ -56,7 +63,7 @@ def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
     parts = [frame.iloc[one:other] for one, other in pairwise(places)]
     parts.append(frame.iloc[:0])
     table = dd.from_map(lambda part: parts[part], range(len(parts)), meta=frame.iloc[:0])
-    made = release(table, sent.plan, KeySource.in_file(sent.folder / "keys.bin"))
+    made = release(table, sent.plan, in_folder(sent))
     assert sent.as_released(made).equals(sent.released)
 
 
@@ -92,6 +99,30 @@ def test_a_table_without_a_column_of_the_plan_is_refused_before_anything_is_read
     table = dd.from_pandas(sent.table.to_pandas().drop(columns="zip"), npartitions=2)
     with pytest.raises(TableError, match="no column zip"):
         release(table, sent.plan, source)
+
+
+@pytest.fixture
+def strict(tmp_path):
+    """A table, a plan with a k above 1, and its keys."""
+    return send(tmp_path, STRICT)
+
+
+def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(strict):
+    table = dd.from_pandas(strict.table.to_pandas(), npartitions=4)
+    plan, source = read_plan(strict.folder / "plan.json"), in_folder(strict)
+    made = release(table, plan, source)
+    assert strict.as_released(made).equals(strict.released)
+    counts = adapter.class_counts(dd.from_pandas(made.to_pandas(), npartitions=3), QUASI)
+    classes = counts.compute(scheduler="sync")
+    assert classes["rows"].sum() == len(made)
+    assert classes["rows"].min() >= STRICT.k
+
+
+def test_a_table_with_a_class_below_k_is_refused_before_anything_is_released(strict):
+    frame = strict.table.to_pandas()
+    frame = frame.assign(age=frame["age"].where(frame.index != 5, 200))
+    with pytest.raises(DiversityError, match="has 1, and k is 4"):
+        release(dd.from_pandas(frame, npartitions=4), strict.plan, in_folder(strict))
 
 
 @pytest.mark.parametrize(

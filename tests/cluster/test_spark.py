@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tests.cluster.sent import drive, send
+from tests.cluster.sent import STRICT, drive, send
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,12 +23,21 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def sent(tmp_path_factory):
-    return send(tmp_path_factory.mktemp("spark"))
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "strict").mkdir()
+    return send(folder)
 
 
 @pytest.fixture(scope="module")
-def ran(sent):
+def strict(sent):
+    """The same table with a k above 1."""
+    return send(sent.folder / "strict", STRICT)
+
+
+@pytest.fixture(scope="module")
+def ran(sent, strict):
     """The folder after Spark has worked in it, once for all tests."""
+    assert strict.folder.parent == sent.folder
     drive("spark_driver", sent.folder, PYSPARK_PYTHON=sys.executable)
     return sent.folder
 
@@ -37,6 +46,12 @@ def ran(sent):
 def test_spark_makes_the_release_that_is_made_here(sent, ran, name):
     made = pa.parquet.read_table(ran / f"{name}.parquet")
     assert sent.as_released(made).equals(sent.released)
+
+
+def test_spark_suppresses_the_rows_that_are_suppressed_here(strict, ran):
+    made = pa.parquet.read_table(ran / "strict.parquet")
+    assert strict.as_released(made).equals(strict.released)
+    assert "has 1, and k is 4" in (ran / "class.txt").read_text()
 
 
 def test_a_worker_was_killed_midway(ran):

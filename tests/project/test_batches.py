@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import MissingRule
 from sfumato.engine.core.errors import DomainError, PolicyError, TableError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
+from sfumato.project.release.suppression import suppressed_in
+from sfumato.project.release.views import coarsened
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
 from tests.project.batched import (
@@ -204,3 +208,28 @@ def test_a_plan_reads_no_more_columns_than_it_needs():
     assert "name" not in plan.schema
     assert "person" in plan.schema
     assert plan.bind(KEYS).release_batch(as_batch(table)).num_rows == table.rows
+
+
+@pytest.mark.parametrize("levels", [{"age": 1, "zip": 2, "grade": 1}, {"age": 1, "zip": 3}])
+def test_rows_that_a_view_suppresses_are_suppressed_in_every_batch(levels):
+    table = hospital()
+    document = hospital_document(view=ViewRule(5, 0.9, levels))
+    trusted = replace(document.recipients[0], name="Clinic Z", view=ViewRule(2, 0.9, levels))
+    document = replace(document, recipients=(*document.recipients, trusted))
+    material, made = planned(document, table)
+    rows = material.rows(KEYS, Silent())
+    seen = coarsened(made.coarsening, made.columns, rows.table)
+    assert 0 < seen.view.suppressed_rows < table.rows
+    plan, keys = replace(made, suppressed=suppressed_in(seen, rows.table, KEYS)).with_keys(KEYS)
+    assert plan.rows_stand_alone
+    assert not made.rows_stand_alone
+    frame = made.bind(KEYS).release(rows, Silent())
+    whole = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
+    sent, batch = Plan.from_json(plan.to_json()), as_batch(table)
+    assert sent == plan
+    for cuts in ([], [0, 7, 8, 250]):
+        pieces = pairwise([0, *cuts, ROWS])
+        parts = [sent.bind(keys).release_batch(batch.slice(a, b - a)) for a, b in pieces]
+        assert pa.Table.from_batches(parts).equals(whole)
+    hidden = table.frame["zip"][seen.view.suppressed].dropna()
+    assert not any(f'"{postcode}"' in plan.to_json() for postcode in hidden)

@@ -158,6 +158,10 @@ class KeyRing:
         """Return the key of a column's pseudonyms for whoever is in a scope."""
         return self._derive("pseudonyms", column, scope)
 
+    def for_suppressed_rows(self) -> AttributeKey:
+        """Return the key by which a plan lists the rows that a view suppresses."""
+        return self._derive("suppressed rows")
+
     def for_row_order(self, release_id: str) -> AttributeKey:
         """Return the key that orders the rows of one release (`randomness.row_order`)."""
         return self._derive(ROW_ORDER_PURPOSE, release_id)

@@ -8,7 +8,6 @@ they are there. The project's secret, from which all other keys follow, is in ne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -22,8 +21,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import end_release
 from sfumato.project.release.bundle_making import prepare, refuse_existing, taking_turns
-from sfumato.project.release.release import PreparedTable, making_of
-from sfumato.project.release.release_columns import plan_for
+from sfumato.project.release.release import PreparedTable, making_of, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.store.files import Staging
 
@@ -58,8 +56,7 @@ def make_plan(
             refuse_existing(path)
         prepared = PreparedTable(project, table)
         release = plan_of(project, table, recipient_name, override, prepared.material)
-        made = plan_for(release.material, release.entries, recipient_name, release.coarsening)
-        plan, keys = replace(made, release_id=release.release_id).with_keys(project.keys)
+        plan, keys = sent_plan(project, release, prepared)
         content = f"{plan.to_json()}\n".encode()
         files = BundleFiles({plan_path.name: sha256(content).hexdigest()})
         making = making_of(project, release, prepared, accepted)

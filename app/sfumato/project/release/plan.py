@@ -42,13 +42,15 @@ from sfumato.project.document.serialise import (
 )
 from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
 from sfumato.project.release.pseudonyms import pseudonym_column
+from sfumato.project.release.suppression import is_suppressed
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
     check_view,
     coarsened,
+    counts_rows,
+    labels_stand_alone,
     shown_alone,
-    stands_alone,
 )
 from sfumato.project.release.weights import released_weights
 
@@ -90,6 +92,9 @@ class Plan:
         (`sfumato.project.release.batches.schema_of`); rows that come in batches are read so.
     release_id
         The release that it makes, whose keyed order its rows leave in; empty for any.
+    suppressed
+        What `sfumato.project.release.suppression` lists of the rows that the view suppresses;
+        None where that was not found out.
     keys
         The fingerprint of the keys that were made for it
         (`sfumato.engine.randomness.keys.DerivedKeys`); empty where none were.
@@ -106,6 +111,7 @@ class Plan:
     unit: Unit | None = None
     schema: Mapping[str, ColumnType] = field(default_factory=dict)
     release_id: str = ""
+    suppressed: tuple[str, ...] | None = None
     keys: str = ""
 
     @property
@@ -117,7 +123,10 @@ class Plan:
         """
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
         coarsening = self.coarsening
-        counted = coarsening is not None and not stands_alone(coarsening, self.columns)
+        counted = coarsening is not None and (
+            not labels_stand_alone(coarsening, self.columns)
+            or (counts_rows(coarsening) and self.suppressed is None)
+        )
         alone = not self.groups and not fitted and not counted and self.unit is None
         return self.record_key is not None and alone
 
@@ -141,6 +150,7 @@ class Plan:
                 "unit": None if self.unit is None else to_plain(self.unit),
                 **({"schema": to_plain(self.schema)} if self.schema else {}),
                 **({"release_id": self.release_id} if self.release_id else {}),
+                **({} if self.suppressed is None else {"suppressed": list(self.suppressed)}),
                 **({"keys": self.keys} if self.keys else {}),
             }
         )
@@ -179,6 +189,7 @@ class Plan:
                 for name, kind in plain.get("schema", {}).items()
             },
             release_id=plain.get("release_id", ""),
+            suppressed=from_plain(tuple[str, ...] | None, plain.get("suppressed")),
             keys=plain.get("keys", ""),
         )
 
@@ -205,6 +216,8 @@ class Plan:
         _ = self.bind(wanted).output_schema
         if self.release_id and not self.rows_as_in_table:
             wanted.for_row_order(self.release_id)
+        if self.suppressed:
+            wanted.for_suppressed_rows()
         found = keys.only(wanted)
         return replace(self, keys=found.fingerprint), found
 
@@ -391,7 +404,7 @@ class Releaser:
             raise _not_alone(plan)
         coarsening = plan.coarsening
         levels = {} if coarsening is None else coarsening.own.levels
-        coarser = {name for name, level in levels.items() if level}
+        coarser = {name for name, level in levels.items() if level or plan.suppressed}
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
@@ -415,14 +428,20 @@ class Releaser:
         """Return some rows as they are released, each by itself, and their identifiers."""
         plan = self.plan
         for spec in plan.columns:
-            if spec.role is Role.WEIGHT and table.rows:
+            if spec.role is Role.WEIGHT and spec.name in plan.schema and table.rows:
                 released_weights(table, spec)
         attributes = [name for entry in plan.entries for name in entry.attributes]
         encoded = {name: encode_attribute(table, plan.column(name)) for name in attributes}
         assert plan.record_key is not None
         hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
         coarsening = plan.coarsening
-        shown = {} if coarsening is None else shown_alone(coarsening, plan.columns, table)
+        shown = {}
+        if coarsening is not None:
+            names = coarsening.hierarchies
+            hidden = None
+            if plan.suppressed:
+                hidden = is_suppressed(table, names, plan.suppressed, self.keys)
+            shown = shown_alone(coarsening, plan.columns, table, hidden)
         ids = hashes[:, 0].copy()
         columns = self._columns(Rows(table, encoded, ids), shown, Silent())
         return pd.DataFrame(columns, index=table.frame.index, copy=False), ids

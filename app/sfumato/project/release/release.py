@@ -41,6 +41,7 @@ from sfumato.project.release.release_columns import (
 )
 from sfumato.project.release.release_compatibility import domain_fingerprints, edition_sentences
 from sfumato.project.release.release_plan import ReleasePlan, bundle_name, plan_of
+from sfumato.project.release.suppression import suppressed_in
 from sfumato.project.release.uniqueness import (
     AloneInRelease,
     alone_in_release,
@@ -121,6 +122,24 @@ def make_release(
         making = making_of(project, plan, prepared, accepted, rows_by)
         making = replace(making, escape_formulas=escape_formulas)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
+
+
+def sent_plan(
+    project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable
+) -> tuple[Plan, DerivedKeys]:
+    """Return what a release that may be made is made by elsewhere: a plan, and its keys.
+
+    Raises
+    ------
+    PolicyError
+        If a record's release depends on other records.
+    """
+    made = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
+    seen, suppressed = prepared.seen(plan.coarsening), None
+    if seen is not None:
+        suppressed = suppressed_in(seen, prepared.rows(Silent()).table, project.keys)
+    made = replace(made, release_id=plan.release_id, suppressed=suppressed)
+    return made.with_keys(project.keys)
 
 
 class PreparedTable:
@@ -257,7 +276,7 @@ def _contents(
     part = Part(context, 0.4, 1.0)
     order = None
     if rows_by is not None:
-        sent, keys = replace(made_by, release_id=plan.release_id).with_keys(project.keys)
+        sent, keys = sent_plan(project, plan, prepared)
         frame = sent.frame_of(rows_by(sent, keys))
         if len(frame) != rows.table.rows:
             raise SourceChanged(

@@ -20,6 +20,7 @@ from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.chain import Demand, View, views_of
 from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
+from sfumato.engine.generalization.distinct_rows import RowSet
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.table.repeated_units import units_of
@@ -251,10 +252,15 @@ def coarsened(
     return shown_by(coarsening, columns, table, quasi, view, counted)
 
 
-def stands_alone(coarsening: Coarsening, columns: Sequence[ColumnSpec]) -> bool:
-    """Whether what a row shows depends on no other row."""
+def counts_rows(coarsening: Coarsening) -> bool:
+    """Whether rows may be suppressed, since too few share what is shown of them."""
+    return any(step.k > 1 for step in coarsening.steps)
+
+
+def labels_stand_alone(coarsening: Coarsening, columns: Sequence[ColumnSpec]) -> bool:
+    """Whether the labels that a row shows depend on no other row."""
     specs = {spec.name: spec for spec in columns}
-    return all(step.k == 1 for step in coarsening.steps) and all(
+    return all(
         recipe.by_value or specs[name].binning is not None or specs[name].domain is not None
         for name, recipe in coarsening.hierarchies.items()
         if coarsening.level(name)
@@ -262,9 +268,15 @@ def stands_alone(coarsening: Coarsening, columns: Sequence[ColumnSpec]) -> bool:
 
 
 def shown_alone(
-    coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Table
+    coarsening: Coarsening,
+    columns: Sequence[ColumnSpec],
+    table: Table,
+    suppressed: RowSet | None = None,
 ) -> dict[str, pd.Series]:
-    """Return the quasi-identifiers that a view coarsens, of some rows that stand alone.
+    """Return the quasi-identifiers that a view shows as labels, of some rows that stand alone.
+
+    `suppressed` says which of them show "*"; None where the view suppresses no row of the table,
+    so that values which are not coarsened stay as they are.
 
     Raises
     ------
@@ -276,14 +288,19 @@ def shown_alone(
         As `coded`.
     """
     specs = {spec.name: spec for spec in columns}
-    recipes = {n: recipe for n, recipe in coarsening.hierarchies.items() if coarsening.level(n)}
+    recipes = {
+        name: recipe
+        for name, recipe in coarsening.hierarchies.items()
+        if coarsening.level(name) or suppressed is not None
+    }
     for name, recipe in recipes.items():
-        domain = specs[name].domain
+        domain = specs[name].domain if coarsening.level(name) else None
         if not recipe.by_value and specs[name].binning is None and domain is not None:
             domain.encode(table.column(name).dropna(), name)
     quasi = coded(columns, recipes, table)
     check_heights(coarsening, quasi)
-    kept, index = np.ones(table.rows, dtype=np.bool_), table.frame.index
+    kept = np.ones(table.rows, dtype=np.bool_) if suppressed is None else ~suppressed
+    index = table.frame.index
     return {q.name: generalized_column(q, coarsening.level(q.name), kept, index) for q in quasi}
 
 

@@ -10,7 +10,7 @@ import binascii
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
+from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import Hashes
 from sfumato.formats.files import opening
@@ -212,6 +212,34 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
         (field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
         for field in schema
     )
+
+
+def view_of(plan: Plan) -> Plan | None:
+    """Return the plan of what the recipient sees of the quasi-identifiers; None where no k is."""
+    if plan.coarsening is None or plan.coarsening.own.k == 1:
+        return None
+    names = tuple(plan.coarsening.hierarchies)
+    read = {name: kind for name, kind in plan.schema.items() if name in {*names, plan.record_key}}
+    return replace(plan, entries=(), released=names, pseudonyms={}, schema=read)
+
+
+def refuse_small(plan: Plan, smallest: int) -> None:
+    """Refuse a table of which a class of records has fewer rows than the view's k.
+
+    Raises
+    ------
+    DiversityError
+        Saying what it comes to.
+    """
+    k = 1 if plan.coarsening is None else plan.coarsening.own.k
+    if smallest < k:
+        raise DiversityError(
+            "The smallest group of records that share what is shown of them has {smallest}, and"
+            " k is {k}: this is not the table that the plan was made from.",
+            "Make the plan again from the table as it is now.",
+            smallest=smallest,
+            k=k,
+        )
 
 
 def refuse_repeated(plan: Plan, count: int) -> None:
