@@ -273,7 +273,6 @@ def _contents(
     made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
     # Counting takes memory, and is done before what is released does.
     alone = prepared.alone(Part(context, 0.25, 0.4), plan.recipient)
-    part = Part(context, 0.4, 1.0)
     order = None
     if rows_by is not None:
         sent, keys = sent_plan(project, plan, prepared)
@@ -286,11 +285,12 @@ def _contents(
                 expected=rows.table.rows,
             )
     else:
+        part = Part(context, 0.4, 0.8)
         frame = made_by.bind(project.keys).release(rows, part, seen=seen)
         if not made_by.rows_as_in_table:
             # Rows are put in order as they are written: another copy of them would be as long.
             key = project.keys.for_row_order(plan.release_id)
-            order = release_order(rows.record_ids, key, part)
+            order = release_order(rows.record_ids, key, Part(context, 0.8, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
