@@ -6,8 +6,9 @@ A text is translated in one of four ways, and each has its context in the .ts fi
 - ``QCoreApplication.translate("Context", "…")`` and ``QT_TRANSLATE_NOOP("Context", "…")``, also
   through a function of the house that hands its argument to them, such as `say` of a panel.
 - ``style.say("…")`` of a figure: the context is ``Plots``.
-- Everything that the layers below the window say (errors, steps of jobs, promises, notes): they
-  know no Qt, so their texts are taken as they stand, in the context ``Sentences``.
+- Everything that the layers below the window say (errors, steps of jobs, promises, notes), the
+  commands and the reports: they know no Qt, so their texts are taken as they stand, in the context
+  ``Sentences``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,19 @@ SENTENCES: Final = "Sentences"
 PLOTS: Final = "Plots"
 BELOW_THE_WINDOW: Final = ("engine", "formats", "project", "analysis", "jobs")
 """The layers that know no Qt, and whose texts the window shows."""
+BESIDE_THE_WINDOW: Final = ("report", "commands", "cli")
+"""What speaks to a person by itself, in the same words as the layers below it."""
+OF_THE_PARSER: Final = (
+    *("usage: ", "positional arguments", "options", "show this help message and exit"),
+    *("show program's version number and exit", "%(prog)s: error: %(message)s\n"),
+    *("argument %(argument_name)s: %(message)s", "unrecognized arguments: %s"),
+    *("the following arguments are required: %s", "one of the arguments %s is required"),
+    *("not allowed with argument %s", "ignored explicit argument %r"),
+    *("expected one argument", "expected at least one argument"),
+    *("invalid %(type)s value: %(value)r",),
+    "invalid choice: %(value)r (choose from %(choices)s)",
+)
+"""What Python's own parser of command lines says."""
 _NOT_SHOWN: Final = frozenset(
     {"TypeError", "ValueError", "RuntimeError", "AssertionError", "KeyError", "IndexError"}
     | {"NotImplementedError", "TypeVar", "NewType", "ThreadPoolExecutor", "compile", "cast"}
@@ -31,6 +45,12 @@ _NOT_SHOWN: Final = frozenset(
 """Calls whose texts are for programmers, or are no texts."""
 _SAYING: Final = frozenset({"what", "remedy", "title", "text", "explanation", "reason", "name"})
 """Names that people read, also where they are a single word."""
+_SAYERS: Final = frozenset({"worded", "translated", "said", "heads"})
+"""What says a text in the language spoken, where no window is."""
+_NO_PROSE: Final = re.compile(
+    r"sfumato[ .]|(SELECT|DELETE|INSERT|UPDATE|DROP|SET) |max\(|-c |\(\.\*\)|\w+ = true$"
+)
+"""Examples of command lines, SQL and other texts for programs."""
 _LETTERS: Final = re.compile(r"[^\W\d_]{2}")
 _PROSE: Final = re.compile(r"[^\W\d_]\S* +\S|^[^\W\d_].*[.:]$")
 
@@ -88,7 +108,8 @@ class _Module:
 
     def __init__(self, path: Path, checkout: Path) -> None:
         self.place = path.relative_to(checkout).as_posix()
-        self.nodes = tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.nodes = tuple(ast.walk(self.tree))
         self.name = (
             self.place.removeprefix("app/")
             .removesuffix(".py")
@@ -121,8 +142,16 @@ class _Module:
             if self.layer == "ui" and _called(call) in {*errors, "report", "Sentence"}:
                 for argument in call.args:
                     yield from self._literals(SENTENCES, argument)
-        if self.layer in BELOW_THE_WINDOW:
+        if self.layer in BELOW_THE_WINDOW + BESIDE_THE_WINDOW:
             yield from self._sentences()
+            for call in self._calls:
+                for said in call.args if _called(call) in _SAYERS else ():
+                    yield from self._literals(SENTENCES, said)
+        if self.layer == "commands" and "COMMAND" in self._assigned():
+            summary = ast.get_docstring(self.tree) or ""
+            yield Text(self.place, 1, SENTENCES, summary.partition("\n")[0])
+        if self.layer == "cli":
+            yield from (Text(self.place, 1, SENTENCES, source) for source in OF_THE_PARSER)
 
     def _imported(self, speakers: Speakers) -> Iterator[tuple[str, tuple[str, int]]]:
         """The functions that translate, by the names that this module knows them by."""
@@ -156,6 +185,15 @@ class _Module:
                 context, place = known[name]
                 yield from ((context, text) for text in arguments[place : place + 1])
 
+    def _assigned(self) -> set[str]:
+        return {
+            target.id
+            for node in self.tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+
     def _class_of(self, node: ast.AST) -> str:
         while not isinstance(node, ast.ClassDef | ast.Module):
             node = self._above[node]
@@ -185,8 +223,10 @@ class _Module:
 
     def _is_said(self, node: ast.Constant, source: str) -> bool:
         above = self._above[node]
-        if not _LETTERS.search(source) or "\n" in source or isinstance(above, _IN_A_LARGER_TEXT):
+        if not _LETTERS.search(source) or isinstance(above, _IN_A_LARGER_TEXT):
             return False
+        if "\n" in source or _NO_PROSE.match(source) or self._is_for_translating(above):
+            return False  # a page, or found as the argument of a call
         if isinstance(above, ast.Dict) and node in above.keys:
             return False
         word = source[:1].isupper()
@@ -205,6 +245,11 @@ class _Module:
             case _:
                 said = False
         return said or (bool(_PROSE.search(source)) and not self._for_programmers(above))
+
+    def _is_for_translating(self, above: ast.AST) -> bool:
+        """Whether a text is found as the argument of a call, or is a list of words for programs."""
+        words = isinstance(above, ast.Call) and _called(above) in {"split", "_words"}
+        return words or (isinstance(above, ast.Call) and _called(above) in _SAYERS)
 
     def _for_programmers(self, node: ast.AST) -> bool:
         while not isinstance(node, ast.stmt):

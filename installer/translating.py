@@ -5,7 +5,8 @@
     every language there is
 
 and compiles them. Both steps are Qt's own tools: lupdate keeps what is translated already and
-marks what changed, lrelease compiles. lupdate can't follow the house's ways of speaking, so it
+marks what changed, lrelease compiles. What needs no Qt reads a catalogue of Python's gettext, made
+from the same file. lupdate can't follow the house's ways of speaking, so it
 reads a mirror of the source code that holds nothing but the texts (`installer.translatable`), each
 in its own file and line: Qt Linguist then shows every text where it stands in the real code.
 """
@@ -14,20 +15,24 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
-from installer.translatable import Text, texts_of
+from installer.translatable import PLOTS, SENTENCES, Text, texts_of
 
 CHECKOUT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = Path("app", "sfumato", "resources", "translations")
 NAME: Final = "sfumato_{locale}.ts"
+BELOW: Final = frozenset({SENTENCES, PLOTS})
+"""What is also said where no window is: by commands, in reports and in bundles."""
 
 
 def renew(locale: str, checkout: Path = CHECKOUT) -> Path:
@@ -61,11 +66,48 @@ def renew(locale: str, checkout: Path = CHECKOUT) -> Path:
     return path
 
 
-def compiled(path: Path) -> Path:
-    """Compile a translator's file for the window; return the compiled one beside it."""
+def compiled(path: Path) -> tuple[Path, Path]:
+    """Compile a translator's file for the window, and for what needs no Qt; return both."""
     made = path.with_suffix(".qm")
     _tool("lrelease", "-silent", str(path), "-qm", str(made))
-    return made
+    for_python = path.with_suffix(".mo")
+    for_python.write_bytes(_gettext_of(messages_of(path)))
+    return made, for_python
+
+
+def messages_of(path: Path) -> dict[tuple[str, str], str]:
+    """Return what is translated in a translator's file, by context and source."""
+    return {
+        (context.findtext("name", ""), message.findtext("source", "")): translation.text
+        for context in ElementTree.parse(path).iter("context")
+        for message in context.iter("message")
+        for translation in message.iter("translation")
+        if translation.text and translation.get("type") is None
+    }
+
+
+def _gettext_of(messages: Mapping[tuple[str, str], str]) -> bytes:
+    """Return the catalogue of the layers below the window as GNU gettext's binary file.
+
+    The format is in the manual of gettext, "The Format of GNU MO Files": a header of seven
+    numbers, the tables of lengths and places of originals and translations, and the texts.
+    """
+    texts = {"": "Content-Type: text/plain; charset=UTF-8\n"} | {
+        f"{context}\x04{source}": translation
+        for (context, source), translation in messages.items()
+        if context in BELOW
+    }
+    ordered = sorted((one.encode(), texts[one].encode()) for one in texts)
+    count, start = len(ordered), 28
+    place = start + 16 * count
+    tables: list[bytes] = []
+    for column in (0, 1):
+        for pair in ordered:
+            tables.append(struct.pack("<II", len(pair[column]), place))
+            place += len(pair[column]) + 1
+    written = b"".join(pair[column] + b"\0" for column in (0, 1) for pair in ordered)
+    header = struct.pack("<7I", 0x950412DE, 0, count, start, start + 8 * count, 0, place)
+    return header + b"".join(tables) + written
 
 
 def mirrored(texts: Iterable[Text], folder: Path) -> list[Path]:
@@ -113,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     for locale in locales:
         path = renew(locale)
-        sys.stdout.write(f"{path}\n{compiled(path)}\n")
+        sys.stdout.write("".join(f"{one}\n" for one in (path, *compiled(path))))
     if not locales:
         sys.stdout.write("There is no language yet. Name the one you want to begin: de, pt_BR…\n")
     return 0

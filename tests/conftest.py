@@ -26,6 +26,10 @@ HAS_QT = find_spec("PySide6") is not None
 KEYS = os.environ.get("SFUMATO_TEST_KEYS", "1")
 """Names the secrets that tests draw: another name, other secrets (see `Draws`)."""
 
+# The command line speaks English, whatever the system's language is.
+for _name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+    os.environ.pop(_name, None)
+
 # A property is tried on the same examples each time, and on others where the keys are others.
 settings.register_profile("repeatable", derandomize=KEYS == "1", deadline=None)
 settings.load_profile("repeatable")

@@ -17,6 +17,7 @@ from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable
+from sfumato.formats.language import languages, of_the_environment, speak, translated, worded
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
 
@@ -55,7 +56,9 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     """
     terminal = terminal or Terminal()
     try:
-        meant = _meant(sys.argv[1:] if arguments is None else arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        speak(of_the_environment(terminal.environment))
+        meant = _meant(_spoken(given))
         parsed = _parser(meant).parse_args(meant)
     except SystemExit as ended:
         return int(ended.code or 0)
@@ -66,9 +69,14 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
         return ExitCode.CANCELLED
     except SfumatoError as error:
-        terminal.note(f"sfumato: {error.what}" + (f"\n  {error.remedy}" if error.remedy else ""))
+        what, remedy = (
+            worded(template, **error.details)
+            for template in (error.what_template, error.remedy_template)
+        )
+        terminal.note(f"sfumato: {what}" + (f"\n  {remedy}" if remedy else ""))
         if isinstance(error, NotSealed):
-            terminal.note("  To accept it: sfumato seal PROJECT --accept REASON")
+            accepting = "sfumato seal PROJECT --accept REASON"
+            terminal.note("  " + worded("To accept it: {command}", command=accepting))
         wrong = isinstance(error, PassphraseError)
         return ExitCode.PASSPHRASE if wrong else ExitCode.EXPECTED_ERROR
     except BrokenPipeError:
@@ -79,6 +87,26 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         told = _refused_by_the_system(error)
         terminal.note(told or _fault(error))
         return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
+
+
+def _spoken(arguments: Sequence[str]) -> Sequence[str]:
+    """Speak the language that a command line asks for anywhere; return what else it asks."""
+    for place, word in enumerate(arguments):
+        name, equals, language = word.partition("=")
+        if name == "--language":
+            after = place + 1 if equals else place + 2
+            wanted = language if equals else "".join(arguments[place + 1 : after])
+            if wanted not in languages():
+                _parser(()).error(
+                    worded(
+                        "there is no language {language}; there are {known}",
+                        language=repr(wanted),
+                        known=", ".join(languages()),
+                    )
+                )
+            speak(wanted)
+            return [*arguments[:place], *arguments[after:]]
+    return arguments
 
 
 def _meant(arguments: Sequence[str]) -> Sequence[str]:
@@ -116,17 +144,26 @@ def parser_of_all() -> argparse.ArgumentParser:
 def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.ArgumentParser:
     """Return the parser of a command line; only the command that it names is imported."""
     meant = next((word for word in arguments if not word.startswith("-")), "")
+    argparse._ = translated  # type: ignore[attr-defined]
     parser = argparse.ArgumentParser(
         prog="sfumato",
-        description="Release one table at many trust levels.",
-        epilog=_EPILOG,
+        description=translated("Release one table at many trust levels."),
+        epilog=translated(_EPILOG),
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"Sfumato {sfumato.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    parser.add_argument(
+        "--language",
+        metavar="LANGUAGE",
+        choices=languages(),
+        help=translated("speak this language, and report in it; also after the command"),
+    )
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title=translated("commands")
+    )
     for name in command_names():
-        summary = summary_of(name)
+        summary = translated(summary_of(name))
         described = commands.add_parser(
             name,
             help=summary,
@@ -146,7 +183,7 @@ def _examples(command: Command) -> str:
     """Return what the help of a command ends with."""
     if not command.examples:
         return ""
-    title = "example:" if len(command.examples) == 1 else "examples:"
+    title = translated("example:" if len(command.examples) == 1 else "examples:")
     return "\n  ".join((title, *command.examples))
 
 
@@ -158,13 +195,15 @@ def _window(terminal: Terminal) -> int:
 def _refused_by_the_system(error: Exception) -> str:
     """Describe a disk, a folder or a memory that failed; empty for anything else."""
     if isinstance(error, MemoryError):
-        what = "There is not enough memory for this."
-        return f"sfumato: {what}\n  Close other programs, or choose a smaller table."
+        what = translated("There is not enough memory for this.")
+        remedy = translated("Close other programs, or choose a smaller table.")
+        return f"sfumato: {what}\n  {remedy}"
     if not isinstance(error, OSError) or not error.errno:
         return ""
-    place = printable(Path(os.fsdecode(error.filename))) if error.filename else "A file"
+    place = printable(Path(os.fsdecode(error.filename))) if error.filename else worded("A file")
     reason = os.strerror(error.errno)
-    return f"sfumato: {place} can't be used: {reason}.\n  Check the disk that it is on."
+    what = worded("{place} can't be used: {reason}.", place=place, reason=reason)
+    return f"sfumato: {what}\n  {translated('Check the disk that it is on.')}"
 
 
 def _fault(error: Exception) -> str:
@@ -172,7 +211,12 @@ def _fault(error: Exception) -> str:
     frames = traceback.walk_tb(error.__traceback__)
     modules = ((str(frame.f_globals.get("__name__")), line) for frame, line in frames)
     *_, (module, line) = (each for each in modules if each[0].startswith("sfumato."))
-    return (
-        f"sfumato: a fault in Sfumato {sfumato.__version__}: {type(error).__name__} in {module},"
-        f" line {line}.\n  Please report this line. What was saved before is safe."
+    what = worded(
+        "a fault in Sfumato {version}: {error} in {module}, line {line}.",
+        version=sfumato.__version__,
+        error=type(error).__name__,
+        module=module,
+        line=line,
     )
+    remedy = translated("Please report this line. What was saved before is safe.")
+    return f"sfumato: {what}\n  {remedy}"

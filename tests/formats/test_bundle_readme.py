@@ -187,7 +187,7 @@ def test_headings_of_a_guide_are_put_below_the_column_they_are_about(tmp_path, m
     guide = tmp_path / "guide.md"
     guide.write_text("# Top\n\n## Below\n\n```python\n# a comment\n```\n", encoding="utf-8")
     monkeypatch.setattr(
-        "sfumato.formats.bundles.readme.resource_path",
+        "sfumato.formats.language.resource_path",
         lambda *parts: guide if parts[-1] == "guide.md" else resource_path(*parts),
     )
     this = case().contents

@@ -5,17 +5,19 @@ from __future__ import annotations
 import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from installer.translatable import texts_of
 from installer.translating import CHECKOUT, compiled, renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.ui.look.wording import spoken
+from sfumato.formats import language
+from sfumato.ui.look.wording import grouped, number, spoken
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import languages
 from sfumato.ui.state.session import Session
@@ -50,13 +52,25 @@ def pseudo(tmp_path_factory) -> Path:
     return path
 
 
+@contextmanager
+def speaking(application: QApplication, name: str, folder: Path | None = None) -> Iterator[None]:
+    """Let the application speak a language, and English again afterwards."""
+    before, writing = language.spoken(), QLocale()
+    translators = languages.speak(application, name, folder)
+    try:
+        yield
+    finally:
+        for translator in translators:
+            application.removeTranslator(translator)
+        language.speak(before)
+        QLocale.setDefault(writing)
+
+
 @pytest.fixture
 def spoken_there(pseudo: Path, themed: QApplication) -> Iterator[Path]:
     """The application speaks that language."""
-    translators = languages.speak(themed, "eo", pseudo.parent)
-    yield pseudo
-    for translator in translators:
-        themed.removeTranslator(translator)
+    with speaking(themed, "eo", pseudo.parent):
+        yield pseudo
 
 
 def found_in(path: Path) -> set[tuple[str, str]]:
@@ -101,15 +115,13 @@ def test_a_sentence_is_translated_with_those_inside_it_and_names_stay(spoken_the
 
 
 def test_qts_own_texts_are_loaded(themed):
-    translators = languages.speak(themed, "de")
-    said = QCoreApplication.translate("QPlatformTheme", "Cancel")
-    for translator in translators:
-        themed.removeTranslator(translator)
-    assert said == "Abbrechen"
+    with speaking(themed, "de"):
+        assert QCoreApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
+        assert QCoreApplication.translate("MainWindow", "&File") == "&Datei"
 
 
 def test_a_language_is_offered_where_there_is_one_and_remembered(pseudo, themed, monkeypatch):
-    monkeypatch.setattr(languages, "_shipped", lambda: pseudo.parent)
+    monkeypatch.setattr(language, "shipped", lambda: pseudo.parent)
     window = MainWindow(Session(store=MemoryStore()))
     window.menus.actions["language-eo"].trigger()
     assert languages.chosen(window.session.store) == "eo"
@@ -119,9 +131,13 @@ def test_a_language_is_offered_where_there_is_one_and_remembered(pseudo, themed,
     window.deleteLater()
 
 
-def test_no_language_is_offered_where_there_is_only_english(window):
-    assert len(languages.languages()) == 1
-    assert "language-en" not in window.menus.actions
+def test_numbers_are_written_alike_by_the_window_and_by_what_needs_no_qt(themed):
+    with speaking(themed, "de"):
+        assert language.localized(f"{1234567.5:,.1f}") == QLocale().toString(1234567.5, "f", 1)
+        assert number(0.125) == "0,125"
+        assert grouped(12345) == "12.345"
+        assert spoken(Sentence("{count:,} other units", count=1234)) == "1.234 anderen Einheiten"
+    assert grouped(12345) == "12\u202f345"
 
 
 def _arranged(name: str, folder: Path) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ _TRANSLATED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
 _MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 _NO_WORDS = re.compile(r"\S+…|\S*[/\d]\S*")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp"})
+NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp", "English", "Deutsch", "Esperanto"})
 """Names that are the same in every language."""
 
 

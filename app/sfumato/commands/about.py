@@ -7,19 +7,20 @@ from argparse import Namespace
 
 from sfumato.commands.shared.command import JSON, Command, ExitCode
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import translated, worded
 
 
 def _found() -> dict[str, list[str]]:
     """Return the names of all that is found by being there."""
     from sfumato.commands import command_names
     from sfumato.engine.mechanisms import all_mechanisms
+    from sfumato.formats.language import languages
     from sfumato.formats.tables import all_formats
     from sfumato.project.store.schema import all_steps
     from sfumato.resources import resource_path
     from sfumato.ui.panels import all_panels
     from sfumato.ui.panels.audit.pages import all_pages
     from sfumato.ui.panels.policy.mechanisms import all_editors
-    from sfumato.ui.state.languages import languages
 
     return {
         "commands": list(command_names()),
@@ -39,9 +40,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     parts, found = made_of(), _found()
     lines = [f"{part.name:<20}{part.version:<12}{part.licence}".rstrip() for part in parts]
-    lines += [f"{'System':<20}{platform.system()} {platform.release()}", ""]
+    lines += [f"{translated('System'):<20}{platform.system()} {platform.release()}", ""]
     lines += [f"{kind.capitalize()}: {', '.join(names)}" for kind, names in found.items()]
-    lines += ["", "Sfumato connects to no network, unless you open a database."]
+    lines += ["", worded("Sfumato connects to no network, unless you open a database.")]
     terminal.tell(
         arguments.json,
         {

@@ -19,6 +19,8 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import READING, opened, reading_of
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, worded
 from sfumato.project.errors import AdoptionError
 
 if TYPE_CHECKING:
@@ -42,8 +44,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         terminal.tell(False, None, _lines(examination))
         if not examination.file.rung and not arguments.beside:
             terminal.say(
-                "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
-                " same, so that its holder is counted wherever coalitions are."
+                worded(
+                    "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
+                    " same, so that its holder is counted wherever coalitions are."
+                )
             )
             return ExitCode.CHECK_FAILED
         changed = adopt(project.document, arguments.attribute, examination)
@@ -53,8 +57,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.releases,
         )
         project.save_document(changed)
-    place = "as a rung of the ladder" if examination.file.rung else "beside the ladder"
-    terminal.say(f"Adopted {place}. The ledger records it with the next release.")
+    place = (
+        worded("as a rung of the ladder") if examination.file.rung else worded("beside the ladder")
+    )
+    terminal.say(
+        worded("Adopted {place}. The ledger records it with the next release.", place=place)
+    )
     return ExitCode.OK
 
 
@@ -144,21 +152,29 @@ def _pair(text: str, domain: Domain) -> tuple[str, Value]:
 
 
 def _lines(examination: Examination) -> Iterator[str]:
-    yield str(examination.found.finding)
+    yield said(examination.found.finding)
     if examination.file.estimated:
-        yield f"It is taken to be {examination.file.level:g}."
+        yield worded("It is taken to be {level:g}.", level=examination.file.level)
     if examination.file.part is not None:
         covered, records = examination.file.part
         yield (
-            f"It has {covered:,} of the table's {records:,} records. For the others it is no rung:"
-            " they are released as though it did not exist."
+            worded(
+                "It has {covered:,} of the table's {records:,} records. For the others it is no"
+                " rung: they are released as though it did not exist.",
+                covered=covered,
+                records=records,
+            )
         )
     if examination.spare:
-        yield f"{examination.spare:,} rows of the file belong to no record of the table."
+        yield worded(
+            "{spare:,} rows of the file belong to no record of the table.", spare=examination.spare
+        )
     yield from lines_of_checks(examination.checks)
     for pair in examination.pairs:
-        yield from lines_of_checks(pair.checks, f"beside {pair.other.called}: ")
-    yield from map(str, examination.damage)
+        yield from lines_of_checks(
+            pair.checks, worded("beside {called}: ", called=pair.other.called)
+        )
+    yield from map(said, examination.damage)
 
 
 COMMAND = Command(
@@ -175,7 +191,10 @@ COMMAND = Command(
             "--level",
             default=ESTIMATE,
             metavar="P",
-            help=f"its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
+            help=Sentence(
+                "its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
+                ESTIMATE=ESTIMATE,
+            ),
         ),
         argument(
             "--match",

@@ -18,6 +18,7 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import open_project, opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
+from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.core.coding import Coding
@@ -33,7 +34,7 @@ _AS_IT_IS: Final = "none"
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     changes = any(getattr(arguments, name) for name in ("role", "pseudonym", "drop", *_CODING))
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:
-        terminal.note("sfumato: --shared and --shared-by go with --pseudonym COLUMN")
+        terminal.note(worded("sfumato: --shared and --shared-by go with --pseudonym COLUMN"))
         return ExitCode.USAGE
     if changes:
         with opened(arguments, terminal, 0.9, read_only=False) as (project, table, _context):
@@ -186,7 +187,7 @@ def _number(name: str, text: str) -> float | None:
 
 def _lines(document: Document) -> Iterator[str]:
     for spec in document.columns:
-        yield f"{spec.name}: {', '.join((spec.role, spec.kind, *_told(spec)))}"
+        yield f"{spec.name}: {', '.join((spec.role, spec.kind, *map(said, _told(spec))))}"
 
 
 def _told(spec: ColumnSpec) -> Iterator[str]:
@@ -197,10 +198,12 @@ def _told(spec: ColumnSpec) -> Iterator[str]:
         yield "dropped"
     if spec.as_pseudonym is not None:
         names = spec.as_pseudonym.shared_by
-        shared = "all" if names is None else listed(names) if names else "nobody"
-        yield f"leaves as a pseudonym, shared by {shared}"
+        shared = (
+            translated("all") if names is None else listed(names) if names else translated("nobody")
+        )
+        yield worded("leaves as a pseudonym, shared by {shared}", shared=shared)
     if spec.binning is not None:
-        yield f"{len(spec.binning.names)} bins"
+        yield worded("{names} bins", names=len(spec.binning.names))
     if spec.coded is not None:
         yield from spec.coded.sentences
 

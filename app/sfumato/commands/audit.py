@@ -21,6 +21,7 @@ from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_figures import OpenFigure
@@ -160,8 +161,10 @@ def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
         basis = Basis.RELEASED if arguments.released else Basis.PLANNED
         found = pooled_rows(project.document, encoded, units, project.releases, basis, pooling)
     lines = [one.sentence for one in found] or [
-        "No sensitive attribute of the policy is the same in all rows that share a value of"
-        " another column."
+        worded(
+            "No sensitive attribute of the policy is the same in all rows that share a value of"
+            " another column."
+        )
     ]
     terminal.tell(arguments.json, [one.plain() for one in found], lines)
     return ExitCode.OK
@@ -228,8 +231,8 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         )
     lines = [
         found_sentence(found),
-        *(f"  {each.sentence}" for each in found.beliefs),
-        *(f"  {sentence}" for sentence in meaning_sentences(found)),
+        *(f"  {said(each.sentence)}" for each in found.beliefs),
+        *(f"  {said(sentence)}" for sentence in meaning_sentences(found)),
         *(reason.sentence for reason in reasons_of(document, found)),
     ]
     terminal.tell(arguments.json, plain(found), lines)
@@ -282,7 +285,7 @@ def _lines(beside: Sequence[OpenFigure]) -> Iterator[str]:
     from sfumato.analysis.open_columns import figure_sentences
 
     for sentence in figure_sentences(beside):
-        yield f"  {sentence}"
+        yield f"  {said(sentence)}"
 
 
 AUDITS: Final = {

@@ -12,11 +12,13 @@ from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, re
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.readiness import Readiness
 
-_WORDS: Final = ("DANGER", "CAUTION", "ok")
+_WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -48,14 +50,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _lines(found: Sequence[Readiness], project: Path) -> Iterator[str]:
     for each in found:
-        ready = "not ready to release" if each.open else "ready to release"
+        ready = worded("not ready to release") if each.open else worded("ready to release")
         yield f"{each.recipient}: {ready}"
         for one in each.findings:
-            yield f"  {_WORDS[one.severity]:<7}  {one.check}: {one.sentence}"
+            yield f"  {said(_WORDS[one.severity]):<7}  {said(one.check)}: {said(one.sentence)}"
             if one.reason:
-                yield f"           Accepted: {one.reason}"
+                yield worded("           Accepted: {reason}", reason=one.reason)
             for remedy in one.remedies:
-                yield f"           - {remedy.words}"
+                yield f"           - {said(remedy.words)}"
                 for part in remedy.parts or (remedy,):
                     if part.recipient:
                         level = f"{part.column}={part.level}"

@@ -21,6 +21,7 @@ from sfumato.commands.shared.opening import read_text, source_of
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.files import refusal_to_write, write_whole
+from sfumato.formats.language import worded
 from sfumato.project import SUFFIX
 from sfumato.project.errors import TargetExists
 from sfumato.resources import resource_path
@@ -46,16 +47,20 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         document, _ = document_for(table, rules, None, Part(context, 0.0, 0.2))
         project = ProjectFile.create(folder / f"{SAMPLE}{SUFFIX}", passphrase, document)
         with project:
-            terminal.say(f"Project   {project.path}")
+            terminal.say(worded("Project   {path}", path=project.path))
             read = source_of(project, Part(context, 0.2, 0.3))
             out = folder / "bundles"
             holds = _release_all(project, read, out, Part(context, 0.3, 1.0), terminal)
             if not arguments.no_pictures:
                 _take_pictures(project, read, folder / "pictures", terminal)
-    terminal.say("The demo is done." if holds else "A check failed.")
+    terminal.say(worded("The demo is done.") if holds else worded("A check failed."))
     terminal.note(
-        f"What a recipient gets is in {folder / 'bundles'}; begin with a README.md there. To look"
-        f" at the project, type: sfumato open {folder / (SAMPLE + SUFFIX)}"
+        worded(
+            "What a recipient gets is in {folder}; begin with a README.md there. To look at the"
+            " project, type: sfumato open {folder_2}",
+            folder=folder / "bundles",
+            folder_2=folder / (SAMPLE + SUFFIX),
+        )
     )
     return ExitCode.OK if holds else ExitCode.CHECK_FAILED
 
@@ -73,10 +78,13 @@ def _passphrase(arguments: Namespace, terminal: Terminal) -> str:
     if given is not None:
         return given
     passphrase = "-".join(secrets.token_hex(2) for _ in range(5))
-    terminal.say(f"Passphrase of the demo project: {passphrase}")
+    terminal.say(worded("Passphrase of the demo project: {passphrase}", passphrase=passphrase))
     terminal.note(
-        "This passphrase is made up, and shown because the sample is about nobody. Never let one of"
-        " real data be shown or written down beside it."
+        worded(
+            "This passphrase is made up, and shown because the sample is about nobody. Never let"
+            " one of"
+            " real data be shown or written down beside it."
+        )
     )
     return passphrase
 
@@ -108,14 +116,16 @@ def _release_all(
         outcome = make_release(
             project, table, name, out, "csv", part, accepted=accepted_for(found, name)
         )
-        terminal.say(f"Released  {outcome.path}")
+        terminal.say(worded("Released  {path}", path=outcome.path))
         bundles.append(outcome.path)
     holds = True
     for position, path in enumerate(bundles):
         part = part_of(Part(context, 0.5, 1.0), position, len(bundles))
         report = verify_bundle(project, table, path, part)
         if report.holds:
-            terminal.say(f"Verified  {path} ({len(report.checks)} checks)")
+            terminal.say(
+                worded("Verified  {path} ({checks} checks)", path=path, checks=len(report.checks))
+            )
         else:
             terminal.tell(False, None, lines_of_verification(report.failed))
         holds = holds and report.holds
@@ -128,10 +138,10 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
     try:
         from sfumato.ui.pictures import save_pictures
     except ModuleNotFoundError:
-        terminal.note("Qt is not installed, so there are no pictures of the window.")
+        terminal.note(worded("Qt is not installed, so there are no pictures of the window."))
         return
     for path in save_pictures(project, table, folder):
-        terminal.say(f"Picture   {path}")
+        terminal.say(worded("Picture   {path}", path=path))
 
 
 COMMAND = Command(

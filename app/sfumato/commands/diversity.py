@@ -19,6 +19,8 @@ from sfumato.commands.shared.population import (
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import localized, said, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.generalization.publication import Choice
@@ -134,38 +136,55 @@ def _remarks(figures: dict[str, Any]) -> Iterator[str]:
     from sfumato.project.publication.population import UnknownCells
 
     if figures["proposed"]:
-        yield "Nothing is decided yet; this is what is proposed."
+        yield worded("Nothing is decided yet; this is what is proposed.")
     for each in (figures["risk"] or {}).get("unknown", ()):
         yield UnknownCells(each["column"], each["cells"], each["row"]).text
     left = figures.get("minimal", 0) - len(figures["candidates"])
     if figures["safe"] and left > 0:
-        yield f"{left:,} more minimal ones; --all lists every safe one."
+        yield worded("{left:,} more minimal ones; --all lists every safe one.", left=left)
 
 
 def _lines(figures: dict[str, Any]) -> Iterator[str]:
-    beside = f", beside the tables of {', '.join(figures['beside'])}" if figures["beside"] else ""
-    yield f"{figures['sensitive']}: {'; '.join(figures['criteria'])}{beside}"
+    beside = (
+        worded(", beside the tables of {beside}", beside=", ".join(figures["beside"]))
+        if figures["beside"]
+        else ""
+    )
+    yield f"{figures['sensitive']}: {'; '.join(map(said, figures['criteria']))}{beside}"
     if not figures["safe"]:
-        yield "No choice of levels is safe, not even the highest."
+        yield worded("No choice of levels is safe, not even the highest.")
         if "problem" in figures:
             yield figures["problem"]
         for line in figures.get("advice", ()):
             yield f"  {line}"
         return
     yield (
-        f"{figures['safe']:,} of {figures['nodes']:,} choices of levels are safe,"
-        f" {figures['minimal']:,} of them minimal; {figures['examined']:,} were tested."
+        worded(
+            "{safe:,} of {nodes:,} choices of levels are safe, {minimal:,} of them minimal;"
+            " {examined:,} were tested.",
+            safe=figures["safe"],
+            nodes=figures["nodes"],
+            minimal=figures["minimal"],
+            examined=figures["examined"],
+        )
     )
     best = figures["best"]
-    yield f"Best: {_levels(best['levels'])}"
+    yield worded("Best: {levels}", levels=_levels(best["levels"]))
     yield (
-        f"  average level {best['average_level']:.3g}, loss {best['generalization']:.4f},"
-        f" entropy {best['entropy']:.4f}, {best['classes']:,} classes, a record looks like"
-        f" {best['average_discernibility']:,.1f} records on average,"
-        f" {best['suppressed']:,} left out"
+        worded(
+            "  average level {average_level:.3g}, loss {generalization:.4f}, entropy"
+            " {entropy:.4f}, {classes:,} classes, a record looks like"
+            " {average_discernibility:,.1f} records on average, {suppressed:,} left out",
+            average_level=best["average_level"],
+            generalization=best["generalization"],
+            entropy=best["entropy"],
+            classes=best["classes"],
+            average_discernibility=best["average_discernibility"],
+            suppressed=best["suppressed"],
+        )
     )
     if figures["chosen"] is not None:
-        yield f"Chosen: {_levels(figures['chosen'])}"
+        yield worded("Chosen: {levels}", levels=_levels(figures["chosen"]))
     if figures["risk"] is not None:
         yield from lines_of_risk(figures["risk"])
     yield from _candidate_lines(figures)
@@ -176,10 +195,10 @@ def _candidate_lines(figures: dict[str, Any]) -> Iterator[str]:
     rows = [
         [
             *(str(each["levels"][name]) for name in names),
-            f"{each['average_level']:.3g}",
-            f"{each['generalization']:.4f}",
-            f"{each['classes']:,}",
-            f"{each['suppressed']:,}",
+            localized(f"{each['average_level']:.3g}"),
+            localized(f"{each['generalization']:.4f}"),
+            localized(f"{each['classes']:,}"),
+            localized(f"{each['suppressed']:,}"),
         ]
         for each in figures["candidates"]
     ]
@@ -199,7 +218,10 @@ COMMAND = Command(
         *PROJECT,
         flag(
             "--all",
-            f"list every safe choice of levels, not only the {_SHOWN} lowest minimal ones",
+            Sentence(
+                "list every safe choice of levels, not only the {SHOWN} lowest minimal ones",
+                SHOWN=_SHOWN,
+            ),
         ),
         POPULATION,
         JSON,

@@ -20,6 +20,7 @@ from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import HierarchyError
 from sfumato.engine.core.progress import Part
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +37,13 @@ def _usage(arguments: Namespace) -> str:
     """Return what is wrong with the arguments together; empty where nothing is."""
     single = arguments.propose or arguments.remove or arguments.export is not None
     if arguments.mend and arguments.tables is None:
-        return "--mend goes with --import FILE"
+        return worded("--mend goes with --import FILE")
     if arguments.column is None and (single or arguments.mend):
-        return "name the column: --column COLUMN"
+        return worded("name the column: --column COLUMN")
     if arguments.match and (arguments.tables is None or arguments.column is not None):
-        return "--match goes with --import FILE, without --column"
+        return worded("--match goes with --import FILE, without --column")
     if arguments.column is not None and len(arguments.tables or ()) > 1:
-        return "a column has one hierarchy: one FILE, or leave --column out"
+        return worded("a column has one hierarchy: one FILE, or leave --column out")
     return ""
 
 
@@ -51,7 +52,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     changes = arguments.tables is not None or arguments.propose or arguments.remove
     if wrong := _usage(arguments):
-        terminal.note(f"sfumato: {wrong}")
+        terminal.note(worded("sfumato: {wrong}", wrong=wrong))
         return ExitCode.USAGE
     with open_project(arguments, terminal, read_only=not changes) as project:
         document = project.document
@@ -62,7 +63,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         if arguments.remove:
             _recipe(document, spec)
             project.save_document(document.with_hierarchy(spec.name, None))
-            terminal.note(f"The hierarchy of {spec.name} is removed.")
+            terminal.note(worded("The hierarchy of {name} is removed.", name=spec.name))
             return ExitCode.OK
         with terminal.working() as context:
             series = source_of(project, context).column(spec.name)
@@ -96,11 +97,22 @@ def _several(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> 
         project.save_document(with_hierarchies(document, used))
     for file in found:
         if file.recipe is not None:
-            terminal.say(f"{file.path.name}: {file.column}, {file.levels} levels")
+            terminal.say(
+                worded(
+                    "{name}: {column}, {levels} levels",
+                    name=file.path.name,
+                    column=file.column,
+                    levels=file.levels,
+                )
+            )
         elif file.problem is not None:
-            terminal.note(f"sfumato: {file.path.name}: {file.problem}")
+            terminal.note(
+                worded(
+                    "sfumato: {name}: {problem}", name=file.path.name, problem=said(file.problem)
+                )
+            )
         else:
-            terminal.note(f"{file.path.name}: for no column; left out.")
+            terminal.note(worded("{name}: for no column; left out.", name=file.path.name))
     failed = not used or any(file.problem is not None for file in found)
     return ExitCode.EXPECTED_ERROR if failed else ExitCode.OK
 
@@ -139,7 +151,7 @@ def _list(document: Document, terminal: Terminal) -> ExitCode:
     for name in known:
         terminal.say(f"{name}: {document.hierarchies[name].kind}")
     if not known:
-        terminal.note("The project has no hierarchies yet.")
+        terminal.note(worded("The project has no hierarchies yet."))
     return ExitCode.OK
 
 
@@ -158,13 +170,24 @@ def _show(
         terminal.say(str(target))
         return ExitCode.OK
     hierarchy = hierarchy_of(recipe, spec, series)
-    terminal.say(f"{spec.name}: {recipe.kind}, {hierarchy.height} levels")
+    terminal.say(
+        worded(
+            "{name}: {kind}, {height} levels",
+            name=spec.name,
+            kind=recipe.kind,
+            height=hierarchy.height,
+        )
+    )
     codes = hierarchy.encode(ground_series(spec, series))
     for level in range(hierarchy.height):
         records = pd.Series(hierarchy.codes(level)[codes]).value_counts()
         terminal.say(
-            f"  level {level}: {hierarchy.classes(level):,} classes,"
-            f" the smallest with {int(records.min()):,} records"
+            worded(
+                "  level {level}: {classes:,} classes, the smallest with {min:,} records",
+                level=level,
+                classes=hierarchy.classes(level),
+                min=int(records.min()),
+            )
         )
     return ExitCode.OK
 
@@ -189,9 +212,15 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
     if arguments.mend:
         rows, done = mended_throughout(rows, values, spec.name)
         for problem in done[:_SHOWN]:
-            terminal.note(f"Mended ({problem.mends[0].value}): {sentence(problem)}")
+            terminal.note(
+                worded(
+                    "Mended ({value}): {sentence}",
+                    value=problem.mends[0].value,
+                    sentence=sentence(problem),
+                )
+            )
         if len(done) > _SHOWN:
-            terminal.note(f"Mended {len(done) - _SHOWN:,} more.")
+            terminal.note(worded("Mended {done:,} more.", done=len(done) - _SHOWN))
     else:
         refuse_problems(find_problems(rows, values, spec.name))
     return Taxonomy(rows)

@@ -23,6 +23,7 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import read_text
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.language import said, worded
 from sfumato.project.errors import ProjectExists
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
         )
     if arguments.query is not None and arguments.database is None:
-        terminal.note("--query asks a database: name it by --database.")
+        terminal.note(worded("--query asks a database: name it by --database."))
         return ExitCode.USAGE
     place, chosen = _source_in(arguments)
     rules = None if arguments.rules is None else read_text(arguments.rules)
@@ -70,8 +71,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     for line in _told(document, proposed, every=rules is None):
         terminal.note(line)
     terminal.note(
-        f"{source.rows if source else 0:,} records, {len(document.columns)} columns,"
-        f" {len(document.recipients)} recipients."
+        worded(
+            "{rows:,} records, {columns} columns, {recipients} recipients.",
+            rows=source.rows if source else 0,
+            columns=len(document.columns),
+            recipients=len(document.recipients),
+        )
     )
     return ExitCode.OK
 
@@ -172,14 +177,15 @@ def _found(document: Document, table: Table, context: Context, *, every: bool) -
     names = [spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING]
     relations = exact_relations(table, names, Part(context, 0.0, 0.5))
     for relation in relations if every else endangering(document, relations):
-        yield Note(f"{relation.sentence} {relation.advice}")
+        yield Note(f"{said(relation.sentence)} {said(relation.advice)}")
     for unit in find_repeated_units(table, Part(context, 0.5, 1.0)):
         if found := found_unit(document, unit):
-            pooled = (
-                "Pooled, their releases tell more than one row's: sfumato audit units says it, and"
-                f" --unit {unit.column} protects by it."
+            pooled = worded(
+                "Pooled, their releases tell more than one row's: sfumato audit units says it,"
+                " and --unit {column} protects by it.",
+                column=unit.column,
             )
-            yield Note(f"{found} {pooled}")
+            yield Note(f"{said(found)} {said(pooled)}")
     if document.unit is not None:
         yield Note(unit_sentence(document))
         if idle := idle_bound(document.unit, units_of(table, document.unit.columns)):
@@ -204,9 +210,15 @@ def _told(document: Document, proposed: Sequence[Proposal], *, every: bool) -> I
         name, found = proposal.spec.name, proposal.spec.role
         role = document.column(name).role
         if every:
-            yield f"{name}: {found.value}. {proposal.reason}"
+            yield f"{name}: {found.value}. {said(proposal.reason)}"
         elif found is Role.IDENTIFYING and role not in (Role.IDENTIFYING, Role.SENSITIVE):
-            yield f"{name} is {role.value}; proposed: {found.value}. {proposal.reason}"
+            yield worded(
+                "{name} is {value}; proposed: {value_2}. {reason}",
+                name=name,
+                value=role.value,
+                value_2=found.value,
+                reason=proposal.reason,
+            )
 
 
 def _check(document: Document, table: Table, context: Context) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, seal_as_check
 from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import worded
 from sfumato.project.errors import LedgerTampered
 
 if TYPE_CHECKING:
@@ -57,8 +58,16 @@ def _adopted(entry: Entry) -> list[str]:
         file = AdoptedFile.from_dict(entry.details["release"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return []  # written by another version
-    place = "on the ladder" if file.rung else "beside the ladder"
-    return [f"{entry.details.get('attribute', '')} at {file.level:g}, {place}", file.file]
+    place = worded("on the ladder") if file.rung else worded("beside the ladder")
+    return [
+        worded(
+            "{get} at {level:g}, {place}",
+            get=entry.details.get("attribute", ""),
+            level=file.level,
+            place=place,
+        ),
+        file.file,
+    ]
 
 
 COMMAND = Command((*PROJECT, JSON), _run, ("sfumato ledger clinic.sfumato",))

@@ -11,6 +11,7 @@ from sfumato.commands.shared.groups import ATTRIBUTE, LIMITS, read_question
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.language import translated, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.small_groups import Subject
@@ -68,19 +69,26 @@ def _examine(arguments: Namespace, asked: Subject, context: Context) -> dict[str
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{found['attribute']}: two counts with Laplace noise, λ = {found['loss']:g} each;"
-        f" ε = {found['epsilon']:g}, δ = {found['delta']:g}"
+        worded(
+            "{attribute}: two counts with Laplace noise, λ = {loss:g} each; ε = {epsilon:g}, δ ="
+            " {delta:g}",
+            attribute=found["attribute"],
+            loss=found["loss"],
+            epsilon=found["epsilon"],
+            delta=found["delta"],
+        )
     )
     if not found["groups"]:
-        yield "No group is as large as that."
+        yield worded("No group is as large as that.")
         return
-    yield "records  share  in table  too high  too low  within  given away"
+    yield worded("records   share   in table   too high   too low   within  given away")
     for each in found["groups"]:
-        yield (
-            f"{each['records']:>7,}  {each['share_in_group']:>5.0%}  {each['share_in_table']:>8.1%}"
-            f"  {each['too_high']:>8.1%}  {each['too_low']:>7.1%}  {each['within']:>6.1%}"
-            f"  {'yes' if each['given_away'] else 'no'}"
+        figures = worded(
+            "{records:>7,}  {share_in_group:>5.0%}  {share_in_table:>8.1%}"
+            "  {too_high:>8.1%}  {too_low:>7.1%}  {within:>6.1%}",
+            **each,
         )
+        yield f"{figures}  {translated('yes') if each['given_away'] else translated('no')}"
 
 
 COMMAND = Command(

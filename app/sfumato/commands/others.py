@@ -23,6 +23,7 @@ from sfumato.commands.shared.population import with_decision
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.core.columns import Domain
@@ -42,7 +43,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     described = (arguments.holder, arguments.sensitive, arguments.quasi)
     if arguments.add is None and (arguments.value or any(x is not None for x in described)):
-        terminal.note("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
+        terminal.note(
+            worded("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
+        )
         return ExitCode.USAGE
     changes = arguments.add is not None or arguments.remove is not None
     with (
@@ -61,11 +64,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             document = _with(document, look.file)
             project.save_document(document)
         least, part = asked_of(document) or 1, Part(context, 0.6, 1.0)
-        found = beside_others(document, table, arguments.with_ours, least, "this table", part)
+        found = beside_others(
+            document, table, arguments.with_ours, least, worded("this table"), part
+        )
     figures = plain(document, found)
     terminal.tell(arguments.json, figures, _lines(figures))
     if not figures["others"] and not arguments.json:
-        terminal.note("There are no tables of other holders.")
+        terminal.note(worded("There are no tables of other holders."))
     return ExitCode.OK
 
 
@@ -97,7 +102,7 @@ def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
             holder=holder,
         )
     project.save_document(replace(project.document, generalization=replace(decided, others=kept)))
-    terminal.note(f"The table of {holder} is left out.")
+    terminal.note(worded("The table of {holder} is left out.", holder=holder))
     return ExitCode.OK
 
 
@@ -187,21 +192,25 @@ def _say_look(look: LookAtOther, domain: Domain, terminal: Terminal) -> bool:
     """Say how values are spelled; whether the table can be used."""
     known = dict(look.file.spelling)
     for there, here in known.items():
-        terminal.note(f"There {_shown(there)} is here {_shown(here)}.")
+        terminal.note(
+            worded("There {shown} is here {shown_2}.", shown=_shown(there), shown_2=_shown(here))
+        )
     if look.classes is not None:
         return True
     if look.problem is not None:
-        terminal.note(f"sfumato: {look.problem}")
+        terminal.note(worded("sfumato: {problem}", problem=said(look.problem)))
     strange = [value for value in look.unknown if value not in known]
     if strange:
-        terminal.note(f"Not known here: {_listed(strange)}.")
-        terminal.note(f"Ours are: {_listed(domain.values)}.")
-        terminal.note('Say which is which: --value "THERE=HERE".')
+        terminal.note(worded("Not known here: {listed}.", listed=_listed(strange)))
+        terminal.note(worded("Ours are: {listed}.", listed=_listed(domain.values)))
+        terminal.note(worded('Say which is which: --value "THERE=HERE".'))
     return False
 
 
 def _listed(values: Sequence[Value]) -> str:
-    more = f", and {len(values) - _SHOWN:,} more" if len(values) > _SHOWN else ""
+    more = (
+        worded(", and {values:,} more", values=len(values) - _SHOWN) if len(values) > _SHOWN else ""
+    )
     return "; ".join(map(_shown, values[:_SHOWN])) + more
 
 
@@ -209,32 +218,52 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     if not figures["others"]:
         return
     for each in figures["others"]:
-        knows = ", ".join(each["quasi_identifiers"]) or "no public column"
+        knows = ", ".join(each["quasi_identifiers"]) or worded("no public column")
         yield (
-            f"{each['holder']}: {each['classes']:,} classes by {knows}, own l = {each['l']}"
-            f" ({each['file']})"
+            worded(
+                "{holder}: {classes:,} classes by {knows}, own l = {l} ({file})",
+                holder=each["holder"],
+                classes=each["classes"],
+                knows=knows,
+                l=each["l"],
+                file=each["file"],
+            )
         )
     left, asked = figures["left"], figures["asked"]
     yield (
-        f"Together they leave at least {left} of {figures['values']} values of"
-        f" {figures['sensitive']}; no table beside them can keep more."
+        worded(
+            "Together they leave at least {left} of {values} values of {sensitive}; no table"
+            " beside them can keep more.",
+            left=left,
+            values=figures["values"],
+            sensitive=figures["sensitive"],
+        )
     )
     if left < asked:
-        yield f"An l of {asked} is out of reach."
+        yield worded("An l of {asked} is out of reach.", asked=asked)
         for each in figures["others"]:
             if each["cause"]:
                 yield (
-                    f"  The table of {each['holder']} is the cause: the others leave"
-                    f" {each['left_without']}."
+                    worded(
+                        "  The table of {holder} is the cause: the others leave {left_without}.",
+                        holder=each["holder"],
+                        left_without=each["left_without"],
+                    )
                 )
     ours = figures["ours"]
     if ours["problem"]:
-        yield f"Our own table takes no part: {ours['problem']}"
+        yield worded("Our own table takes no part: {problem}", problem=ours["problem"])
     elif ours["levels"] is not None:
         at = ", ".join(f"{name} {level}" for name, level in ours["levels"].items())
         yield (
-            f"With our own table ({at}), {ours['left']} values are left at least;"
-            f" {ours['combinations']:,} combinations of classes leave fewer than {asked}."
+            worded(
+                "With our own table ({at}), {left} values are left at least; {combinations:,}"
+                " combinations of classes leave fewer than {asked}.",
+                at=at,
+                left=ours["left"],
+                combinations=ours["combinations"],
+                asked=asked,
+            )
         )
 
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
 from sfumato.commands.shared.terminal import NEW_PASSPHRASE_VARIABLE, Terminal
+from sfumato.engine.core.wording import Sentence
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -27,8 +28,10 @@ COMMAND = Command(
             "--new-passphrase-fd",
             type=int,
             metavar="N",
-            help="read the new passphrase from file descriptor N"
-            f" (or set {NEW_PASSPHRASE_VARIABLE})",
+            help=Sentence(
+                "read the new passphrase from file descriptor N (or set {NEW_PASSPHRASE_VARIABLE})",
+                NEW_PASSPHRASE_VARIABLE=NEW_PASSPHRASE_VARIABLE,
+            ),
         ),
     ),
     _run,

@@ -21,7 +21,7 @@ from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Part
-from sfumato.engine.core.wording import filled
+from sfumato.formats.language import worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.query_desk import PoolResult, QueryDesk, QueryResult
@@ -131,24 +131,27 @@ def _pool_figures(result: PoolResult) -> dict[str, Any]:
 
 
 def _query_lines(found: dict[str, Any]) -> Iterator[str]:
-    yield f"{found['truth']:,} of {found['matching']:,} matching records have the value."
+    yield worded(
+        "{truth:,} of {matching:,} matching records have the value.",
+        truth=found["truth"],
+        matching=found["matching"],
+    )
     width = max((len(each["recipient"]) for each in found["answers"]), default=0)
     for each in found["answers"]:
-        yield (
-            f"{each['recipient']:<{width}}  {each['estimate']:,.1f}"
-            f"  ({each['low']:,.1f} to {each['high']:,.1f})"
-        )
+        told = worded("{estimate:,.1f}  ({low:,.1f} to {high:,.1f})", **each)
+        yield f"{each['recipient']:<{width}}  {told}"
 
 
 def _pool_lines(found: dict[str, Any]) -> Iterator[str]:
-    yield f"{found['queries']:,} random count queries, relative error:"
+    yield worded("{queries:,} random count queries, relative error:", queries=found["queries"])
     width = max((len(each["recipient"]) for each in found["errors"]), default=0)
     for each in found["errors"]:
-        yield filled(
-            "{recipient:<{width}}  mean {mean:.1%}, median {median:.1%},"
+        told = worded(
+            "mean {mean:.1%}, median {median:.1%},"
             " middle half {lower_quartile:.1%} to {upper_quartile:.1%}",
-            {**each, "width": width},
+            **each,
         )
+        yield f"{each['recipient']:<{width}}  {told}"
 
 
 COMMAND = Command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
@@ -17,6 +18,7 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.formats.language import ENGLISH, day, languages, localized, said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.since_release import SinceRelease
@@ -25,17 +27,21 @@ if TYPE_CHECKING:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    changes = arguments.of is not None or bool(arguments.level)
-    if changes and not (arguments.of and arguments.level):
-        terminal.note("sfumato: --of NAME and --level TERM=NUMBER go together")
+    stated = bool(arguments.level or arguments.tell_in)
+    changes = arguments.of is not None or stated
+    if changes and not (arguments.of and stated):
+        terminal.note(worded("sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in"))
         return ExitCode.USAGE
     with open_project(arguments, terminal, read_only=not changes) as project:
         if changes:
-            _state(arguments, terminal, project)
+            if arguments.tell_in:
+                _tell_in(arguments.of, arguments.tell_in, project)
+            if arguments.level:
+                _state(arguments, terminal, project)
         document, since = project.document, _since(project)
     terminal.tell(arguments.json, _plain(document, since), _lines(document, since))
     if not document.recipients and not arguments.json:
-        terminal.note("The project has no recipients yet.")
+        terminal.note(worded("The project has no recipients yet."))
     return ExitCode.OK
 
 
@@ -60,7 +66,19 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     stated = state_level(document, recipient.name, statement, attributes_of(document, table), keys)
     project.save_document(stated.document)
     for key, error in stated.refused.items():
-        terminal.note(f"{key} keeps its level. {error}")
+        terminal.note(worded("{key} keeps its level. {error}", key=key, error=error))
+
+
+def _tell_in(name: str, language: str, project: ProjectFile) -> None:
+    """State the language of what bundles tell a recipient."""
+    from dataclasses import replace
+
+    from sfumato.commands.shared.groups import recipient_called
+
+    chosen = recipient_called(project.document, name)
+    stated = replace(chosen, language=None if language == ENGLISH else language)
+    recipients = tuple(stated if one == chosen else one for one in project.document.recipients)
+    project.save_document(replace(project.document, recipients=recipients))
 
 
 def _entry_key(document: Document, name: str) -> str:
@@ -97,15 +115,21 @@ def _lines(document: Document, since: Sequence[SinceRelease]) -> Iterator[str]:
         yield recipient.name + (f"  ({recipient.note})" if recipient.note else "")
         for entry in document.policy:
             statement = recipient.statements.get(entry.key)
-            levels = ", ".join(f"{name} = {value:g}" for name, value in (statement or {}).items())
-            stated = "no level yet" if statement is None else levels
+            levels = ", ".join(
+                f"{name} = {localized(f'{value:g}')}" for name, value in (statement or {}).items()
+            )
+            stated = worded("no level yet") if statement is None else levels
             yield f"  {entry.key} [{entry.mechanism}]: {stated}"
         if last.record is not None:
-            yield f"  last release: {last.record.recorded_at[:10]}" + (
-                ", nothing changed since" if last.current else ", changed since:"
+            yield worded(
+                "  last release: {day}, nothing changed since"
+                if last.current
+                else "  last release: {day}, changed since:",
+                day=day(datetime.fromisoformat(last.record.recorded_at)),
             )
             yield from (
-                f"    {name}: {told}" if name else f"    {told}" for name, told in last.changes
+                f"    {name}: {said(told)}" if name else f"    {said(told)}"
+                for name, told in last.changes
             )
 
 
@@ -115,6 +139,7 @@ def _plain(document: Document, since: Sequence[SinceRelease]) -> list[dict[str, 
         {
             "name": recipient.name,
             "note": recipient.note,
+            "language": recipient.language or ENGLISH,
             "levels": {
                 entry.key: dict(statement)
                 for entry in document.policy
@@ -132,7 +157,13 @@ def _plain(document: Document, since: Sequence[SinceRelease]) -> list[dict[str, 
 COMMAND = Command(
     (
         *PROJECT,
-        argument("--of", metavar="NAME", help="the recipient whose level is stated"),
+        argument("--of", metavar="NAME", help="the recipient of whom something is stated"),
+        argument(
+            "--tell-in",
+            metavar="LANGUAGE",
+            choices=languages(),
+            help="the language of what bundles tell the recipient, such as de",
+        ),
         repeated(
             "--level",
             "TERM=NUMBER",

@@ -26,6 +26,8 @@ from sfumato.commands.shared.groups import (
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.small_groups import Subject
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
     from sfumato.project.document.model import PolicyEntry
 
 RULES = ("exact", "chernoff", "simplified")
+_RULES = {
+    "exact": Sentence("exact"),
+    "chernoff": Sentence("Chernoff's"),
+    "simplified": Sentence("simplified"),
+}
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -99,37 +106,54 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    knows = ", ".join(found["knows"]) or "nothing"
+    knows = ", ".join(found["knows"]) or translated("nothing")
     yield (
-        f"{found['attribute']}, whoever knows {knows};"
-        f" ε = {found['epsilon']:g}, δ = {found['delta']:g}, {found['rule']} test"
+        worded(
+            "{attribute}, whoever knows {knows}; ε = {epsilon:g}, δ = {delta:g}, {rule} test",
+            attribute=found["attribute"],
+            knows=knows,
+            epsilon=found["epsilon"],
+            delta=found["delta"],
+            rule=said(_RULES[found["rule"]]),
+        )
     )
     width = max((len(each["recipient"]) for each in found["recipients"]), default=0)
     for each in found["recipients"]:
-        yield (
-            f"{each['recipient']:<{width}}  level {each['level']:.4g}:"
-            f" {each['violating_groups']:,} of {each['groups']:,} groups of people alike can be"
-            f" estimated closely ({100 * each['group_share']:.2f} %),"
-            f" {each['violating_records']:,} records ({100 * each['record_share']:.2f} %);"
-            f" an estimate within {100 * found['epsilon']:.0f} % with a confidence of up to"
-            f" {100 * each['highest_confidence']:.1f} %"
+        told = worded(
+            "level {level:.4g}: {violating_groups:,} of {groups:,} groups of people alike can be"
+            " estimated closely ({group_share:.2%}), {violating_records:,} records"
+            " ({record_share:.2%}); an estimate within {epsilon:.0%} with a confidence of up to"
+            " {highest_confidence:.1%}",
+            **{**each, "epsilon": found["epsilon"]},
         )
+        yield f"{each['recipient']:<{width}}  {told}"
         if each["looked up by"]:
-            yield f"  {each['looked up by']}"
+            yield f"  {said(each['looked up by'])}"
         for change in each.get("remedies", ()):
             yield (
-                f"  {_change(change)}: {change['violating_groups']:,} of"
-                f" {change['groups']:,} groups, {change['violating_records']:,} records"
+                worded(
+                    "  {change}: {violating_groups:,} of {groups:,} groups, {violating_records:,}"
+                    " records",
+                    change=_change(change),
+                    violating_groups=change["violating_groups"],
+                    groups=change["groups"],
+                    violating_records=change["violating_records"],
+                )
             )
 
 
 def _change(remedy: dict[str, Any]) -> str:
     column = remedy["column"]
     if remedy["level"] is not None:
-        return f"{column} at level {remedy['level']}, {remedy['classes']} classes"
+        return worded(
+            "{column} at level {level}, {classes} classes",
+            column=column,
+            level=remedy["level"],
+            classes=remedy["classes"],
+        )
     if remedy["bins"] is not None:
-        return f"{column} in {remedy['bins']} bins"
-    return f"without {column}"
+        return worded("{column} in {bins} bins", column=column, bins=remedy["bins"])
+    return worded("without {column}", column=column)
 
 
 COMMAND = Command(
@@ -139,13 +163,19 @@ COMMAND = Command(
         argument(
             "--epsilon",
             type=float,
-            help=f"relative error (usual: what the policy promises groups, or {EPSILON:g})",
+            help=Sentence(
+                "relative error (usual: what the policy promises groups, or {EPSILON:g})",
+                EPSILON=EPSILON,
+            ),
         ),
         argument(
             "--delta",
             type=float,
-            help="how often it should be exceeded on either side (usual: as the policy promises,"
-            f" or {DELTA:g})",
+            help=Sentence(
+                "how often it should be exceeded on either side (usual: as the policy promises,"
+                " or {DELTA:g})",
+                DELTA=DELTA,
+            ),
         ),
         argument("--rule", choices=RULES, help="the test (usual: the policy's, or exact)"),
         flag("--remedies", "also say what releasing less would change"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, flag, one_of
 from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import worded
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -15,7 +16,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     reason = arguments.as_in_table
     if reason is not None and not reason.strip():
-        terminal.note("sfumato: --as-in-table needs a reason")
+        terminal.note(worded("sfumato: --as-in-table needs a reason"))
         return ExitCode.USAGE
     changes = reason is not None or arguments.random
     with open_project(arguments, terminal, read_only=not changes) as project:
@@ -24,10 +25,15 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             document = replace(document, rows_as_in_table=(reason or "").strip())
             project.save_document(document)
     if document.rows_as_in_table:
-        terminal.say(f"Rows are released in the table's order: {document.rows_as_in_table}")
+        terminal.say(
+            worded(
+                "Rows are released in the table's order: {rows_as_in_table}",
+                rows_as_in_table=document.rows_as_in_table,
+            )
+        )
         terminal.note(ROWS_AS_IN_TABLE)
     else:
-        terminal.say("Every release has a random row order of its own.")
+        terminal.say(worded("Every release has a random row order of its own."))
     return ExitCode.OK
 
 

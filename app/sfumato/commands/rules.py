@@ -7,6 +7,7 @@ from argparse import Namespace
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, file_argument
 from sfumato.commands.shared.opening import open_project, read_text, source_of
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import worded
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -24,7 +25,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         noise = KeyedNoise(project.keys)
         folder = arguments.apply.parent
         project.save_document(apply_rules(rules, table, project.document, folder, noise))
-    terminal.note("The rules are applied.")
+    terminal.note(worded("The rules are applied."))
     return ExitCode.OK
 
 

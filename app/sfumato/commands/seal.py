@@ -7,6 +7,7 @@ from typing import Final
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import said, worded
 
 _SEALED: Final = "The project matches its seal."
 _ADVICE: Final = (
@@ -24,13 +25,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         tampering = project.tampering
     if not reason or tampering is None:
         for finding in () if tampering is None else tampering.findings:
-            terminal.say(f"{finding.part.value}: {finding.what}")
+            terminal.say(f"{finding.part.value}: {said(finding.what)}")
         terminal.note(_SEALED if tampering is None else _ADVICE)
         return ExitCode.OK if tampering is None else ExitCode.CHECK_FAILED
     with ProjectFile.open(arguments.project, passphrase, accepting=reason) as project:
         for finding in project.accepted:
-            terminal.say(f"accepted: {finding.what}")
-    terminal.note("The project is sealed as it stands, and its ledger says so.")
+            terminal.say(worded("accepted: {what}", what=said(finding.what)))
+    terminal.note(worded("The project is sealed as it stands, and its ledger says so."))
     return ExitCode.OK
 
 

@@ -7,6 +7,7 @@ from argparse import Namespace
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, one_of
 from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.formats.language import worded
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -29,7 +30,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     for note in notes:
         terminal.note(note.text)
     if source is not None:
-        terminal.say(f"{source.path}\n{source.rows:,} records, SHA-256 {source.digest}")
+        terminal.say(
+            worded(
+                "{path}\n{rows:,} records, SHA-256 {digest}",
+                path=source.path,
+                rows=source.rows,
+                digest=source.digest,
+            )
+        )
     return ExitCode.OK
 
 

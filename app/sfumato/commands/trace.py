@@ -17,6 +17,7 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
+from sfumato.formats.language import translated, worded
 
 if TYPE_CHECKING:
     from sfumato.project.verification.leak import LeakReport
@@ -67,17 +68,26 @@ def _plain(report: LeakReport) -> dict[str, object]:
 
 
 def _lines(report: LeakReport) -> Iterator[str]:
-    yield str(report.verdict)
-    yield f"Compared: {', '.join(report.compared)}."
+    yield report.verdict
+    yield worded("Compared: {compared}.", compared=", ".join(report.compared))
     if report.ignored:
-        yield f"Not in any release: {', '.join(report.ignored)}."
+        yield worded("Not in any release: {ignored}.", ignored=", ".join(report.ignored))
     if report.traced.sources and report.traced.altered > 0.001:
-        yield f"{100 * report.traced.altered:.1f} % of the rows come from no such release."
+        yield worded(
+            "{altered:.1f} % of the rows come from no such release.",
+            altered=100 * report.traced.altered,
+        )
     for suspect in report.traced.suspects:
-        mark = "source" if suspect.is_source else "      "
+        mark = translated("source") if suspect.is_source else "      "
         yield (
-            f"{mark}  {report.name_of(suspect)}: probability {suspect.posterior:.3g} as the only"
-            f" source, {suspect.own_rows:,} rows found nowhere else"
+            worded(
+                "{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,}"
+                " rows found nowhere else",
+                mark=mark,
+                name_of=report.name_of(suspect),
+                posterior=suspect.posterior,
+                own_rows=suspect.own_rows,
+            )
         )
 
 

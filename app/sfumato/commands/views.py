@@ -20,6 +20,7 @@ from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Part
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.guarantee import Together
@@ -31,9 +32,9 @@ def _usage(arguments: Namespace) -> str:
     """Return what is wrong with the arguments together; empty where nothing is."""
     states = arguments.k is not None or arguments.suppress is not None or arguments.level
     if (states or arguments.as_they_are) and arguments.recipient is None:
-        return "say for whom: --recipient NAME"
+        return worded("say for whom: --recipient NAME")
     if states and arguments.as_they_are:
-        return "--as-they-are goes with no other statement"
+        return worded("--as-they-are goes with no other statement")
     return ""
 
 
@@ -50,7 +51,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.release.release_columns import attributes_of, leaving_table
 
     if wrong := _usage(arguments):
-        terminal.note(f"sfumato: {wrong}")
+        terminal.note(worded("sfumato: {wrong}", wrong=wrong))
         return ExitCode.USAGE
     proposes = arguments.propose or arguments.propose_k
     changes = arguments.recipient is not None or arguments.find or proposes
@@ -59,7 +60,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         if arguments.propose:
             document, reasons = with_proposed_hierarchies(document, table)
             for name, reason in reasons.items():
-                terminal.note(f"Hierarchy of {name}: {reason}")
+                terminal.note(worded("Hierarchy of {name}: {reason}", name=name, reason=reason))
         if arguments.recipient is not None:
             document = _stated(document, arguments, terminal)
         if arguments.propose_k:
@@ -82,17 +83,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.save_document(document)
     plain, lines = [_plain(each) for each in found], [*_lines(found)]
     for each in others:
-        lines.append(f"{each.recipient}: sees the quasi-identifiers as they are")
+        lines.append(worded("{name}: sees the quasi-identifiers as they are", name=each.recipient))
         lines += [f"  {line}" for line in _figures(each)]
         plain.append({**_plain(each), "k": None, "suppression": None})
     if together is not None:
         plain.append(_plain_together(together, virtual))
-        lines += ["All recipients together:", f"  {together.sentence}"]
-        lines += [f"  {line}" for line in (*_figures(virtual), *together.gets)]
+        lines += [worded("All recipients together:"), f"  {said(together.sentence)}"]
+        lines += [f"  {said(line)}" for line in (*_figures(virtual), *together.gets)]
     terminal.tell(arguments.json, plain, lines)
     problems = dict.fromkeys(each.problem for each in found if each.problem)
     for problem in problems:
-        terminal.note(f"sfumato: {problem}")
+        terminal.note(worded("sfumato: {problem}", problem=problem))
     return ExitCode.EXPECTED_ERROR if problems else ExitCode.OK
 
 
@@ -120,21 +121,32 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
             )
         document, followed = with_level(document, name, column, int(level))
         if followed:
-            terminal.note(f"{column}: {', '.join(followed)} followed, so that the chain holds.")
+            terminal.note(
+                worded(
+                    "{column}: {followed} followed, so that the chain holds.",
+                    column=column,
+                    followed=", ".join(followed),
+                )
+            )
     return document
 
 
 def _lines(found: Sequence[SeenBy]) -> Iterator[str]:
     for each in found:
         share = (
-            f", at most {100 * each.rule.suppression:.1f} % suppressed"
+            worded(
+                ", at most {suppression:.1f} % suppressed", suppression=100 * each.rule.suppression
+            )
             if each.rule.suppression
             else ""
         )
         yield f"{each.recipient}: k = {each.rule.k}{share}"
         if each.levels:
-            shown = (f"{name} {level} of {top}" for name, (level, top) in each.levels.items())
-            yield f"  levels: {', '.join(shown)}"
+            shown = (
+                worded("{name} {level} of {top}", name=name, level=level, top=top)
+                for name, (level, top) in each.levels.items()
+            )
+            yield worded("  levels: {shown}", shown=", ".join(shown))
         yield from (f"  {line}" for line in _figures(each))
 
 
@@ -142,14 +154,25 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
     """Tell in a line what a view comes to, where that is known."""
     if each is None or each.view is None:
         return
-    smallest, unique = f"{each.view.smallest:,}", f"{each.view.unique:,} unique"
+    smallest, unique = (
+        f"{each.view.smallest:,}",
+        worded("{unique:,} unique", unique=each.view.unique),
+    )
     if each.by_unit:
-        smallest = f"{smallest} of {each.units:,} units"
-        unique = f"{unique} ({each.view.unique_rows:,} records)"
+        smallest = worded("{smallest} of {units:,} units", smallest=smallest, units=each.units)
+        unique = worded(
+            "{unique} ({unique_rows:,} records)", unique=unique, unique_rows=each.view.unique_rows
+        )
     yield (
-        f"smallest class {smallest}, {unique},"
-        f" {each.view.suppressed_rows:,} of {each.records:,} records suppressed,"
-        f" loss {100 * each.view.loss:.1f} %"
+        worded(
+            "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,} records"
+            " suppressed, loss {loss:.1f} %",
+            smallest=smallest,
+            unique=unique,
+            suppressed_rows=each.view.suppressed_rows,
+            records=each.records,
+            loss=100 * each.view.loss,
+        )
     )
 
 

@@ -14,6 +14,7 @@ from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
+from sfumato.formats.language import localized, thousands
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
@@ -284,22 +285,22 @@ def percent(share: float, decimals: int | None = None) -> str:
     Without `decimals`, shares below 10 % have one, and tiny ones are ``< 0.1 %``.
     """
     if decimals is None and 0 < abs(share) < 0.0005:
-        return "< 0.1\u202f%"
+        return f"< {localized('0.1')}\u202f%"
     if decimals is None:
         decimals = 1 if 0 < abs(share) < 0.0995 else 0
-    return f"{share * 100:.{decimals}f}\u202f%"
+    return localized(f"{share * 100:.{decimals}f}") + "\u202f%"
 
 
 def probability(share: float) -> str:
     """Return a share in percent that says 100 % only where it is."""
     if 0.995 <= share < 1.0:
-        return "> 99.9\u202f%" if share > 0.9995 else percent(share, 1)
+        return f"> {localized('99.9')}\u202f%" if share > 0.9995 else percent(share, 1)
     return percent(share)
 
 
 def whole(number: float) -> str:
     """Return a whole number, thousands apart by thin spaces."""
-    return f"{round(number):,}".replace(",", "\u202f").replace("-", "\u2212")
+    return thousands(f"{round(number):,}")
 
 
 def amount(value: float, digits: int = 3) -> str:
@@ -310,7 +311,7 @@ def amount(value: float, digits: int = 3) -> str:
         return "0"
     size = math.floor(math.log10(abs(value)))
     if not -4 <= size < 12:
-        return f"{value:.{digits - 1}e}".replace("-", "\u2212")
+        return localized(f"{value:.{digits - 1}e}").replace("-", "\u2212")
     decimals = max(digits - 1 - size, 0)
-    text = f"{value:,.{decimals}f}".replace(",", "\u202f").replace("-", "\u2212")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = f"{value:,.{decimals}f}"
+    return thousands(text.rstrip("0").rstrip(".") if "." in text else text)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.engine.disclosure.coalition_risk import AddedRecipient
 from sfumato.engine.disclosure.risk_growth import GrowthPoint
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
     name_axes,
@@ -390,7 +391,11 @@ def _growth_subtitle(data: GrowthData, style: PlotStyle) -> str:
 
 
 def _growth_text(data: GrowthData, place: int, point: GrowthPoint, style: PlotStyle) -> str:
-    who = data.names[place] if data.names else style.say("one at trust {t}", t=f"{point.trust:.3f}")
+    who = (
+        data.names[place]
+        if data.names
+        else style.say("one at trust {t}", t=localized(f"{point.trust:.3f}"))
+    )
     return style.say(
         "{count} recipients, the last {who}: on the ladder {ladder}, independent noise"
         " {independent}",

@@ -16,6 +16,7 @@ from sfumato.analysis.number_estimates import (
     Figure,
 )
 from sfumato.analysis.previewed_values import UtilityData
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     Floats,
     amount,
@@ -51,7 +52,7 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
         style.say(
             "{recipient} can estimate every share to within {worst} percentage points",
             recipient=data.recipient,
-            worst=f"{max(worst * 100, 0.01):.{1 if worst >= 0.00995 else 2}f}",
+            worst=localized(f"{max(worst * 100, 0.01):.{1 if worst >= 0.00995 else 2}f}"),
         ),
         _utility_subtitle(data, style),
         pd.DataFrame(columns | {"low": data.low, "high": data.high}),

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.formats.language import localized
 from sfumato.plots.axes import name_axes, name_ticks, percent, percent_ticks, quiet_axes, whole
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
@@ -156,16 +157,16 @@ def _draw_panels(
 
 def _tick(parameter: str, value: float) -> str:
     if parameter != "records":
-        return f"{value:g}"
-    return f"{value / 1000:.3g}k" if value >= 1_000 else whole(int(value))
+        return localized(f"{value:g}")
+    return f"{localized(f'{value / 1000:.3g}')}k" if value >= 1_000 else whole(int(value))
 
 
 def _start(data: RiskCurveData | ErrorCurveData) -> dict[str, str]:
     """Return how the setting is written that all questions start from."""
     return {
-        "p": f"{data.retention:.3g}",
-        "epsilon": f"{data.epsilon:g}",
-        "delta": f"{data.delta:g}",
+        "p": localized(f"{data.retention:.3g}"),
+        "epsilon": localized(f"{data.epsilon:g}"),
+        "delta": localized(f"{data.delta:g}"),
         "records": whole(data.records),
     }
 

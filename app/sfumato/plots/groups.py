@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.engine.disclosure.grouped_values import GroupView
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
     QUARTERS,
@@ -462,7 +463,7 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
         style.say(
             "How often the ratio of two counts with Laplace noise (λ = {loss}) is too low, within"
             " {epsilon} of the truth, or too high. Dashed: {delta} on either side.",
-            loss=f"{data.privacy_loss:g}",
+            loss=localized(f"{data.privacy_loss:g}"),
             epsilon=percent(data.epsilon, 0),
             delta=percent(data.delta, 0),
         ),

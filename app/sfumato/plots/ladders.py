@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.formats.language import localized
 from sfumato.plots.axes import Floats, name_axes, name_rows, name_ticks, plot, shorten, write
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
@@ -89,7 +90,7 @@ def build_trust_ladder(data: LadderData, style: PlotStyle) -> PlotFigure:
     axes.set_xticks([])
     marks = (1.0, 0.1, 0.01, 0.001) if data.logarithmic else (1.0, 0.75, 0.5, 0.25, 0.0)
     places = [height_of(mark, data.logarithmic) for mark in marks]
-    axes.set_yticks(places, [f"{mark:g}" for mark in marks])
+    axes.set_yticks(places, [localized(f"{mark:g}") for mark in marks])
     axes.set_ylim(-0.05, 1.05)
     for x in (0.6, 2.0):
         axes.plot([x, x], [0.0, 1.0], color=style.line, linewidth=points(3.0), zorder=1)
@@ -266,7 +267,7 @@ def _record_headline(data: RecordLadderData, style: PlotStyle) -> str:
         if changes == 1
         else "Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count}"
         " times in all",
-        row=f"{data.row:,}",
+        row=localized(f"{data.row:,}"),
         attribute=data.attribute,
         level=data.stretches[0][1] if data.stretches else 0.0,
         lowest=data.stretches[-1][1] if data.stretches else 0.0,
@@ -302,7 +303,7 @@ def _trust_axis(axes: Axes, data: RecordLadderData, style: PlotStyle) -> None:
     axes.set_xscale("log")
     axes.set_xlim(1.0, lowest)
     ticks = [tick for tick in _TICKS if tick >= lowest * 0.999]
-    name_ticks(axes, "x", ticks, [f"{tick:g}" for tick in ticks])
+    name_ticks(axes, "x", ticks, [localized(f"{tick:g}") for tick in ticks])
     axes.minorticks_off()
     axes.get_xticklabels()[-1].set_horizontalalignment("right")
     name_axes(axes, style, style.say("Trust"))

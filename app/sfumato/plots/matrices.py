@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     Floats,
     label_font,
@@ -148,7 +149,11 @@ def build_matrix_heatmap(data: MatrixData, style: PlotStyle) -> PlotFigure:
     for row, column in itertools.product(range(count), repeat=2):
         share = float(data.shares[row, column])
         if count <= MOST_NUMBERS or (row == column and count <= MOST_NAMES):
-            text = f"{share * 100:.0f}" if share >= 0.0995 or share == 0 else f"{share * 100:.1f}"
+            text = (
+                localized(f"{share * 100:.0f}")
+                if share >= 0.0995 or share == 0
+                else localized(f"{share * 100:.1f}")
+            )
             _write_number(axes, row, column, share, text, top, style)
         figure.tell(axes, _cell(row, column), _cell_text(data, style, row, column))
     return figure
@@ -315,4 +320,4 @@ def _draw_side(
     _separate_cells(axes, len(names), 1.5, style)
     for row, column in itertools.product(range(len(columns)), repeat=2):
         share = float(shares[row, column])
-        _write_number(axes, row, column, share, f"{share * 100:.1f}", top, style)
+        _write_number(axes, row, column, share, localized(f"{share * 100:.1f}"), top, style)

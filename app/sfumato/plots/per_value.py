@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.engine.matrices.estimate import Utility, UtilityPoint
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     Floats,
     fit_percent_ticks,
@@ -176,7 +177,11 @@ def _write_change(axes: Axes, place: int, change: float, style: PlotStyle) -> No
     """Write the change in percentage points at the right of a row."""
     equal = abs(change) <= SAME
     decimals = 2 if abs(change) < 0.00995 else 1
-    words = "=" if equal else f"{'+' if change > 0 else '−'}{abs(change) * 100:.{decimals}f}"
+    words = (
+        "="
+        if equal
+        else f"{'+' if change > 0 else '−'}{localized(f'{abs(change) * 100:.{decimals}f}')}"
+    )
     colour, beside = style.muted if equal else style.text, ("axes fraction", "data")
     at, shift = (1.0, place), (52.0, 0.0)
     write(axes, words, at, style, shift, colour, weight=400, ha="right", xycoords=beside)
@@ -224,7 +229,7 @@ def build_utility_curve(data: CurveData, style: PlotStyle) -> PlotFigure:
             "{about}: at θ = {theta}, limits of their own keep {own} of the records, one limit for"
             " all {uniform}",
             about=data.about,
-            theta=f"{best.theta:g}",
+            theta=localized(f"{best.theta:g}"),
             own=percent(best.fine_grain.record, 1),
             uniform=percent(best.uniform.record, 1),
         ),
@@ -259,7 +264,7 @@ def _panel(
 ) -> None:
     style = figure.style
     quiet_axes(axes, style, grid="y")
-    thetas = [f"{point.theta:g}" for point in data.points]
+    thetas = [localized(f"{point.theta:g}") for point in data.points]
     own = np.array([read(point.fine_grain) for point in data.points])
     uniform = np.array([read(point.uniform) for point in data.points])
     places = np.arange(len(thetas), dtype=np.float64)

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     amount,
     amount_ticks,
@@ -168,7 +169,7 @@ def _scatter_headline(data: ScatterData, style: PlotStyle) -> str:
 
 
 def _signed(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}".replace("-", "\u2212")
+    return localized(f"{value:.{decimals}f}").replace("-", "\u2212")
 
 
 def _fit_scatter(axes: Axes, data: ScatterData) -> None:

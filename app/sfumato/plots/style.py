@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sfumato.engine.core.wording import filled
+from sfumato.formats.language import localized
+
 if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -68,7 +71,7 @@ class PlotStyle:
 
     def say(self, template: str, **details: object) -> str:
         """Return a template in the person's language, filled in."""
-        return self.translate(template).format(**details)
+        return filled(self.translate(template), details, localized)
 
     def trust_colour(self, trust: float) -> str:
         """Return the colour of a trust between 0 (nothing) and 1 (the original)."""

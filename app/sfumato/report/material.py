@@ -303,9 +303,9 @@ def _ledger(
     project: ProjectFile,
 ) -> tuple[tuple[ReleaseRecord, ...], tuple[Entry, ...], str]:
     if project.tampering is not None:
-        return (), (), str(project.tampering)
+        return (), (), project.tampering.sentence
     try:
         project.ledger.verify_chain()
         return project.releases, project.ledger.entries, ""
     except LedgerTampered as tampering:
-        return (), (), str(tampering)
+        return (), (), tampering.sentence

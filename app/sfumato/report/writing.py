@@ -24,6 +24,7 @@ from PySide6.QtGui import (
 )
 
 from sfumato.formats.files import write_whole
+from sfumato.formats.language import PLOTS, said, spoken, translated
 from sfumato.plots.export import register_fonts
 from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure
 from sfumato.plots.style import light_style
@@ -176,7 +177,8 @@ def draw(picture: Picture, kind: str) -> Drawn:
 def drawing(picture: Picture, kind: str) -> Generator[None, None, Drawn]:
     """Draw as `draw` does, and yield where a window may answer before it goes on."""
     register_fonts(resource_path("fonts"))
-    figure = picture.build(replace(light_style(FONT), background=_PAPER))
+    style = replace(light_style(FONT), background=_PAPER, translate=_of_plots)
+    figure = picture.build(style)
     height = figure.preferred_height
     yield
     if kind == "svg":
@@ -187,6 +189,10 @@ def drawing(picture: Picture, kind: str) -> Generator[None, None, Drawn]:
     figure.fit((WIDTH, height), _RATIO)
     yield
     return Drawn(WIDTH, height, figure.headline, image=_image(figure))
+
+
+def _of_plots(text: str) -> str:
+    return translated(text, PLOTS)
 
 
 def _element(figure: PlotFigure) -> str:
@@ -223,12 +229,12 @@ def to_html(report: Report, pictures: Sequence[Drawn]) -> str:
 
     def image(place: int, picture: Picture) -> str:
         drawn = pictures[place]
-        label = escape(f"{drawn.headline}. {picture.text}", quote=True)
+        label = escape(f"{drawn.headline}. {said(picture.text)}", quote=True)
         return f'<figure role="img" aria-label="{label}">{drawn.svg}</figure>'
 
     return (
         "<!DOCTYPE html>\n"
-        '<html lang="en"><head><meta charset="utf-8">\n'
+        f'<html lang="{spoken()}"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{PAGE_STYLE}</style></head>\n"
         f"<body><main>\n{body_of(report, image)}\n</main></body></html>\n"
@@ -252,7 +258,7 @@ def body_of(report: Report, image: Callable[[int, Picture], str]) -> str:
     ]
     place = 0
     for section in report.sections:
-        parts.append(f"<h2>{escape(section.title)}</h2>")
+        parts.append(f"<h2>{escape(said(section.title))}</h2>")
         for block in section.blocks:
             if isinstance(block, Picture):
                 parts.append(image(place, block))
@@ -266,9 +272,9 @@ def _block(block: Block) -> str:
     match block:
         case Paragraph(text, look):
             kind = f' class="{look}"' if look else ""
-            return f"<p{kind}>{escape(text)}</p>"
+            return f"<p{kind}>{escape(said(text))}</p>"
         case Bullets(items):
-            return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+            return "<ul>" + "".join(f"<li>{escape(said(item))}</li>" for item in items) + "</ul>"
         case Grid():
             return _grid(block)
     raise TypeError(type(block).__name__)

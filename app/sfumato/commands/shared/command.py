@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+
     from sfumato.commands.shared.terminal import Terminal
+    from sfumato.engine.core.errors import SfumatoError
     from sfumato.engine.mechanisms.base import Check
 
 
@@ -45,9 +50,12 @@ class Argument:
     names: tuple[str, ...]
     settings: Mapping[str, Any]
 
-    def add_to(self, parser: ArgumentParser) -> None:
-        """Describe the argument to a parser."""
-        parser.add_argument(*self.names, **self.settings)
+    def add_to(self, parser: ArgumentParser | _ArgumentGroup) -> None:
+        """Describe the argument to a parser, or to a group of one."""
+        settings = dict(self.settings)
+        if "help" in settings:
+            settings["help"] = said(settings["help"])
+        parser.add_argument(*self.names, **settings)
 
 
 @dataclass(frozen=True)
@@ -61,12 +69,12 @@ class Group:
     def add_to(self, parser: ArgumentParser) -> None:
         """Describe the arguments to a parser."""
         group = (
-            parser.add_argument_group(self.title)
+            parser.add_argument_group(said(self.title))
             if self.title
             else parser.add_mutually_exclusive_group(required=self.required)
         )
         for each in self.arguments:
-            group.add_argument(*each.names, **each.settings)
+            each.add_to(group)
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,7 @@ ACCEPT = argument(
 
 def override_for(allows: str) -> Argument:
     """Describe the custodian's reason for what it allows."""
-    words = f"{allows}; the ledger keeps the reason"
+    words = Sentence("{override}; the ledger keeps the reason", override=Sentence(allows))
     return argument("--override", default="", metavar="REASON", help=words)
 
 
@@ -178,20 +186,25 @@ def part_of(context: Context, place: int, count: int) -> Part:
 def lines_of_checks(checks: Sequence[Check], where: str = "") -> Iterator[str]:
     """Return a line for each check."""
     for check in checks:
-        yield f"{'ok  ' if check.holds else 'FAIL'}  {where}{check.title}: {check.finding}"
+        mark = translated("ok  ") if check.holds else translated("FAIL")
+        yield f"{mark}  {where}{said(check.title)}: {said(check.finding)}"
 
 
 def lines_of_verification(checks: Sequence[Check]) -> Iterator[str]:
     """Return a line for each check, and one that sums them up."""
     yield from lines_of_checks(checks)
     failed = sum(not check.holds for check in checks)
-    yield f"{failed} of {len(checks)} checks failed." if failed else "Verified."
+    yield (
+        worded("{failed} of {checks} checks failed.", failed=failed, checks=len(checks))
+        if failed
+        else worded("Verified.")
+    )
 
 
-def seal_as_check(tampering: Exception | None) -> Check:
+def seal_as_check(tampering: SfumatoError | None) -> Check:
     """Return whether the project is as it was sealed, its ledger included, as a check."""
     from sfumato.engine.mechanisms.base import Check
 
     unharmed = "The project and its ledger are as Sfumato wrote them."
-    finding = unharmed if tampering is None else str(tampering)
+    finding = unharmed if tampering is None else tampering.sentence
     return Check("Seal and ledger", tampering is None, finding)

@@ -14,6 +14,7 @@ from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.files import opening
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
@@ -68,11 +69,16 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
     project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
     for recovered in project.recovered:
         terminal.note(
-            f"An unfinished release to {recovered.recipient} was settled:"
-            f" {recovered.explanation}. ({recovered.target})"
+            worded(
+                "An unfinished release to {recipient} was settled: {explanation}. ({target})",
+                recipient=recovered.recipient,
+                explanation=said(recovered.explanation),
+                target=recovered.target,
+            )
         )
     if project.tampering is not None:
-        terminal.note(f"sfumato: {project.tampering.what}")
+        found = project.tampering
+        terminal.note(f"sfumato: {worded(found.what_template, **found.details)}")
     return project
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sfumato.commands.shared.command import argument, file_argument, flag, one_of
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.project.document.model import Document
@@ -94,12 +95,14 @@ def lines_of_risk(risk: Mapping[str, Any]) -> Iterator[str]:
     """Return how likely somebody is found in the table, before and after."""
     from sfumato.project.publication.population import basis_text
 
-    yield "How likely somebody is found, as it is and as it is published:"
+    yield worded("How likely somebody is found, as it is and as it is published:")
     for name, words in (
-        ("prosecutor", "one certain person (prosecutor), at most"),
-        ("journalist", "anybody at all (journalist), at most"),
-        ("marketer", "as many as possible (marketer), on average"),
+        ("prosecutor", worded("one certain person (prosecutor), at most")),
+        ("journalist", worded("anybody at all (journalist), at most")),
+        ("marketer", worded("as many as possible (marketer), on average")),
     ):
         before, after = risk["before"][name], risk["after"][name]
-        yield f"  {words}: {before:.4g}, then {after:.4g}"
-    yield f"  {basis_text(risk)}"
+        yield worded(
+            "  {words}: {before:.4g}, then {after:.4g}", words=words, before=before, after=after
+        )
+    yield f"  {said(basis_text(risk))}"

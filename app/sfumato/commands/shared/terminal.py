@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Final, TextIO
 
 from sfumato.engine.core.progress import Callback, Context
+from sfumato.formats.language import said, worded
 from sfumato.project.errors import PassphraseError
 
 PASSPHRASE_VARIABLE: Final = "SFUMATO_PASSPHRASE"
@@ -47,20 +48,20 @@ class Terminal:
         self._output = output or sys.stdout
         self._remarks = remarks or sys.stderr
         self._keyboard = keyboard or sys.stdin
-        self._environment = os.environ if environment is None else environment
+        self.environment = os.environ if environment is None else environment
 
     def say(self, text: str = "") -> None:
         """Print a line of the result."""
-        print(_printable(text, self._output), file=self._output)
+        print(_printable(said(text), self._output), file=self._output)
 
     def note(self, text: str) -> None:
         """Print a remark, which is no part of the result."""
-        print(_printable(text, self._remarks), file=self._remarks)
+        print(_printable(said(text), self._remarks), file=self._remarks)
 
     def tell(self, as_json: bool, plain: object, lines: Iterable[str]) -> None:
         """Print a result: its plain values as JSON for other programs, or lines for a person."""
         if as_json:
-            self.say(json.dumps(plain, indent=2))
+            print(json.dumps(plain, indent=2), file=self._output)
             return
         for line in lines:
             self.say(line)
@@ -74,7 +75,7 @@ class Terminal:
             If there is none.
         """
         given = self.given(descriptor, PASSPHRASE_VARIABLE)
-        return self._asked("Passphrase: ") if given is None else given
+        return self._asked(worded("Passphrase: ")) if given is None else given
 
     def new_passphrase(self, descriptor: int | None, variable: str = PASSPHRASE_VARIABLE) -> str:
         """Return a passphrase to be set; a person is asked for it twice.
@@ -86,8 +87,8 @@ class Terminal:
         """
         given = self.given(descriptor, variable)
         if given is None:
-            given = self._asked("New passphrase: ", variable)
-            if self._asked("Once more: ", variable) != given:
+            given = self._asked(worded("New passphrase: "), variable)
+            if self._asked(worded("Once more: "), variable) != given:
                 raise PassphraseError("The two passphrases differ.", "Try again.")
         return given
 
@@ -112,7 +113,7 @@ class Terminal:
         """
         if descriptor is not None:
             return _first_line_of(descriptor)
-        return self._environment.get(variable)
+        return self.environment.get(variable)
 
     @contextmanager
     def working(self) -> Iterator[Context]:
@@ -150,7 +151,7 @@ class _ProgressLine:
         self._last = ""
 
     def show(self, fraction: float, text: str) -> None:
-        line = f"{100 * fraction:3.0f} %  {text}"[:_BAR]
+        line = f"{100 * fraction:3.0f} %  {said(text)}"[:_BAR]
         if self._watched and line != self._last:
             self._write(f"\r{line:<{_BAR}}")
             self._last = line

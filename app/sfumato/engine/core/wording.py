@@ -7,23 +7,35 @@ the template up and fill it in anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from string import Formatter
 from typing import Self
 
 
-class _Percent(Formatter):
+class _Numbers(Formatter):
     """Fills a text in, with a blank before each sign of percent: ``{share:.1%}`` is 12.3 %."""
+
+    def __init__(self, write: Callable[[str], str]) -> None:
+        self._write = write
 
     def format_field(self, value: object, format_spec: str) -> str:
         said: str = super().format_field(value, format_spec)
-        return f"{said[:-1]} %" if format_spec.endswith("%") else said
+        shown = f"{said[:-1]} %" if format_spec.endswith("%") else said
+        return shown if isinstance(value, str) else self._write(shown)
 
 
-def filled(template: str, details: Mapping[str, object]) -> str:
-    """Return a template with its details, percentages as all other texts write them."""
-    return _Percent().vformat(template, (), details)
+def filled(template: str, details: Mapping[str, object], write: Callable[[str], str] = str) -> str:
+    """Return a template with its details, percentages as all other texts write them.
+
+    Parameters
+    ----------
+    template, details
+        The text, and what goes into it.
+    write
+        Writes a number that is formatted as in English for somebody who reads another language.
+    """
+    return _Numbers(write).vformat(template, (), details)
 
 
 class Sentence(str):

@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms.base import Promise, PublishedFacts
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import needs_escape
+from sfumato.formats.language import ENGLISH
 
 KEYED_ORDER: Final = "keyed"
 TABLE_ORDER: Final = "table"
@@ -135,25 +136,38 @@ class UnitTold:
     def texts(self) -> tuple[str, ...]:
         """What it means for whoever estimates from the rows."""
         rows, unit = self.most_rows, self.name
-        told = [
-            f"Rows with the same {unit} belong together; the values of {unit} are not released. At"
-            f" most {rows:,} of them are in the file, chosen at random where there are more, so"
-            " shares and means are those of the rows that were released."
+        told: list[str] = [
+            Sentence(
+                "Rows with the same {unit} belong together; the values of {unit} are not released."
+                " At most {rows:,} of them are in the file, chosen at random where there are more,"
+                " so shares and means are those of the rows that were released.",
+                unit=unit,
+                rows=rows,
+            )
         ]
         if self.once:
             told.append(
-                f"{', '.join(self.once)}: drawn once for all rows with the same {unit}, which show"
-                " the same value. Errors are by cluster: rows are no independent draws. The"
-                " standard errors and widths below hold for independent rows; multiply them by"
-                f" {rows**0.5:.3g} (the root of {rows:,}), which is enough whatever the sizes are,"
-                " since at most so many rows share a draw. Count units, not rows, where you know"
-                " which belong together."
+                Sentence(
+                    "{columns}: drawn once for all rows with the same {unit}, which show the same"
+                    " value. Errors are by cluster: rows are no independent draws. The standard"
+                    " errors and widths below hold for independent rows; multiply them by"
+                    " {root:.3g} (the root of {rows:,}), which is enough whatever the sizes are,"
+                    " since at most so many rows share a draw. Count units, not rows, where you"
+                    " know which belong together.",
+                    columns=", ".join(self.once),
+                    unit=unit,
+                    root=rows**0.5,
+                    rows=rows,
+                )
             )
         if self.apart:
             told.append(
-                f"{', '.join(self.apart)}: every row was drawn by itself, and the errors below hold"
-                " for the noise. Where you generalize beyond these rows, rows of one unit are a"
-                " cluster as in any survey."
+                Sentence(
+                    "{columns}: every row was drawn by itself, and the errors below hold for the"
+                    " noise. Where you generalize beyond these rows, rows of one unit are a cluster"
+                    " as in any survey.",
+                    columns=", ".join(self.apart),
+                )
             )
         return tuple(told)
 
@@ -192,6 +206,8 @@ class BundleContents:
         What is told of rows that belong together; None where every row stands alone.
     order
         Which row of `table` leaves at each place, shape (n,); None for as they stand.
+    language
+        What the recipient is told in; programs read the same in every language.
     """
 
     table: Table
@@ -208,6 +224,7 @@ class BundleContents:
     view: SeenView | None = None
     unit: UnitTold | None = None
     order: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    language: str = ENGLISH
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

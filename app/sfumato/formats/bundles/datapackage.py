@@ -29,6 +29,7 @@ from sfumato.formats.bundles.contents import (
 )
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
+from sfumato.formats.language import worded
 
 DATAPACKAGE_NAME: Final = "datapackage.json"
 DATA_RESOURCE: Final = "data"
@@ -105,17 +106,20 @@ def describe(
     escapes
         Whether texts are escaped in the data file, see `sfumato.formats.formulas`.
     """
-    how = (
-        "Columns were made coarser."
-        if contents.generalized is not None
-        else "Perturbed columns can't be read as they stand."
-    )
+    coarser = contents.generalized is not None
     package: dict[str, Any] = {
         "$schema": _PACKAGE_PROFILE,
         "name": package_name(contents),
-        "title": contents.title or "A released table",
-        "description": f"Released to {contents.recipient}. {how} {files.readme.name} tells how to"
-        " use the table.",
+        "title": contents.title or worded("A released table"),
+        "description": worded(
+            "Released to {recipient}. Columns were made coarser. {readme} tells how to use the"
+            " table."
+            if coarser
+            else "Released to {recipient}. Perturbed columns can't be read as they stand. {readme}"
+            " tells how to use the table.",
+            recipient=contents.recipient,
+            readme=files.readme.name,
+        ),
         "sfumato": {
             "version": contents.version,
             "release": contents.release_id,
@@ -195,7 +199,7 @@ def _hierarchy_resource(column: str, facts: FileFacts) -> dict[str, Any]:
         "name": facts.name.removesuffix(".csv"),
         "type": "file",
         "path": facts.name,
-        "title": f"How the labels of {column} become coarser still",
+        "title": worded("How the labels of {column} become coarser still", column=column),
         "format": "csv",
         "mediatype": "text/csv",
         "encoding": "utf-8",

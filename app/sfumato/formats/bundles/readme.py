@@ -2,9 +2,10 @@
 
 The frame is ``app/sfumato/resources/recipient/README.md``; how to estimate from a mechanism's
 releases is in one guide per mechanism, ``app/sfumato/resources/recipient/<guide>.md``, and how to
-read the data in one text per format, ``app/sfumato/resources/recipient/data-<format>.md``. All are
-`string.Template` texts: a literal dollar sign is written ``$$``. A guide can use, beside the
-mechanism's own `PublishedFacts.values`, these placeholders:
+read the data in one text per format, ``app/sfumato/resources/recipient/data-<format>.md``. In
+other languages they are in a folder there of the language's name. All are `string.Template` texts:
+a literal dollar sign is written ``$$``. A guide can use, beside the mechanism's own
+`PublishedFacts.values`, these placeholders:
 
 ``$attribute``
     the first perturbed column's name, for a sentence;
@@ -26,8 +27,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from string import Template
+from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Role, names_of
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.formats.bundles.contents import (
     ROWS_AS_IN_TABLE,
@@ -36,20 +39,20 @@ from sfumato.formats.bundles.contents import (
     Perturbation,
     SeenView,
 )
+from sfumato.formats.language import listed, localized, page_path, said, worded
 from sfumato.formats.tables import format_called
-from sfumato.resources import resource_path
 
 README_NAME = "README.md"
 
-_NOTHING_PERTURBED = "No column of this table was perturbed: count as you would in any table."
-
-
-_SUPPRESSED = (
+_NOTHING_PERTURBED = Sentence(
+    "No column of this table was perturbed: count as you would in any table."
+)
+_SUPPRESSED: Final = (
     "In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept"
     " so that counts over the whole table stay right; a count within a group misses them."
 )
 
-_IN_RANDOM_ORDER = (
+_IN_RANDOM_ORDER = Sentence(
     "The rows are in a random order of this release's own. A row's position says nothing about"
     " whose it is, and the row at the same position in another release belongs to another"
     " record."
@@ -79,20 +82,20 @@ def readme_of(
     if contents.generalized is not None:
         return _generalized(contents, contents.generalized, names, format_name, reading)
     return _template("README").substitute(
-        heading=_plain(contents.title) or "A released table",
+        heading=_plain(contents.title) or worded("A released table"),
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=f"{contents.table.rows:,}",
+        rows=localized(f"{contents.table.rows:,}"),
         data_file=f"data.{format_name}",
-        data_format=format_called(format_name).title,
+        data_format=said(format_called(format_name).title),
         columns=_columns(contents, names),
         identifying=_identifying(contents),
         row_order=_row_order(contents),
-        promises=_promises(contents) or _NOTHING_PERTURBED,
+        promises=_promises(contents) or said(_NOTHING_PERTURBED),
         reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
-        or _NOTHING_PERTURBED,
+        or said(_NOTHING_PERTURBED),
         weights=_weights(contents, names),
     )
 
@@ -105,56 +108,59 @@ def _generalized(
     reading: str,
 ) -> str:
     """Return the README of a generalized table."""
-    promises = [f"- {_plain(promise, cell=False)}" for promise in generalized.promises]
+    promises = [f"- {_plain(said(promise), cell=False)}" for promise in generalized.promises]
     if generalized.suppression:
-        promises.append(f"- {_plain(generalized.suppression, cell=False)}")
+        promises.append(f"- {_plain(said(generalized.suppression), cell=False)}")
     return _template("README-generalized").substitute(
-        heading=_plain(contents.title) or "A generalized table",
+        heading=_plain(contents.title) or worded("A generalized table"),
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=f"{contents.table.rows:,}",
+        rows=localized(f"{contents.table.rows:,}"),
         data_file=f"data.{format_name}",
-        data_format=format_called(format_name).title,
+        data_format=said(format_called(format_name).title),
         columns=_columns(contents, names),
         row_order=_row_order(contents),
         promises="\n".join(promises),
-        limits="\n".join(f"- {_plain(limit, cell=False)}" for limit in generalized.limits),
+        limits="\n".join(f"- {_plain(said(limit), cell=False)}" for limit in generalized.limits),
         reading=reading,
         sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
 
 
 def _template(name: str) -> Template:
-    return Template(resource_path("recipient", f"{name}.md").read_text(encoding="utf-8"))
+    return Template(page_path("recipient", f"{name}.md").read_text(encoding="utf-8"))
 
 
 def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
     """Return a Markdown table of the columns and what was done to each."""
-    lines = ["| column | what it is | what was done |", "|---|---|---|"]
+    heads = (worded("column"), worded("what it is"), worded("what was done"))
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|"]
     for spec in contents.columns:
         perturbation = contents.perturbation_of(spec.name)
         done = []
         if spec.binning is not None:
-            done.append("grouped into bins")
+            done.append(worded("grouped into bins"))
         if spec.coded is not None and perturbation is None:
-            done += [f"**coded**: {sentence}" for sentence in spec.coded.sentences]
+            done += [f"**{worded('coded')}**: {said(one)}" for one in spec.coded.sentences]
         if spec.as_pseudonym is not None:
-            done.append("**a pseudonym** in place of the identifier: the same for the same one")
+            done.append(
+                worded("**a pseudonym** in place of the identifier: the same for the same one")
+            )
         if spec.role is Role.WEIGHT:
-            done.append("a sampling weight")
+            done.append(worded("a sampling weight"))
         if perturbation is not None:
-            done.append(f"**perturbed**: {_plain(perturbation.title)}")
+            done.append(f"**{worded('perturbed')}**: {_plain(said(perturbation.title))}")
         if contents.generalized is not None and spec.name in contents.generalized.levels:
             level, highest = contents.generalized.levels[spec.name]
-            done = [f"**generalized** to level {level} of {highest}"] if level else []
+            done = [_to_level(level, highest)] if level else []
         if contents.view is not None and spec.name in contents.view.levels:
             done = _coarser(contents.view, spec)
         meaning = [] if names[spec.name] == spec.name else [spec.name]
         meaning += filter(None, [contents.table.column_labels.get(spec.name)])
         lines.append(
             f"| {_plain(names[spec.name])} | {'; '.join(map(_plain, meaning))}"
-            f" | {', '.join(done) or 'as in the source'} |"
+            f" | {', '.join(done) or worded('as in the source')} |"
         )
     return "\n".join(lines)
 
@@ -162,28 +168,35 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
 def _coarser(view: SeenView, spec: ColumnSpec) -> list[str]:
     """Return what was done to a quasi-identifier of a perturbed release."""
     level, highest = view.levels[spec.name]
-    done = ["grouped into bins"] if spec.binning is not None else []
+    done = [worded("grouped into bins")] if spec.binning is not None else []
     if level:
-        done.append(f"**generalized** to level {level} of {highest}")
+        done.append(_to_level(level, highest))
     if view.suppressed and level < highest:
-        done.append(f"`*` in {view.suppressed:,} rows")
+        done.append(worded("`*` in {rows:,} rows", rows=view.suppressed))
     return done
+
+
+def _to_level(level: int, highest: int) -> str:
+    return worded("**generalized** to level {level} of {highest}", level=level, highest=highest)
 
 
 def _identifying(contents: BundleContents) -> str:
     """Say that identifying columns are left out, but for those that show pseudonyms."""
-    left_out = "Columns that identify a person directly are not included"
     if any(spec.as_pseudonym is not None for spec in contents.columns):
-        return f"{left_out}, or show a pseudonym that says nothing of the identifier."
-    return f"{left_out}."
+        return worded(
+            "Columns that identify a person directly are not included, or show a pseudonym that"
+            " says nothing of the identifier."
+        )
+    return worded("Columns that identify a person directly are not included.")
 
 
 def _row_order(contents: BundleContents) -> str:
     """Say how rows stand, and what that tells."""
-    order = f"**{ROWS_AS_IN_TABLE}**" if contents.rows_as_in_table else _IN_RANDOM_ORDER
+    told = said(ROWS_AS_IN_TABLE if contents.rows_as_in_table else _IN_RANDOM_ORDER)
+    order = f"**{told}**" if contents.rows_as_in_table else told
     if contents.unit is None:
         return order
-    return "\n\n".join([order, *(_plain(text, cell=False) for text in contents.unit.texts)])
+    return "\n\n".join([order, *(_plain(said(text), cell=False) for text in contents.unit.texts)])
 
 
 def _promises(contents: BundleContents) -> str:
@@ -191,30 +204,33 @@ def _promises(contents: BundleContents) -> str:
     perturbations, others = contents.perturbations, contents.limits
     parts: list[str] = []
     if contents.view is not None:
-        parts += [f"### {_listed(contents.view.levels)}", _plain(contents.view.promise, cell=False)]
+        parts += [
+            f"### {_listed(contents.view.levels)}",
+            _plain(said(contents.view.promise), cell=False),
+        ]
         if contents.view.suppressed:
-            parts.append(_SUPPRESSED.format(rows=contents.view.suppressed))
+            parts.append(worded(_SUPPRESSED, rows=contents.view.suppressed))
     for perturbation in perturbations:
         promise = perturbation.promise
         parts += [
             f"### {_listed(perturbation.attributes)}",
-            _plain(perturbation.summary, cell=False),
-            _plain(promise.sentence, cell=False),
+            _plain(said(perturbation.summary), cell=False),
+            _plain(said(promise.sentence), cell=False),
         ]
         if promise.facts:
             parts.append(_facts(promise.facts))
     limits = dict.fromkeys((*others, *(one for p in perturbations for one in p.promise.limits)))
     if limits:
-        parts.append("### What this does not promise")
-        parts.append("\n".join(f"- {_plain(limit, cell=False)}" for limit in limits))
+        parts.append(f"### {worded('What this does not promise')}")
+        parts.append("\n".join(f"- {_plain(said(limit), cell=False)}" for limit in limits))
     return "\n\n".join(parts)
 
 
 def _facts(facts: Iterable[Fact]) -> str:
-    lines = ["| figure | | value |", "|---|---|---|"]
+    lines = [f"| {worded('figure')} | | {worded('value')} |", "|---|---|---|"]
     for fact in facts:
-        value = f"{fact.value:.6g}" if math.isfinite(fact.value) else "∞"
-        lines.append(f"| {_plain(fact.symbol)} | {_plain(fact.title)} | {value} |")
+        value = localized(f"{fact.value:.6g}") if math.isfinite(fact.value) else "∞"
+        lines.append(f"| {_plain(fact.symbol)} | {_plain(said(fact.title))} | {value} |")
     return "\n".join(lines)
 
 
@@ -225,11 +241,16 @@ def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Per
         "attribute": _plain(columns[0]),
         "attributes": _listed(columns),
         "attribute_code": json.dumps(columns[0], ensure_ascii=False),
-        "rows": f"{contents.table.rows:,}",
-        **perturbation.published.values,
+        "rows": localized(f"{contents.table.rows:,}"),
+        **{name: _told(value) for name, value in perturbation.published.values.items()},
     }
     text = _template(perturbation.published.guide).substitute(values).strip()
     return f"### {_listed(columns)}\n\n{_below(text, level=4)}"
+
+
+def _told(value: str) -> str:
+    """Return a figure or a sentence of a mechanism's in the recipient's language."""
+    return said(value) if isinstance(value, Sentence) else localized(value)
 
 
 def _weights(contents: BundleContents, names: Mapping[str, str]) -> str:
@@ -263,8 +284,7 @@ def _below(markdown: str, level: int) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     """Return names for a sentence: "a", "a and b", "a, b and c"."""
-    *others, last = map(_plain, names)
-    return f"{', '.join(others)} and {last}" if others else last
+    return listed(*map(_plain, names))
 
 
 def _plain(text: str, cell: bool = True) -> str:

@@ -31,6 +31,7 @@ from sfumato.formats.bundles.readme import README_NAME, readme_of
 from sfumato.formats.files import new_private, write_private
 from sfumato.formats.formulas import escaped, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
+from sfumato.formats.language import speaking
 from sfumato.formats.reading import names_in_file, write_table
 
 __all__ = [
@@ -118,11 +119,14 @@ def write_bundle(
     write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), contents.order)
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
-    write_private(folder / README_NAME, readme_of(contents, names, format_name, escapes).encode())
+    with speaking(contents.language):
+        told = readme_of(contents, names, format_name, escapes)
+    write_private(folder / README_NAME, told.encode())
     readme = _facts(folder / README_NAME, done)
     hierarchies = _write_hierarchies(contents, folder, escapes, done)
     files = WrittenFiles(data, readme, hierarchies)
-    descriptor = encode(describe(contents, names, format_name, files, escapes))
+    with speaking(contents.language):
+        descriptor = encode(describe(contents, names, format_name, files, escapes))
     write_private(folder / DATAPACKAGE_NAME, descriptor)
     digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
     digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()

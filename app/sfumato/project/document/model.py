@@ -132,6 +132,8 @@ class Recipient:
         Tells recipients apart where levels are spaced, see `Document.level_spacing`.
     view
         How coarsely the recipient sees the quasi-identifiers; None for as they are.
+    language
+        What bundles tell the recipient in, such as ``de``; None for English.
     """
 
     name: str
@@ -139,6 +141,7 @@ class Recipient:
     note: str = ""
     mark: int = 0
     view: ViewRule | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
+from sfumato.formats.language import ENGLISH
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
@@ -311,6 +312,7 @@ def _contents(
         view=None if seen is None else _view(seen),
         unit=told_of_unit(document, plan.entries),
         order=order,
+        language=plan.recipient.language or ENGLISH,
     )
 
 

@@ -30,6 +30,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
+from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.column_edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
@@ -421,6 +422,7 @@ def _recipient(
 ) -> Recipient:
     name = section.required_text("name")
     note = section.text("note") or ""
+    language = _language(section)
     entries = {entry.key: entry for entry in policy}
     levels = section.section("levels")
     statements: dict[str, Statement] = {}
@@ -434,7 +436,15 @@ def _recipient(
         raise section.error("mark", "a whole number from 0 was expected.", "Mend it.")
     view = view_in(section.section("view"), columns)
     section.finish()
-    return Recipient(name, statements, note, int(mark), view)
+    return Recipient(name, statements, note, int(mark), view, language)
+
+
+def _language(section: Section) -> str | None:
+    """Return the language that a recipient's bundles are written in; None for English."""
+    stated, there = section.text("language"), languages()
+    if stated is not None and stated not in there:
+        raise section.error("language", "there is no such language.", suggestion(stated, there))
+    return None if stated == ENGLISH else stated
 
 
 def _statement(section: Section, mechanism: Mechanism) -> Statement:

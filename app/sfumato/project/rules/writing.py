@@ -232,6 +232,8 @@ def _recipient(recipient: Recipient) -> Iterator[str]:
     yield f"name = {_text(recipient.name)}"
     if recipient.note:
         yield f"note = {_text(recipient.note)}"
+    if recipient.language is not None:
+        yield f"language = {_text(recipient.language)}"
     if recipient.mark:
         yield f"mark = {recipient.mark}"
     if recipient.statements:

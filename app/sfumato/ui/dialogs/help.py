@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato import __version__
+from sfumato.formats.language import page_path
 from sfumato.jobs.job import BugReport
 from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path
@@ -37,18 +38,18 @@ from sfumato.ui.widgets.prose import set_prose
 
 
 def help_pages() -> tuple[Path, ...]:
-    """Return the shipped pages: the index, then in the order in which it leads to them."""
+    """Return the pages in the window's language: the index, then in the order it leads to them."""
     try:
-        folder = resource_path("help")
-        index = resource_path("help", "index.md").read_text(encoding="utf-8")
+        names = [path.name for path in resource_path("help").glob("*.md")]
+        index = page_path("help", "index.md").read_text(encoding="utf-8")
     except FileNotFoundError:
         return ()
 
-    def place(page: Path) -> tuple[bool, int, str]:
-        found = index.find(f"({page.name})")
-        return (page.stem != "index", found if found >= 0 else len(index), page.stem)
+    def place(name: str) -> tuple[bool, int, str]:
+        found = index.find(f"({name})")
+        return (name != "index.md", found if found >= 0 else len(index), name)
 
-    return tuple(sorted(folder.glob("*.md"), key=place))
+    return tuple(page_path("help", name) for name in sorted(names, key=place))
 
 
 def _title_of(page: Path) -> str:
@@ -105,7 +106,7 @@ class HelpDialog(QDialog):
         self._shown_in = current_theme()
         page = self.pages[line]
         document = self.text.document()
-        self.text.setSearchPaths([str(page.parent)])
+        self.text.setSearchPaths([str(page.parent), str(resource_path("help"))])
         set_prose(document, page.read_text(encoding="utf-8"), self._shown_in.style)
         document.setDocumentMargin(24)
         self.text.moveCursor(QTextCursor.MoveOperation.Start)

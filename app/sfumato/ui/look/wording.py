@@ -11,6 +11,8 @@ from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.wording import Sentence, filled
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
+from sfumato.formats.language import ENGLISH, day, localized, moment, thousands
+from sfumato.formats.language import spoken as language
 
 THIN_SPACE = "\u202f"
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -35,7 +37,7 @@ def spoken(text: str, **details: object) -> str:
     inner = {
         name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
     }
-    return filled(said, inner)
+    return filled(said, inner, localized)
 
 
 def typeset(text: str) -> str:
@@ -43,7 +45,9 @@ def typeset(text: str) -> str:
 
     Thousands are parted by a thin space, and no line ends between a number and its sign.
     """
-    return _BESIDE_SIGN.sub(THIN_SPACE, _THOUSANDS.sub(THIN_SPACE, spoken(text)))
+    said = spoken(text)
+    parted = _THOUSANDS.sub(THIN_SPACE, said) if language() == ENGLISH else said
+    return _BESIDE_SIGN.sub(THIN_SPACE, parted)
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -54,12 +58,12 @@ def number(value: float, digits: int = 3) -> str:
         return "0"
     decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
     text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return localized(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def grouped(count: int) -> str:
-    """Return a count with a thin space between thousands."""
-    return f"{count:,}".replace(",", THIN_SPACE)
+    """Return a count, thousands parted as the language parts them."""
+    return thousands(f"{count:,}")
 
 
 def term_of(mechanism: Mechanism, statement: Mapping[str, float]) -> LevelTerm | None:
@@ -91,4 +95,9 @@ def term_text(term: LevelTerm, statement: Mapping[str, float]) -> str:
 
 def local_time(recorded_at: str) -> str:
     """Return a recorded time (ISO 8601, UTC) in the person's zone, to the minute."""
-    return datetime.fromisoformat(recorded_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return moment(datetime.fromisoformat(recorded_at).astimezone())
+
+
+def local_day(recorded_at: str) -> str:
+    """Return the day of a recorded time (ISO 8601, UTC) in the person's zone."""
+    return day(datetime.fromisoformat(recorded_at).astimezone())

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import BadOptions
+from sfumato.formats.language import localized
 from sfumato.formats.options import (
     ENCODINGS,
     BadValues,
@@ -308,7 +309,11 @@ def size_words(size: int) -> str:
     amount = float(size)
     for unit in ("bytes", "kB", "MB", "GB"):
         if amount < 1000 or unit == "GB":
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.3g} {unit}"
+            return (
+                f"{localized(f'{amount:.0f}')} {unit}"
+                if unit == "bytes"
+                else f"{localized(f'{amount:.3g}')} {unit}"
+            )
         amount /= 1000
     return ""
 

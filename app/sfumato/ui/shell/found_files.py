@@ -15,6 +15,7 @@ from sfumato.formats.bundles.packages import package_at
 from sfumato.formats.files import is_folder
 from sfumato.project.verification.found import FoundFile, find_file
 from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.look.wording import local_day
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
@@ -108,7 +109,9 @@ class FoundFiles(QObject):
         if release is not None:
             text = self.tr(
                 "It is {file} as it was released to {recipient} on {day}, byte for byte."
-            ).format(file=found.name, recipient=release.recipient, day=release.recorded_at[:10])
+            ).format(
+                file=found.name, recipient=release.recipient, day=local_day(release.recorded_at)
+            )
             return text, (verify, trace, table)
         if found.is_bundle:
             text = self.tr(

@@ -7,6 +7,7 @@ from typing import Final
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
 
+from sfumato.formats.language import localized
 from sfumato.jobs.job import Ending, Job
 from sfumato.jobs.runner import JobRunner
 from sfumato.ui.look.theme import Space, TextSize, font
@@ -57,7 +58,7 @@ class JobEntry(QWidget):
         if self.job.stop_requested():
             return
         self.bar.setValue(round(1000 * self.job.fraction))
-        self.percent.setText(f"{100 * self.job.fraction:.0f} %")
+        self.percent.setText(f"{localized(f'{100 * self.job.fraction:.0f}')} %")
         step = spoken(self.job.text)
         self.title.setText(f"{self.job.title} · {step}" if step else self.job.title)
 

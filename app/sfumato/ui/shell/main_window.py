@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases.address import Place
+from sfumato.formats.language import languages
 from sfumato.jobs.job import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
@@ -39,7 +40,7 @@ from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
 from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
-from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, languages, name_of
+from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, name_of
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from sfumato.resources import resource_path
+from sfumato.formats import language as below
+from sfumato.formats.language import ENGLISH, known, shipped
 from sfumato.ui.state.settings import Store
 
-ENGLISH: Final = "en"
 AS_THE_SYSTEM: Final = ""
 _KEY: Final = "window/language"
-_PREFIX: Final = "sfumato_"
-
-
-def languages(folder: Path | None = None) -> tuple[str, ...]:
-    """Return the languages there are, as Qt names them, English first.
-
-    Parameters
-    ----------
-    folder
-        Where compiled translations are; those that are shipped when None.
-    """
-    paths = (folder or _shipped()).glob(f"{_PREFIX}*.qm")
-    return (ENGLISH, *sorted(path.stem.removeprefix(_PREFIX) for path in paths))
 
 
 def name_of(language: str) -> str:
     """Return a language's own name for itself."""
-    return QLocale(language).nativeLanguageName().capitalize() or language
+    name = "English" if language == ENGLISH else QLocale(language).nativeLanguageName()
+    return f"{name[:1].upper()}{name[1:]}" or language
 
 
 def chosen(store: Store) -> str:
@@ -64,9 +51,13 @@ def speak(
         What was installed.
     """
     found = []
-    locale = QLocale(language) if language else QLocale()
+    system = QLocale.system()
+    spoken = known(language or system.name(), folder)
+    below.speak(spoken)
+    locale = QLocale(spoken)
+    QLocale.setDefault(_writing(locale, system))
     qt = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-    for name, place in (("qtbase", qt), ("sfumato", str(folder or _shipped()))):
+    for name, place in (("qtbase", qt), ("sfumato", str(folder or shipped()))):
         translator = QTranslator(application)
         if translator.load(locale, name, "_", place):
             application.installTranslator(translator)
@@ -74,8 +65,10 @@ def speak(
     return tuple(found)
 
 
-def _shipped() -> Path:
-    """Return where translations are shipped, which may be nowhere."""
-    with suppress(FileNotFoundError):
-        return resource_path("translations")
-    return resource_path() / "translations"
+def _writing(spoken: QLocale, system: QLocale) -> QLocale:
+    """Return how numbers are written: as the system does where it agrees with the language."""
+    alike = all(
+        sign(spoken) == sign(system)
+        for sign in (QLocale.language, QLocale.decimalPoint, QLocale.groupSeparator)
+    )
+    return system if alike else spoken

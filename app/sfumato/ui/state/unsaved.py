@@ -6,10 +6,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.formats.language import moment
 from sfumato.project.document.model import Document
 from sfumato.project.errors import UnsavedUnreadable
 from sfumato.project.store.seal import state_folder
@@ -205,9 +206,8 @@ def _look(_context: Context) -> Left | None:
 
 
 def _time_of(work: UnsavedWork) -> str:
-    """Return when work was kept last, as the person's locale writes it."""
+    """Return when work was kept last, as the person's language writes it."""
     try:
-        moment = QDateTime.fromSecsSinceEpoch(int(work.kept_at.timestamp()))
+        return moment(work.kept_at.astimezone())
     except OSError:
         return "?"
-    return QLocale().toString(moment, QLocale.FormatType.ShortFormat)

@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
+from sfumato.formats.language import thousands
 from sfumato.ui.look.theme import Space, font, themes
 from sfumato.ui.widgets.icons import icon_pixmap
 
@@ -172,7 +173,7 @@ class FrameModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 return _alignment(self._numeric[section])
         elif role == Qt.ItemDataRole.DisplayRole:
-            return f"{self.source_row(section) + self._first_row:,}".replace(",", "\u202f")
+            return thousands(f"{self.source_row(section) + self._first_row:,}")
         elif role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(right=True)
         return None
@@ -474,7 +475,9 @@ class TableView(QTableView):
         cells = sum(part.width() * part.height() for part in parts)
         if not 0 < cells <= COPIED_CELLS:
             if cells:
-                words = self.tr("At most {most:,} cells can be copied.").format(most=COPIED_CELLS)
+                words = self.tr("At most {most} cells can be copied.").format(
+                    most=thousands(f"{COPIED_CELLS:,}")
+                )
                 QToolTip.showText(self.mapToGlobal(self.rect().center()), words, self)
             return False
         rows = self.chosen_rows()

@@ -401,8 +401,8 @@ MECHANISM = GaussianNoise()
 def _noise_words(noise: Noise) -> str:
     """Return how the noise hangs together, as a sentence."""
     if noise is Noise.SEPARATE:
-        return "Each column has noise of its own: only the diagonal of K counts."
-    return "It varies together as the columns themselves do."
+        return Sentence("Each column has noise of its own: only the diagonal of K counts.")
+    return Sentence("It varies together as the columns themselves do.")
 
 
 def _form_words(attributes: Attributes, settings: GaussianSettings) -> str:
@@ -414,7 +414,7 @@ def _form_words(attributes: Attributes, settings: GaussianSettings) -> str:
     ]
     if not changed:
         return ""
-    return (
+    return Sentence(
         " Afterwards numbers were rounded or clipped, as `rounding`, `lowest` and `highest` in"
         " `datapackage.json` say; where many of them are clipped, estimates are biased."
     )

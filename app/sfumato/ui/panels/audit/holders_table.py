@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 from sfumato.analysis.holdings import Holding
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.ui.look.theme import Space, font
-from sfumato.ui.look.wording import local_time, number
+from sfumato.ui.look.wording import local_day, number
 from sfumato.ui.panels.audit.wording import level_text
 from sfumato.ui.widgets.tables import TableView
 
@@ -130,7 +130,7 @@ class HoldersModel(QAbstractTableModel):
         odds = holding.odds
         since = self.tr("adopted") if holding.adopted else self.tr("planned")
         if holding.recorded_at is not None:
-            since = self.tr("since {day}").format(day=local_time(holding.recorded_at)[:10])
+            since = self.tr("since {day}").format(day=local_day(holding.recorded_at))
         return (
             holding.recipient,
             level_text(holding),

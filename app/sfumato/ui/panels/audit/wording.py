@@ -11,9 +11,10 @@ from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import joined
+from sfumato.engine.core.wording import filled, joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.formats.language import localized
 from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.holders import beside_sentence, part_sentence
@@ -29,7 +30,7 @@ MOST_NAMED = 3
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the audit in the person's language, filled in."""
-    return QCoreApplication.translate("Audit", template).format(**details)
+    return filled(QCoreApplication.translate("Audit", template), details, localized)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -149,7 +150,7 @@ def tiny(difference: float) -> str:
     """Return a small number in words that a person can read: ``0`` or ``2·10⁻¹⁶``."""
     if difference == 0.0:
         return "0"
-    mantissa, exponent = f"{difference:.0e}".split("e")
+    mantissa, exponent = localized(f"{difference:.0e}").split("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{mantissa}·10{raised}"
 

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.table.profile import ColumnProfile
+from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.state.session import Session
@@ -65,7 +66,7 @@ def describe(profile: ColumnProfile) -> str:
         ]
     if profile.missing:
         share = 100 * profile.missing / max(profile.count, 1)
-        shown = f"{share:.0f}" if share >= 1 else "<1"
+        shown = localized(f"{share:.0f}") if share >= 1 else "<1"
         parts.append(tr("Profiles", "{share} % missing").format(share=shown))
     return " · ".join(parts)
 
@@ -87,7 +88,7 @@ def explain(profile: ColumnProfile) -> str:
         numbers = profile.numbers
         lines.append(
             tr("Profiles", "mean {mean}, median {median}, middle half {low} to {high}").format(
-                mean=f"{numbers.mean:.4g}",
+                mean=localized(f"{numbers.mean:.4g}"),
                 median=show_value(numbers.quantiles[2]),
                 low=show_value(numbers.quantiles[1]),
                 high=show_value(numbers.quantiles[3]),
@@ -96,7 +97,7 @@ def explain(profile: ColumnProfile) -> str:
     elif not profile.is_unique:
         for top in profile.top[:6]:
             share = 100 * top.count / max(profile.present, 1)
-            lines.append(f"{show_value(top.value)}   {share:.1f} %")
+            lines.append(f"{show_value(top.value)}   {localized(f'{share:.1f}')} %")
     return "\n".join(lines)
 
 

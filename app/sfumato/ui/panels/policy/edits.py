@@ -13,6 +13,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_part
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import ENGLISH, spoken
 from sfumato.project.document.generalization import (
     CRITERION_KINDS,
     CriterionChoice,
@@ -85,8 +86,13 @@ def with_settings(document: Document, key: str, settings: Settings) -> Document:
 
 
 def with_recipient(document: Document, name: str, levels: Mapping[str, Statement]) -> Document:
-    """Add a recipient, at the given level for each policy entry by its key."""
-    added = replace(document, recipients=(*document.recipients, Recipient(name, dict(levels))))
+    """Add a recipient, at the given level for each policy entry by its key.
+
+    Bundles speak to the recipient in the window's language, until another is chosen.
+    """
+    language = None if spoken() == ENGLISH else spoken()
+    recipient = Recipient(name, dict(levels), language=language)
+    added = replace(document, recipients=(*document.recipients, recipient))
     return with_marks(added) if document.level_spacing else added
 
 
@@ -102,6 +108,12 @@ def with_statement(document: Document, recipient: str, key: str, statement: Stat
 def with_note(document: Document, recipient: str, note: str) -> Document:
     """Write the custodian's remark on a recipient."""
     return _changed(document, recipient, lambda r: replace(r, note=note))
+
+
+def with_language(document: Document, recipient: str, language: str) -> Document:
+    """State the language that a recipient's bundles are written in."""
+    stated = None if language == ENGLISH else language
+    return _changed(document, recipient, lambda r: replace(r, language=stated))
 
 
 def renamed(document: Document, recipient: str, name: str) -> Document:

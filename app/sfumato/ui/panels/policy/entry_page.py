@@ -19,6 +19,7 @@ from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import ENGLISH, languages, localized
 from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
@@ -29,6 +30,7 @@ from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.languages import name_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.icons import IconLabel
@@ -206,7 +208,7 @@ def _bond(candidate: Candidate) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\u2212")
+    return localized(f"{value:.2f}").replace("-", "\u2212")
 
 
 WIDE: Final = 600
@@ -227,12 +229,15 @@ class Chosen:
         The custodian's remark.
     empty
         Why the level hides nothing; empty where it does.
+    language
+        What bundles tell the recipient in.
     """
 
     name: str
     statement: Statement | None
     note: str = ""
     empty: str = ""
+    language: str = ENGLISH
 
 
 def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
@@ -307,6 +312,7 @@ class EntryPage(QWidget):
     settings_stated = Signal(object)
     """The mechanism's `Settings`."""
     noted = Signal(str)
+    language_chosen = Signal(str)
     """The remark on the chosen recipient."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
@@ -340,6 +346,12 @@ class EntryPage(QWidget):
         self.note.setPlaceholderText(tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
+        self.language = ChoiceField([(each, name_of(each)) for each in languages()], self)
+        self.language.setAccessibleName(tr("Language of the recipient's bundles"))
+        self.language.setToolTip(
+            tr("The language of what a bundle tells the recipient: its README and descriptions")
+        )
+        self.language.chosen.connect(lambda language: self.language_chosen.emit(str(language)))
         self.level_card.body.addWidget(self._level_title)
         self.empty = DangerNote(self)
         self.refused = DangerNote(self)
@@ -347,7 +359,7 @@ class EntryPage(QWidget):
         self.level_card.body.addWidget(self._level_missing)
         self.level_card.body.addLayout(row(self.for_all, None))
         self.level_card.body.addSpacing(Space.INSIDE)
-        self.level_card.body.addWidget(self.note)
+        self.level_card.body.addLayout(row(self.note, self.language))
         self.together = Together(self)
         self._settings_place = QVBoxLayout()
         parts = (
@@ -458,6 +470,7 @@ class EntryPage(QWidget):
         )
         if self.note.text() != chosen.note and not self.note.hasFocus():
             self.note.setText(chosen.note)
+        self.language.set_value(chosen.language)
         told = tr("Danger: {text}", text=typeset(chosen.empty)) if chosen.empty else ""
         self.empty.show_text(told)
         self._use_editor(entry.mechanism)

@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from sfumato.formats.language import localized
 from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, themes
 from sfumato.ui.widgets.accessible import Told, show_parts
@@ -198,7 +199,7 @@ class LadderView(QWidget):
             painter.drawText(
                 QRectF(0, y - 9, RAILS[0] - 10, 18),
                 Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-                f"{mark:g}",
+                localized(f"{mark:g}"),
             )
         painter.setPen(QPen(QColor(style.line), 3, c=Qt.PenCapStyle.RoundCap))
         for x in RAILS:

@@ -16,6 +16,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import ENGLISH
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.levels import state_level
 from sfumato.project.document.model import Document, PolicyEntry, with_members
@@ -125,6 +126,7 @@ class PolicyPanel(Panel):
         page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
         page.noted.connect(self._note)
+        page.language_chosen.connect(self._choose_language)
         page.ladder.chosen.connect(self._choose_recipient)
         page.ladder.dragged.connect(self._drag)
         page.ladder.drag_finished.connect(session.end_merge)
@@ -227,7 +229,9 @@ class PolicyPanel(Panel):
             recipient = document.recipient(self._recipient)
             empty = next(each.empty for each in standings if each.name == self._recipient)
             stated = recipient.statements.get(entry.key)
-            chosen = Chosen(recipient.name, stated, recipient.note, empty)
+            chosen = Chosen(
+                recipient.name, stated, recipient.note, empty, recipient.language or ENGLISH
+            )
         self.page.show_level(entry, attributes, chosen)
         several = len(document.policy) > 1
         self.page.for_all.setVisible(
@@ -481,6 +485,10 @@ class PolicyPanel(Panel):
             tr("Rename {old} to {new}", old=recipient, new=name),
             edits.renamed(self.session.document, recipient, name),
         )
+
+    def _choose_language(self, language: str) -> None:
+        document = edits.with_language(self.session.document, self._recipient, language)
+        self.session.edit(tr("Choose the language of a recipient's bundles"), document)
 
     def _note(self, note: str) -> None:
         self.session.edit(

@@ -31,6 +31,7 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import localized
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release_columns import leaving_table
@@ -145,7 +146,7 @@ class ViewsModel(CellsModel):
         if row == K:
             return Cell(str(rule.k))
         if row == SHARE:
-            return Cell(percent(rule.suppression, 1), "", f"{rule.suppression * 100:g}")
+            return Cell(percent(rule.suppression, 1), "", localized(f"{rule.suppression * 100:g}"))
         name = self.names[row - LEVELS]
         level = rule.levels.get(name, 0)
         highest = None if line.seen is None else line.seen.levels.get(name, (0, None))[1]

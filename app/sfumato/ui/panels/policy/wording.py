@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import localized
 from sfumato.plots.axes import percent
 from sfumato.ui.look.wording import grouped, number
 
@@ -22,7 +24,7 @@ NORMAL_95 = 1.96
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the policy panel in the person's language, filled in."""
-    return QCoreApplication.translate("Policy", template).format(**details)
+    return filled(QCoreApplication.translate("Policy", template), details, localized)
 
 
 def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:

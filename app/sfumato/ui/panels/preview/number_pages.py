@@ -18,6 +18,7 @@ from sfumato.analysis.previewed_numbers import (
     Witness,
     linear_estimate,
 )
+from sfumato.formats.language import thousands
 from sfumato.plots.axes import amount
 from sfumato.plots.record_numbers import (
     Belief,
@@ -133,8 +134,7 @@ def fixed(value: float, spread: float) -> str:
     if spread <= 0 or not 1e-9 < spread < 1e12:
         return amount(value, 6)
     decimals = max(DIGITS - 1 - math.floor(math.log10(spread)), 0)
-    text = f"{value:,.{decimals}f}".replace(",", "\u202f")
-    return text.replace("-", "\u2212")
+    return thousands(f"{value:,.{decimals}f}")
 
 
 def typical_error(sample: NumberSample, seen: Floats, place: int) -> float:

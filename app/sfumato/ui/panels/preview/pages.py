@@ -12,7 +12,9 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, QWidget
 
 from sfumato.analysis.previewed_values import Preview, Sample
+from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
+from sfumato.formats.language import localized
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
@@ -38,7 +40,7 @@ REPLACED_SIGN = "→"
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the preview in the person's language, filled in."""
-    return QCoreApplication.translate("Preview", template).format(**details)
+    return filled(QCoreApplication.translate("Preview", template), details, localized)
 
 
 class SampleModel(CellsModel):

@@ -20,7 +20,7 @@ from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.look.theme import font
-from sfumato.ui.look.wording import local_time, spoken, statement_text
+from sfumato.ui.look.wording import local_day, spoken, statement_text
 
 Index = QModelIndex | QPersistentModelIndex
 NAME, LEVELS, LAST = range(3)
@@ -170,7 +170,7 @@ def _levels(document: Document, recipient: Recipient) -> str:
 def _last(since: SinceRelease) -> str:
     if since.record is None:
         return _tr("never")
-    day = local_time(since.record.recorded_at)[:10]
+    day = local_day(since.record.recorded_at)
     if since.current:
         return _tr("{day}, same levels").format(day=day)
     return _tr("{day}, changed since").format(day=day)

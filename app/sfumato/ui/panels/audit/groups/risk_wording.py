@@ -10,15 +10,17 @@ from sfumato.analysis.small_groups import (
     passed_by_published_rule,
     person_sentence,
 )
+from sfumato.engine.core.wording import filled
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits
+from sfumato.formats.language import localized
 from sfumato.plots.axes import percent
 from sfumato.ui.look.wording import grouped, number, typeset
 
 
 def tr(text: str, **details: object) -> str:
     """Return a text in the person's language, filled in."""
-    return QCoreApplication.translate("Audit", text).format(**details)
+    return filled(QCoreApplication.translate("Audit", text), details, localized)
 
 
 def rule_name(rule: Rule) -> str:

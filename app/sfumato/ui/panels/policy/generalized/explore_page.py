@@ -13,6 +13,7 @@ from PySide6.QtCore import QItemSelection, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from sfumato.engine.generalization.lattice import Node
+from sfumato.formats.language import localized
 from sfumato.plots.generalization import LatticeData, build_lattice
 from sfumato.project.publication.generalization_pipeline import Searched
 from sfumato.ui.look.theme import Space
@@ -407,7 +408,7 @@ class ExplorePage(QWidget):
         if measured is not None:
             numbers = numbers_of(measured)
             heads = titles()
-            words += [f"{heads[name]} {value:g}" for name, value in numbers.items()]
+            words += [f"{heads[name]} {localized(f'{value:g}')}" for name, value in numbers.items()]
         said = self.marks.words(node)
         return "\n".join([*words, *([said] if said else [])])
 

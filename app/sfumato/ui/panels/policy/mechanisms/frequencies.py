@@ -14,6 +14,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
 )
 from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
+from sfumato.formats.language import localized
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.controls import SourceChoice
@@ -86,7 +87,7 @@ class FrequencyChoice(SourceChoice):
         if shown is FrequencySource.NOISY:
             self.epsilon.set_value(frequencies.epsilon)
         if frequencies.source is FrequencySource.STATED:
-            self.shares.setText("; ".join(f"{share:g}" for share in frequencies.shares))
+            self.shares.setText("; ".join(localized(f"{share:g}") for share in frequencies.shares))
         self.say(self._words(frequencies), "danger" if exact else "muted")
 
     def _choose(self, source: object) -> None:

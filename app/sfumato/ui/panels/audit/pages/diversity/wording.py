@@ -6,6 +6,8 @@ import pandas as pd
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.composition import MOST_BREACHES, Beside
+from sfumato.engine.core.wording import filled
+from sfumato.formats.language import localized
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.widgets.messages import error_texts
 
@@ -14,7 +16,7 @@ MOST_VALUES = 8
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence about other holders' tables in the person's language, filled in."""
-    return QCoreApplication.translate("OtherHolders", template).format(**details)
+    return filled(QCoreApplication.translate("OtherHolders", template), details, localized)
 
 
 def verdict(found: Beside) -> str:

@@ -15,6 +15,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import DenseMatrix, GarblingTest
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix, read_matrix
+from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
@@ -293,7 +294,7 @@ def _forbidden(direction: str, names: tuple[str, ...], test: GarblingTest) -> st
     if not test.forbidding:
         return tr("{direction}: no channel exists.", direction=direction)
     listed = "; ".join(
-        f"{names[entry.original]} → {names[entry.released]}: {entry.value:.3g}"
+        f"{names[entry.original]} → {names[entry.released]}: {localized(f'{entry.value:.3g}')}"
         for entry in test.forbidding[: MOST_NAMED + 1]
     )
     return tr(

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.matrix.transition_matrix import TOLERANCE, TransitionMatrix
+from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, themes
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.wording import tr
@@ -78,7 +79,7 @@ class MatrixDraft:
     def text(self, place: Place) -> str:
         """Return what stands in a cell, with all its digits."""
         chance = float(self.matrix.entries[place])
-        return self.texts.get(place, "") if math.isnan(chance) else f"{chance:.12g}"
+        return self.texts.get(place, "") if math.isnan(chance) else localized(f"{chance:.12g}")
 
     @property
     def sound(self) -> bool:
@@ -136,7 +137,7 @@ class EntriesModel(CellsModel):
             "{original} is released as {released} with probability {chance}.",
             original=names[column],
             released=names[row],
-            chance=f"{chance:.6g}",
+            chance=localized(f"{chance:.6g}"),
         )
         ground = mix(theme.style.accent, theme.style.surface, 0.35 * chance)
         return Cell(number(chance, 4), tip, text, ground=ground)
@@ -164,11 +165,11 @@ class SumsModel(CellsModel):
         if math.isnan(off):
             tip = tr("A chance of {name} is not a number.", name=name)
             return Cell("" if row else "?", tip, ink=style.danger, strong=True)
-        size = f"{abs(off):.3g}"
+        size = localized(f"{abs(off):.3g}")
         tip = tr(
             "The chances of {name} sum to {total}: {off} too {side}.",
             name=name,
-            total=f"{total:.6g}",
+            total=localized(f"{total:.6g}"),
             off=size,
             side=tr("much") if off > 0 else tr("little"),
         )

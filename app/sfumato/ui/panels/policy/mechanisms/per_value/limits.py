@@ -19,6 +19,7 @@ from sfumato.engine.core.errors import LevelError
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value.limits import BreachMode, Limit, PrivacyLimits
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import localized
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.tables import typed_number
@@ -167,7 +168,7 @@ def names_of(attribute: Attribute) -> tuple[str, ...]:
 
 def shown(value: float) -> str:
     """Return a number as it is typed: no noise, nothing lost."""
-    short = f"{value:.12g}"
+    short = localized(f"{value:.12g}")
     return short if float(short) == value else repr(value)
 
 
@@ -185,7 +186,7 @@ def meaning(pair: Pair) -> str:
                 "A belief of at most {before} stays at most {after} (γ = {gamma}).",
                 before=_percent(rho1),
                 after=_percent(rho2),
-                gamma=f"{gamma:.4g}",
+                gamma=localized(f"{gamma:.4g}"),
             )
         )
     return "\n".join(sentences)
@@ -197,7 +198,7 @@ def numbers_in(texts: Sequence[str]) -> bool:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.4g}\u202f%"
+    return f"{localized(f'{share * 100:.4g}')}\u202f%"
 
 
 def _joined(before: Pair, more: Pair) -> Pair:
@@ -249,7 +250,7 @@ def classes() -> tuple[SensitivityClass, ...]:
     )
     sentence = tr("A belief of 10\u202f% stays below {after}\u202f%", after="{after}")
     limited = (
-        SensitivityClass(name, sentence.format(after=after), ("0.1", f"{after / 100:g}"))
+        SensitivityClass(name, sentence.format(after=after), ("0.1", localized(f"{after / 100:g}")))
         for name, after in named
     )
     return (*limited, SensitivityClass(tr("By the rule"), tr("No limits of its own")))

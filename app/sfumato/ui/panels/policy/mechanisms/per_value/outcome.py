@@ -25,6 +25,7 @@ from sfumato.engine.mechanisms.per_value.limits import (
     utility_curve,
 )
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import localized
 from sfumato.jobs.job import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.plots.matrices import PairData, build_matrix_pair
@@ -366,7 +367,7 @@ class CurvePage(QWidget):
             "Root mean square error of a share at θ = {theta}: expected {expected}, observed"
             " {observed} percentage points (limits of their own, inverse matrix). All figures are"
             " in the exported CSV.",
-            theta=f"{last.theta:g}",
+            theta=localized(f"{last.theta:g}"),
             expected=_points(last.fine_grain.error_expected),
             observed=_points(last.fine_grain.error_observed),
         )
@@ -386,4 +387,4 @@ def _counts(attribute: Attribute) -> Counts:
 
 
 def _points(error: float) -> str:
-    return "–" if np.isnan(error) else f"{error * 100:.2g}"
+    return "–" if np.isnan(error) else localized(f"{error * 100:.2g}")
