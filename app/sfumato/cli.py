@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import sfumato
 from sfumato.commands import command_called, command_names, summary_of
@@ -20,23 +19,6 @@ from sfumato.formats.files import printable
 from sfumato.formats.language import languages, of_the_environment, speak, translated, worded
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
-
-_EPILOG: Final = """\
-Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
-
-The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
-SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
-
-exit codes:
-  0    done
-  1    a check failed: a bundle, the ledger or the project's seal is not as it should be, no
-       release is named as the source of a file, or an earlier release does not fit the ladder
-  2    the command line was not understood
-  3    something is wrong with a file, the table, the rules or a level; the message says what
-  4    the passphrase is wrong or missing
-  70   a fault in Sfumato
-  130  cancelled
-"""
 
 
 def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = None) -> int:
@@ -148,7 +130,7 @@ def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.Argume
     parser = argparse.ArgumentParser(
         prog="sfumato",
         description=translated("Release one table at many trust levels."),
-        epilog=translated(_EPILOG),
+        epilog=_epilog(),
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -177,6 +159,28 @@ def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.Argume
             command.add_to(described)
             described.set_defaults(run=command.run)
     return parser
+
+
+def _epilog() -> str:
+    """Return what the help ends with."""
+    return translated(
+        """\
+Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
+
+The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
+SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
+
+exit codes:
+  0    done
+  1    a check failed: a bundle, the ledger or the project's seal is not as it should be, no
+       release is named as the source of a file, or an earlier release does not fit the ladder
+  2    the command line was not understood
+  3    something is wrong with a file, the table, the rules or a level; the message says what
+  4    the passphrase is wrong or missing
+  70   a fault in Sfumato
+  130  cancelled
+"""
+    )
 
 
 def _examples(command: Command) -> str:

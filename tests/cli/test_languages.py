@@ -125,7 +125,7 @@ def test_a_bundle_speaks_its_recipients_language_and_programs_read_the_same(made
     package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
     assert package["description"].startswith("Freigegeben an Clinic A.")
     assert package["sfumato"]["row_order"] in {"keyed", "table"}
-    assert made.run("verify", made.project, folder) == ExitCode.OK, made.remarks
+    assert made.run("verify", folder, "--project", made.project) == ExitCode.OK, made.remarks
 
 
 def test_a_recipients_language_is_in_the_rules_and_old_projects_read_as_english(made):

@@ -12170,89 +12170,123 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="69"/>
+        <location filename="../../cli.py" line="51"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="79"/>
+        <location filename="../../cli.py" line="61"/>
         <source>To accept it: {command}</source>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="102"/>
+        <location filename="../../cli.py" line="84"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="133"/>
+        <location filename="../../cli.py" line="115"/>
         <location filename="../../formats/files.py" line="106"/>
         <location filename="../../formats/files.py" line="221"/>
         <source>{path} can&apos;t be the name of a file.</source>
         <translation>{path} kann kein Dateiname sein.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="134"/>
+        <location filename="../../cli.py" line="116"/>
         <source>Write it without the NUL.</source>
         <translation>Schreiben Sie ihn ohne das NUL-Zeichen.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="150"/>
+        <location filename="../../cli.py" line="132"/>
         <source>Release one table at many trust levels.</source>
         <translation>Eine Tabelle auf vielen Vertrauensstufen freigeben.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="160"/>
+        <location filename="../../cli.py" line="142"/>
         <source>speak this language, and report in it; also after the command</source>
         <translation>in dieser Sprache sprechen und berichten; auch nach dem Befehl möglich</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="163"/>
+        <location filename="../../cli.py" line="145"/>
         <source>commands</source>
         <translation>Befehle</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="186"/>
+        <location filename="../../cli.py" line="167"/>
+        <source>Without a command the window opens; a project&apos;s file (NAME.sfumato) alone opens in it.
+
+The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
+SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
+
+exit codes:
+  0    done
+  1    a check failed: a bundle, the ledger or the project&apos;s seal is not as it should be, no
+       release is named as the source of a file, or an earlier release does not fit the ladder
+  2    the command line was not understood
+  3    something is wrong with a file, the table, the rules or a level; the message says what
+  4    the passphrase is wrong or missing
+  70   a fault in Sfumato
+  130  cancelled
+</source>
+        <translation>Ohne Befehl öffnet sich das Fenster; die Datei eines Projekts (NAME.sfumato) allein öffnet sich darin.
+
+Nach der Passphrase wird gefragt, oder sie kommt aus --passphrase-fd N oder aus der Umgebungsvariablen
+SFUMATO_PASSPHRASE. Sie ist nie ein Argument, weil andere die Argumente eines Befehls sehen können.
+
+Rückgabewerte:
+  0    fertig
+  1    eine Prüfung ist fehlgeschlagen: Ein Datenpaket, das Freigabeverzeichnis oder das Siegel des Projekts
+       ist nicht, wie es sein soll, keine Freigabe ist als Quelle einer Datei benannt, oder eine frühere
+       Freigabe passt nicht auf die Leiter
+  2    die Befehlszeile wurde nicht verstanden
+  3    mit einer Datei, der Tabelle, den Regeln oder einer Stufe stimmt etwas nicht; die Meldung sagt, was
+  4    die Passphrase ist falsch oder fehlt
+  70   ein Fehler in Sfumato
+  130  abgebrochen
+</translation>
+    </message>
+    <message>
+        <location filename="../../cli.py" line="190"/>
         <source>example:</source>
         <translation>Beispiel:</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="186"/>
+        <location filename="../../cli.py" line="190"/>
         <source>examples:</source>
         <translation>Beispiele:</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="198"/>
+        <location filename="../../cli.py" line="202"/>
         <source>There is not enough memory for this.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="199"/>
+        <location filename="../../cli.py" line="203"/>
         <source>Close other programs, or choose a smaller table.</source>
         <translation>Schließen Sie andere Programme oder wählen Sie eine kleinere Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="203"/>
+        <location filename="../../cli.py" line="207"/>
         <source>A file</source>
         <translation>Eine Datei</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="205"/>
+        <location filename="../../cli.py" line="209"/>
         <source>{place} can&apos;t be used: {reason}.</source>
         <translation>{place} ist nicht verwendbar: {reason}.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="206"/>
+        <location filename="../../cli.py" line="210"/>
         <source>Check the disk that it is on.</source>
         <translation>Prüfen Sie den Datenträger, auf dem sie liegt.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="215"/>
+        <location filename="../../cli.py" line="219"/>
         <source>a fault in Sfumato {version}: {error} in {module}, line {line}.</source>
         <translation>ein Fehler in Sfumato {version}: {error} in {module}, Zeile {line}.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="221"/>
+        <location filename="../../cli.py" line="225"/>
         <source>Please report this line. What was saved before is safe.</source>
         <translation>Bitte melden Sie diese Zeile. Was zuvor gespeichert wurde, ist sicher.</translation>
     </message>
