@@ -197,77 +197,77 @@
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="416"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="405"/>
         <source>{count} columns</source>
         <translation>{count} Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="417"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="406"/>
         <source>Mark {column} as {role}</source>
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="428"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="417"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="453"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="442"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="474"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="463"/>
         <source>Missing values of {column}</source>
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="491"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="480"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="506"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="495"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="512"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="501"/>
         <source>Pseudonyms of {column}</source>
         <translation>Pseudonyme von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="519"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="508"/>
         <source>Rounding and ends of {column}</source>
         <translation>Rundung und Grenzen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="529"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="518"/>
         <source>Looking for ends</source>
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="559"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="548"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="566"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="555"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="578"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="567"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="589"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="578"/>
         <source>Give each bin a name of its own.</source>
         <translation>Geben Sie jeder Klasse einen eigenen Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="593"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="582"/>
         <source>Name a bin of {column}</source>
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
@@ -833,9 +833,14 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="44"/>
+        <location filename="../../ui/panels/audit/panel.py" line="45"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/panel.py" line="106"/>
+        <source>What was found needs attention.</source>
+        <translation>Was gefunden wurde, erfordert Aufmerksamkeit.</translation>
     </message>
 </context>
 <context>
@@ -935,17 +940,17 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="128"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="128"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
         <source>Levels</source>
         <translation>Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="128"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
@@ -1134,84 +1139,89 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="201"/>
+        <location filename="../../ui/panels/data/panel.py" line="202"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="202"/>
+        <location filename="../../ui/panels/data/panel.py" line="203"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="205"/>
-        <location filename="../../ui/panels/data/panel.py" line="268"/>
+        <location filename="../../ui/panels/data/panel.py" line="206"/>
+        <location filename="../../ui/panels/data/panel.py" line="267"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="227"/>
+        <location filename="../../ui/panels/data/panel.py" line="228"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="229"/>
+        <location filename="../../ui/panels/data/panel.py" line="230"/>
         <source>Everything you decided is here. To go on, show where the table is now; if the file is being read, it appears by itself.</source>
         <translation>Alles, was Sie entschieden haben, ist da. Um fortzufahren, zeigen Sie, wo die Tabelle jetzt liegt; wird die Datei gerade gelesen, erscheint sie von selbst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="235"/>
+        <location filename="../../ui/panels/data/panel.py" line="236"/>
         <source>Show where it is…</source>
         <translation>Speicherort zeigen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="268"/>
+        <location filename="../../ui/panels/data/panel.py" line="244"/>
+        <source>A table is being chosen and read.</source>
+        <translation>Eine Tabelle wird gewählt und gelesen.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/data/panel.py" line="267"/>
         <source>Choose attributes</source>
         <translation>Merkmale festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="277"/>
+        <location filename="../../ui/panels/data/panel.py" line="276"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="289"/>
-        <location filename="../../ui/panels/data/panel.py" line="308"/>
+        <location filename="../../ui/panels/data/panel.py" line="288"/>
+        <location filename="../../ui/panels/data/panel.py" line="307"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="344"/>
+        <location filename="../../ui/panels/data/panel.py" line="343"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="366"/>
+        <location filename="../../ui/panels/data/panel.py" line="365"/>
         <source>Open {table}</source>
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="376"/>
+        <location filename="../../ui/panels/data/panel.py" line="375"/>
         <source>{count} rows of the file were left out.</source>
         <translation>{count} Zeilen der Datei wurden weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="379"/>
+        <location filename="../../ui/panels/data/panel.py" line="378"/>
         <source>You chose so in how the file is read.</source>
         <translation>So haben Sie es bei der Art des Lesens gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="387"/>
+        <location filename="../../ui/panels/data/panel.py" line="386"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="389"/>
+        <location filename="../../ui/panels/data/panel.py" line="388"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="393"/>
+        <location filename="../../ui/panels/data/panel.py" line="392"/>
         <source>Choose another file…</source>
         <translation>Andere Datei wählen&#xa0;…</translation>
     </message>
@@ -1419,7 +1429,7 @@
 <context>
     <name>Dialog</name>
     <message>
-        <location filename="../../ui/dialogs/base.py" line="78"/>
+        <location filename="../../ui/dialogs/base.py" line="109"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -3120,200 +3130,200 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="213"/>
+        <location filename="../../ui/shell/main_window.py" line="224"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="308"/>
+        <location filename="../../ui/shell/main_window.py" line="324"/>
         <source>Untitled</source>
         <translation>Unbenannt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="317"/>
+        <location filename="../../ui/shell/main_window.py" line="333"/>
         <source>Not in a project yet</source>
         <translation>Noch in keinem Projekt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="319"/>
+        <location filename="../../ui/shell/main_window.py" line="335"/>
         <source>Open read-only</source>
         <translation>Schreibgeschützt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="320"/>
+        <location filename="../../ui/shell/main_window.py" line="336"/>
         <source>Saved</source>
         <translation>Gespeichert</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="320"/>
+        <location filename="../../ui/shell/main_window.py" line="336"/>
         <source>Saving…</source>
         <translation>Wird gespeichert&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="330"/>
+        <location filename="../../ui/shell/main_window.py" line="346"/>
         <source>Let go to open the project {name}</source>
         <translation>Loslassen, um das Projekt {name} zu öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="331"/>
+        <location filename="../../ui/shell/main_window.py" line="347"/>
         <source>Let go to apply the rules {name}</source>
         <translation>Loslassen, um die Regeln {name} anzuwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="333"/>
+        <location filename="../../ui/shell/main_window.py" line="349"/>
         <source>Let go to open the table {name}</source>
         <translation>Loslassen, um die Tabelle {name} zu öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="335"/>
+        <location filename="../../ui/shell/main_window.py" line="351"/>
         <source>Let go to choose what to do with {name}</source>
         <translation>Loslassen, um zu wählen, was mit {name} geschehen soll</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="429"/>
+        <location filename="../../ui/shell/main_window.py" line="450"/>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="430"/>
+        <location filename="../../ui/shell/main_window.py" line="451"/>
         <source>&amp;New</source>
         <translation>&amp;Neu</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="431"/>
+        <location filename="../../ui/shell/main_window.py" line="452"/>
         <source>Open &amp;table…</source>
         <translation>&amp;Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="432"/>
+        <location filename="../../ui/shell/main_window.py" line="453"/>
         <source>Open from a &amp;database…</source>
         <translation>Aus einer &amp;Datenbank öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="433"/>
+        <location filename="../../ui/shell/main_window.py" line="454"/>
         <source>Open the sa&amp;mple</source>
         <translation>&amp;Beispieltabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="438"/>
+        <location filename="../../ui/shell/main_window.py" line="459"/>
         <source>&amp;Open project…</source>
         <translation>&amp;Projekt öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="443"/>
+        <location filename="../../ui/shell/main_window.py" line="464"/>
         <source>Open &amp;recent</source>
         <translation>&amp;Zuletzt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="446"/>
+        <location filename="../../ui/shell/main_window.py" line="467"/>
         <source>&amp;Save</source>
         <translation>&amp;Speichern</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="447"/>
-        <location filename="../../ui/shell/main_window.py" line="546"/>
+        <location filename="../../ui/shell/main_window.py" line="468"/>
+        <location filename="../../ui/shell/main_window.py" line="567"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="449"/>
+        <location filename="../../ui/shell/main_window.py" line="470"/>
         <source>&amp;Verify or trace a file…</source>
         <translation>Datei überprü&amp;fen oder zurückverfolgen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="451"/>
+        <location filename="../../ui/shell/main_window.py" line="472"/>
         <source>Save r&amp;ules…</source>
         <translation>&amp;Regeln speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="452"/>
+        <location filename="../../ui/shell/main_window.py" line="473"/>
         <source>A&amp;pply rules…</source>
         <translation>Regeln an&amp;wenden&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="455"/>
+        <location filename="../../ui/shell/main_window.py" line="476"/>
         <source>&amp;Quit</source>
         <translation>B&amp;eenden</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="459"/>
+        <location filename="../../ui/shell/main_window.py" line="480"/>
         <source>&amp;Edit</source>
         <translation>&amp;Bearbeiten</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="461"/>
-        <location filename="../../ui/shell/main_window.py" line="536"/>
+        <location filename="../../ui/shell/main_window.py" line="482"/>
+        <location filename="../../ui/shell/main_window.py" line="557"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="462"/>
-        <location filename="../../ui/shell/main_window.py" line="537"/>
+        <location filename="../../ui/shell/main_window.py" line="483"/>
+        <location filename="../../ui/shell/main_window.py" line="558"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="464"/>
+        <location filename="../../ui/shell/main_window.py" line="485"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="468"/>
+        <location filename="../../ui/shell/main_window.py" line="489"/>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="474"/>
+        <location filename="../../ui/shell/main_window.py" line="495"/>
         <source>&amp;Reduce motion</source>
         <translation>&amp;Weniger Bewegung</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="483"/>
+        <location filename="../../ui/shell/main_window.py" line="504"/>
         <source>Fold the &amp;steps</source>
         <translation>&amp;Schritte einklappen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="491"/>
+        <location filename="../../ui/shell/main_window.py" line="512"/>
         <source>Fold the &amp;guarantee</source>
         <translation>&amp;Zusicherung einklappen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="497"/>
+        <location filename="../../ui/shell/main_window.py" line="518"/>
         <source>&amp;Full screen</source>
         <translation>&amp;Vollbild</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="504"/>
+        <location filename="../../ui/shell/main_window.py" line="525"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="507"/>
+        <location filename="../../ui/shell/main_window.py" line="528"/>
         <source>&amp;Language</source>
         <translation>S&amp;prache</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="514"/>
+        <location filename="../../ui/shell/main_window.py" line="535"/>
         <source>Restart Sfumato to apply the change.</source>
         <translation>Starten Sie Sfumato neu, damit die Änderung wirksam wird.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="521"/>
+        <location filename="../../ui/shell/main_window.py" line="542"/>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="522"/>
+        <location filename="../../ui/shell/main_window.py" line="543"/>
         <source>Sfumato &amp;Help</source>
         <translation>&amp;Hilfe zu Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="524"/>
+        <location filename="../../ui/shell/main_window.py" line="545"/>
         <source>&amp;About Sfumato</source>
         <translation>&amp;Über Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="546"/>
+        <location filename="../../ui/shell/main_window.py" line="567"/>
         <source>Save a c&amp;opy…</source>
         <translation>&amp;Kopie speichern&#xa0;…</translation>
     </message>
@@ -3344,32 +3354,32 @@
 <context>
     <name>Menus</name>
     <message>
-        <location filename="../../ui/shell/menus.py" line="71"/>
+        <location filename="../../ui/shell/menus.py" line="74"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/menus.py" line="72"/>
+        <location filename="../../ui/shell/menus.py" line="75"/>
         <source>&amp;Light</source>
         <translation>&amp;Hell</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/menus.py" line="73"/>
+        <location filename="../../ui/shell/menus.py" line="76"/>
         <source>&amp;Dark</source>
         <translation>&amp;Dunkel</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/menus.py" line="74"/>
+        <location filename="../../ui/shell/menus.py" line="77"/>
         <source>&amp;High contrast</source>
         <translation>Hoher &amp;Kontrast</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/menus.py" line="76"/>
+        <location filename="../../ui/shell/menus.py" line="79"/>
         <source>&amp;Appearance</source>
         <translation>&amp;Darstellung</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/menus.py" line="107"/>
+        <location filename="../../ui/shell/menus.py" line="111"/>
         <source>Clear list</source>
         <translation>Liste leeren</translation>
     </message>
@@ -3567,7 +3577,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="124"/>
+        <location filename="../../ui/widgets/fields.py" line="125"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3947,7 +3957,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/order_card.py" line="147"/>
-        <location filename="../../ui/panels/releases/order_card.py" line="164"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="167"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
@@ -3992,39 +4002,44 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="165"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="169"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="172"/>
         <source>Into</source>
         <translation>In</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="182"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="185"/>
         <source>Recipients of this release</source>
         <translation>Empfänger dieser Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="193"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="196"/>
         <source>Keep spreadsheets from reading text as formulas</source>
         <translation>Verhindern, dass Tabellenkalkulationen Text als Formel lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="196"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="199"/>
         <source>In CSV files, an apostrophe is put before text that begins with =, +, - or @. Numbers stay unchanged. The README explains how to remove it.</source>
         <translation>In CSV-Dateien wird Text, der mit =, +, - oder @ beginnt, ein Apostroph vorangestellt. Zahlen bleiben unverändert. Die README erklärt, wie er sich entfernen lässt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="219"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="222"/>
         <source>Progress of the release</source>
         <translation>Fortschritt der Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="221"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/releases/order_card.py" line="259"/>
+        <source>Changed since the last release to {name}: {changes}</source>
+        <translation>Seit der letzten Freigabe an {name} geändert: {changes}</translation>
     </message>
 </context>
 <context>
@@ -4877,47 +4892,52 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Strich: die Wahrheit. Punkt: der um das Rauschen korrigierte Schätzwert mit seinem 95-%-Intervall; {inside} von {count} Intervallen enthalten die Wahrheit.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="204"/>
+        <location filename="../../plots/estimates.py" line="200"/>
+        <source>Figures of the population, by {column}.</source>
+        <translation>Zahlen der Grundgesamtheit, nach {column}.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/estimates.py" line="207"/>
         <source>mean of {about}</source>
         <translation>Mittelwert von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="205"/>
+        <location filename="../../plots/estimates.py" line="208"/>
         <source>spread of {about}</source>
         <translation>Streuung von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="206"/>
+        <location filename="../../plots/estimates.py" line="209"/>
         <source>correlation of {about}</source>
         <translation>Korrelation von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="207"/>
+        <location filename="../../plots/estimates.py" line="210"/>
         <source>{at} of {about} are below</source>
         <translation>{at} von {about} liegen unter</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="208"/>
+        <location filename="../../plots/estimates.py" line="211"/>
         <source>{about} with {at} at 0</source>
         <translation>{about} mit {at} gleich 0</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="209"/>
+        <location filename="../../plots/estimates.py" line="212"/>
         <source>{about} for each unit of {at}</source>
         <translation>{about} je Einheit von {at}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="223"/>
+        <location filename="../../plots/estimates.py" line="226"/>
         <source>how far off, in standard deviations of the attribute</source>
         <translation>Abweichung in Standardabweichungen des Merkmals</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="239"/>
+        <location filename="../../plots/estimates.py" line="242"/>
         <source>{estimated} ± {error}, true {true}</source>
         <translation>{estimated} ± {error}, wahr {true}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="242"/>
+        <location filename="../../plots/estimates.py" line="245"/>
         <source>{name}: {estimated} ± {error}, true {true}</source>
         <translation>{name}: {estimated} ± {error}, wahr {true}</translation>
     </message>
@@ -6159,7 +6179,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="223"/>
+        <location filename="../../ui/panels/policy/panel.py" line="198"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6408,7 +6428,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="250"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="378"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6483,87 +6503,87 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="332"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="335"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="334"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="337"/>
         <source>Same trust for all attributes</source>
         <translation>Gleiches Vertrauen für alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="338"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="341"/>
         <source>Give the recipient this level for every attribute; change single ones afterwards</source>
         <translation>Dem Empfänger diese Stufe für jedes Merkmal geben; einzelne lassen sich danach ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="342"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="345"/>
         <source>Note: who this is, what the release is for</source>
         <translation>Notiz: wer das ist, wozu die Freigabe dient</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="343"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="346"/>
         <source>Note on the recipient</source>
         <translation>Notiz zum Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="346"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="349"/>
         <source>Language of the recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete dieses Empfängers</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="348"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="351"/>
         <source>The language of what a bundle tells the recipient: its README and descriptions</source>
         <translation>Die Sprache, in der ein Datenpaket den Empfänger anspricht: README und Beschreibungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="376"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="379"/>
         <source>Mechanism</source>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="386"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="389"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="386"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="389"/>
         <source>Log</source>
         <translation>Log</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="387"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="390"/>
         <source>Scale of the ladder</source>
         <translation>Maßstab der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="389"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="392"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="393"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="396"/>
         <source>Drag a rung to change a level.</source>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="421"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="423"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="426"/>
         <source>Levels are stated for all rows with the same {unit}: at most {rows} of them leave, each at so low a level that together they tell no more.</source>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="462"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="465"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="470"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="473"/>
         <location filename="../../ui/panels/policy/recipients.py" line="169"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
@@ -8900,148 +8920,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="77"/>
+        <location filename="../../ui/panels/policy/panel.py" line="78"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="96"/>
+        <location filename="../../ui/panels/policy/panel.py" line="97"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="324"/>
+        <location filename="../../ui/panels/policy/panel.py" line="299"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="350"/>
+        <location filename="../../ui/panels/policy/panel.py" line="325"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="374"/>
+        <location filename="../../ui/panels/policy/panel.py" line="349"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="375"/>
+        <location filename="../../ui/panels/policy/panel.py" line="350"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="380"/>
+        <location filename="../../ui/panels/policy/panel.py" line="355"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="389"/>
+        <location filename="../../ui/panels/policy/panel.py" line="364"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="401"/>
+        <location filename="../../ui/panels/policy/panel.py" line="376"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="409"/>
+        <location filename="../../ui/panels/policy/panel.py" line="384"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="412"/>
+        <location filename="../../ui/panels/policy/panel.py" line="387"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="437"/>
+        <location filename="../../ui/panels/policy/panel.py" line="412"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="448"/>
+        <location filename="../../ui/panels/policy/panel.py" line="423"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="452"/>
+        <location filename="../../ui/panels/policy/panel.py" line="427"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="454"/>
+        <location filename="../../ui/panels/policy/panel.py" line="429"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="459"/>
+        <location filename="../../ui/panels/policy/panel.py" line="434"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="460"/>
-        <location filename="../../ui/panels/policy/panel.py" line="532"/>
+        <location filename="../../ui/panels/policy/panel.py" line="435"/>
+        <location filename="../../ui/panels/policy/panel.py" line="507"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="481"/>
+        <location filename="../../ui/panels/policy/panel.py" line="456"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="483"/>
+        <location filename="../../ui/panels/policy/panel.py" line="458"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="496"/>
+        <location filename="../../ui/panels/policy/panel.py" line="471"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="502"/>
+        <location filename="../../ui/panels/policy/panel.py" line="477"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="503"/>
+        <location filename="../../ui/panels/policy/panel.py" line="478"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="509"/>
+        <location filename="../../ui/panels/policy/panel.py" line="484"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="515"/>
+        <location filename="../../ui/panels/policy/panel.py" line="490"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="519"/>
+        <location filename="../../ui/panels/policy/panel.py" line="494"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="526"/>
+        <location filename="../../ui/panels/policy/panel.py" line="501"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="530"/>
+        <location filename="../../ui/panels/policy/panel.py" line="505"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="531"/>
+        <location filename="../../ui/panels/policy/panel.py" line="506"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="538"/>
+        <location filename="../../ui/panels/policy/panel.py" line="513"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -9778,12 +9798,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was es verrät</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="216"/>
+        <location filename="../../ui/panels/preview/panel.py" line="206"/>
         <source>Previewing {name}</source>
         <translation>Vorschau für {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="228"/>
+        <location filename="../../ui/panels/preview/panel.py" line="218"/>
         <source>Working out what {name} shows</source>
         <translation>Ermittelt wird, was {name} zeigt</translation>
     </message>
@@ -10100,37 +10120,37 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Rail</name>
     <message>
-        <location filename="../../ui/shell/rail.py" line="30"/>
+        <location filename="../../ui/shell/rail.py" line="31"/>
         <source>Not started</source>
         <translation>Nicht begonnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="31"/>
+        <location filename="../../ui/shell/rail.py" line="32"/>
         <source>In progress</source>
         <translation>In Arbeit</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="32"/>
+        <location filename="../../ui/shell/rail.py" line="33"/>
         <source>Done</source>
         <translation>Fertig</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="33"/>
+        <location filename="../../ui/shell/rail.py" line="34"/>
         <source>Needs attention</source>
         <translation>Erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="156"/>
+        <location filename="../../ui/shell/rail.py" line="166"/>
         <source>Steps of the work</source>
         <translation>Arbeitsschritte</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="197"/>
+        <location filename="../../ui/shell/rail.py" line="207"/>
         <source>Show icons only</source>
         <translation>Nur Symbole zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="197"/>
+        <location filename="../../ui/shell/rail.py" line="207"/>
         <source>Show the names</source>
         <translation>Namen zeigen</translation>
     </message>
@@ -10138,72 +10158,71 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="54"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="51"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="62"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="58"/>
         <source>Reason for what stays open</source>
         <translation>Begründung für das, was offen bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="63"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="59"/>
         <source>Reason, kept in the ledger and the report</source>
         <translation>Begründung, wird im Freigabeverzeichnis und im Bericht festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="102"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="99"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="126"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="117"/>
         <source>Checking every recipient&apos;s release…</source>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="129"/>
         <source>Checking whether releases are ready</source>
-        <translation>Geprüft wird, ob Freigaben bereit sind</translation>
+        <translation type="vanished">Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="175"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="145"/>
         <source>Not ready: {names}. Mend what is marked as danger, or say why not.</source>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie, warum nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="177"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="147"/>
         <source>Every recipient is ready.</source>
         <translation>Jeder Empfänger ist bereit.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="195"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="165"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="196"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="166"/>
         <source>Caution: {text}</source>
         <translation>Vorsicht: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="197"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="167"/>
         <source>Good: {text}</source>
         <translation>Gut: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="203"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="173"/>
         <source>Accepted: {reason}</source>
         <translation>Angenommen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="225"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="195"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="225"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="195"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
@@ -10335,216 +10354,220 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="72"/>
+        <location filename="../../ui/panels/releases/panel.py" line="71"/>
         <source>{count} releases are in {folder}.</source>
         <translation>{count} Freigaben liegen in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="74"/>
+        <location filename="../../ui/panels/releases/panel.py" line="73"/>
         <source>The release is in {folder}.</source>
         <translation>Die Freigabe liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="78"/>
+        <location filename="../../ui/panels/releases/panel.py" line="77"/>
         <source>Hand each recipient only the bundle with their name.</source>
         <translation>Geben Sie jedem Empfänger nur das Datenpaket mit seinem Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="79"/>
+        <location filename="../../ui/panels/releases/panel.py" line="78"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="90"/>
+        <location filename="../../ui/panels/releases/panel.py" line="89"/>
         <source>No release for {name}: {what}</source>
         <translation>Keine Freigabe für {name}: {what}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="95"/>
+        <location filename="../../ui/panels/releases/panel.py" line="94"/>
         <source>No release for {names}.</source>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="162"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="163"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="180"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="171"/>
         <source>never</source>
         <translation>nie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="184"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="174"/>
         <source>{day}, same levels</source>
         <translation>{day}, gleiche Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="185"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="175"/>
+        <source>{day}, changed since</source>
+        <translation>{day}, seither geändert</translation>
+    </message>
+    <message>
         <source>{day}, other levels</source>
-        <translation>{day}, andere Stufen</translation>
+        <translation type="vanished">{day}, andere Stufen</translation>
     </message>
 </context>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="118"/>
-        <location filename="../../ui/panels/releases/panel.py" line="263"/>
+        <location filename="../../ui/panels/releases/panel.py" line="116"/>
+        <location filename="../../ui/panels/releases/panel.py" line="232"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="139"/>
+        <location filename="../../ui/panels/releases/panel.py" line="137"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="202"/>
+        <location filename="../../ui/panels/releases/panel.py" line="183"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="231"/>
+        <location filename="../../ui/panels/releases/panel.py" line="201"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="249"/>
+        <location filename="../../ui/panels/releases/panel.py" line="218"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="251"/>
+        <location filename="../../ui/panels/releases/panel.py" line="220"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="253"/>
+        <location filename="../../ui/panels/releases/panel.py" line="222"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="262"/>
+        <location filename="../../ui/panels/releases/panel.py" line="231"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="268"/>
+        <location filename="../../ui/panels/releases/panel.py" line="237"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="270"/>
+        <location filename="../../ui/panels/releases/panel.py" line="239"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="275"/>
+        <location filename="../../ui/panels/releases/panel.py" line="244"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="278"/>
+        <location filename="../../ui/panels/releases/panel.py" line="247"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="284"/>
+        <location filename="../../ui/panels/releases/panel.py" line="253"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="286"/>
+        <location filename="../../ui/panels/releases/panel.py" line="255"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="288"/>
+        <location filename="../../ui/panels/releases/panel.py" line="257"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="310"/>
+        <location filename="../../ui/panels/releases/panel.py" line="279"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="320"/>
+        <location filename="../../ui/panels/releases/panel.py" line="289"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="321"/>
+        <location filename="../../ui/panels/releases/panel.py" line="290"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="322"/>
+        <location filename="../../ui/panels/releases/panel.py" line="291"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
         <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="328"/>
+        <location filename="../../ui/panels/releases/panel.py" line="296"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="337"/>
+        <location filename="../../ui/panels/releases/panel.py" line="304"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="359"/>
+        <location filename="../../ui/panels/releases/panel.py" line="326"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="386"/>
+        <location filename="../../ui/panels/releases/panel.py" line="353"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="387"/>
+        <location filename="../../ui/panels/releases/panel.py" line="354"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="397"/>
+        <location filename="../../ui/panels/releases/panel.py" line="364"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="398"/>
+        <location filename="../../ui/panels/releases/panel.py" line="365"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="416"/>
+        <location filename="../../ui/panels/releases/panel.py" line="383"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="417"/>
+        <location filename="../../ui/panels/releases/panel.py" line="384"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="424"/>
+        <location filename="../../ui/panels/releases/panel.py" line="391"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="444"/>
+        <location filename="../../ui/panels/releases/panel.py" line="411"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="446"/>
+        <location filename="../../ui/panels/releases/panel.py" line="413"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="456"/>
+        <location filename="../../ui/panels/releases/panel.py" line="423"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -11011,6 +11034,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/guarantee.py" line="359"/>
+        <location filename="../../analysis/steps.py" line="123"/>
         <source>Open a table.</source>
         <translation>Öffnen Sie eine Tabelle.</translation>
     </message>
@@ -11165,23 +11189,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="40"/>
+        <location filename="../../analysis/number_estimates.py" line="42"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="317"/>
-        <location filename="../../analysis/number_estimates.py" line="326"/>
+        <location filename="../../analysis/number_estimates.py" line="426"/>
+        <location filename="../../analysis/number_estimates.py" line="435"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="383"/>
+        <location filename="../../analysis/number_estimates.py" line="492"/>
         <source>Choose a column.</source>
         <translation>Wählen Sie eine Spalte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="383"/>
+        <location filename="../../analysis/number_estimates.py" line="492"/>
         <source>There is nothing to depend on.</source>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
@@ -11527,12 +11551,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit gleichem {column} scheinen zu einer Person oder einem Haushalt zu gehören: {names} ist {how} ({units:,} Gruppen, höchstens {largest:,} Zeilen je Gruppe).</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="201"/>
+        <location filename="../../analysis/previewed_numbers.py" line="204"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="219"/>
+        <location filename="../../analysis/previewed_numbers.py" line="222"/>
         <location filename="../../analysis/previewed_values.py" line="358"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
@@ -13381,62 +13405,76 @@ Rückgabewerte:
         <translation>eine Bedingung an eine öffentliche Spalte; mehrfach möglich, (missing) fragt nach fehlenden</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="1"/>
         <source>List the recipients and their levels, or state one&apos;s level for all attributes at once.</source>
-        <translation>Die Empfänger und ihre Stufen auflisten oder die Stufe eines Empfängers für alle Merkmale zugleich festlegen.</translation>
+        <translation type="vanished">Die Empfänger und ihre Stufen auflisten oder die Stufe eines Empfängers für alle Merkmale zugleich festlegen.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="31"/>
+        <location filename="../../commands/recipients.py" line="1"/>
+        <source>List the recipients, their levels and what changed since their releases, or state levels.</source>
+        <translation>Die Empfänger, ihre Stufen und was sich seit ihren Freigaben geändert hat auflisten oder Stufen festlegen.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/recipients.py" line="33"/>
         <source>sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in</source>
         <translation>sfumato: --of NAME gehört zu --level GRÖSSE=ZAHL oder --tell-in</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="42"/>
+        <location filename="../../commands/recipients.py" line="44"/>
         <source>The project has no recipients yet.</source>
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="67"/>
+        <location filename="../../commands/recipients.py" line="69"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="89"/>
+        <location filename="../../commands/recipients.py" line="91"/>
         <source>The policy protects no {name}.</source>
         <translation>Das Regelwerk schützt kein {name}.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="100"/>
+        <location filename="../../commands/recipients.py" line="102"/>
         <source>Write, for instance: --level epsilon=2</source>
         <translation>Schreiben Sie zum Beispiel: --level epsilon=2</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="100"/>
+        <location filename="../../commands/recipients.py" line="102"/>
         <source>{text} is not a level.</source>
         <translation>{text} ist keine Stufe.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="112"/>
+        <location filename="../../commands/recipients.py" line="121"/>
         <source>no level yet</source>
         <translation>noch keine Stufe</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="136"/>
+        <location filename="../../commands/recipients.py" line="125"/>
+        <source>  last release: {day}, nothing changed since</source>
+        <translation>  letzte Freigabe: {day}, seither nichts geändert</translation>
+    </message>
+    <message>
+        <location filename="../../commands/recipients.py" line="127"/>
+        <source>  last release: {day}, changed since:</source>
+        <translation>  letzte Freigabe: {day}, seither geändert:</translation>
+    </message>
+    <message>
+        <location filename="../../commands/recipients.py" line="160"/>
         <source>the recipient of whom something is stated</source>
         <translation>der Empfänger, für den etwas festgelegt wird</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="141"/>
+        <location filename="../../commands/recipients.py" line="165"/>
         <source>the language of what bundles tell the recipient, such as de</source>
         <translation>die Sprache, in der Datenpakete den Empfänger ansprechen, etwa de</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="146"/>
+        <location filename="../../commands/recipients.py" line="170"/>
         <source>the recipient&apos;s level from now on, for all attributes: epsilon=2; a mechanism without this term gets the same trust</source>
         <translation>die Stufe des Empfängers von jetzt an, für alle Merkmale: epsilon=2; ein Verfahren ohne diese Größe erhält dasselbe Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="149"/>
+        <location filename="../../commands/recipients.py" line="173"/>
         <source>only for this attribute; may be given several times</source>
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
@@ -15898,38 +15936,38 @@ Rückgabewerte:
         <translation>Wählen Sie eine Matrix, deren Spalten keine Mischungen voneinander sind.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="194"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="229"/>
         <source>The noise explains all of the spread of the {rows} released numbers.</source>
         <translation>Das Rauschen erklärt die ganze Streuung der {rows} freigegebenen Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="195"/>
-        <location filename="../../engine/matrices/number_estimates.py" line="288"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="230"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="327"/>
         <source>Take more records.</source>
         <translation>Nehmen Sie mehr Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="261"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="300"/>
         <source>Some of the predictors are the same everywhere or follow from the others.</source>
         <translation>Einige der erklärenden Merkmale sind überall gleich oder folgen aus den anderen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="262"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="301"/>
         <source>Leave them out.</source>
         <translation>Lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="266"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="305"/>
         <source>There is too much noise for a regression on {rows} records.</source>
         <translation>Für eine Regression auf {rows} Datensätzen ist das Rauschen zu stark.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="267"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="306"/>
         <source>Take fewer predictors, or more records.</source>
         <translation>Nehmen Sie weniger erklärende Merkmale oder mehr Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="287"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="326"/>
         <source>There are too few records with these numbers to estimate anything.</source>
         <translation>Es sind zu wenige Datensätze mit diesen Zahlen, um etwas zu schätzen.</translation>
     </message>
@@ -22612,11 +22650,132 @@ Rückgabewerte:
         <translation>unverändert freigegeben</translation>
     </message>
     <message>
+        <location filename="../../analysis/since_release.py" line="89"/>
+        <source>not protected in this way then</source>
+        <translation>damals nicht so geschützt</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="92"/>
+        <source>protected in this way then, and not now</source>
+        <translation>damals so geschützt und jetzt nicht</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="111"/>
+        <source>{before} then, no level now</source>
+        <translation>damals {before}, jetzt keine Stufe</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="115"/>
+        <source>{mechanism}, {level}</source>
+        <translation>{mechanism}, {level}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="118"/>
+        <location filename="../../analysis/since_release.py" line="127"/>
+        <location filename="../../analysis/since_release.py" line="129"/>
+        <location filename="../../analysis/since_release.py" line="186"/>
+        <source>{before} then, {now} now</source>
+        <translation>damals {before}, jetzt {now}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="126"/>
+        <source>{now} as then, which means another level now</source>
+        <translation>{now} wie damals, was eine andere Stufe ist</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="142"/>
+        <source>other settings of {mechanism}</source>
+        <translation>andere Einstellungen: {mechanism}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="147"/>
+        <source>other possible values</source>
+        <translation>andere mögliche Werte</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="148"/>
+        <source>other bins, or records told apart otherwise</source>
+        <translation>andere Klassen, oder Datensätze werden anders unterschieden</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="157"/>
+        <source>{title} = {value:g}</source>
+        <translation>{title} = {value:g}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="160"/>
+        <source>no level</source>
+        <translation>keine Stufe</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="162"/>
+        <source>{first}, {second}</source>
+        <translation>{first}, {second}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="183"/>
+        <location filename="../../analysis/since_release.py" line="194"/>
+        <source>left out</source>
+        <translation>weggelassen</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="183"/>
+        <location filename="../../analysis/since_release.py" line="201"/>
+        <source>unchanged</source>
+        <translation>unverändert</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="188"/>
+        <source>other bins, ends, rounding or pseudonyms</source>
+        <translation>andere Klassen, Grenzen, Rundung oder Pseudonyme</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="198"/>
         <location filename="../../formats/bundles/readme.py" line="152"/>
         <location filename="../../report/sections.py" line="41"/>
         <location filename="../../report/sections.py" line="227"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="201"/>
+        <source>rounded or cut off</source>
+        <translation>gerundet oder abgeschnitten</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="220"/>
+        <source>seen at level {before} then, {now} now</source>
+        <translation>damals auf Stufe {before} gesehen, jetzt auf {now}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="223"/>
+        <source>k = {before} then, {now} now</source>
+        <translation>k = damals {before}, jetzt {now}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="225"/>
+        <source>another share of records may be suppressed</source>
+        <translation>ein anderer Anteil der Datensätze darf unterdrückt werden</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="232"/>
+        <source>the table is another edition</source>
+        <translation>die Tabelle ist eine andere Ausgabe</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="234"/>
+        <source>the rows stand in another order</source>
+        <translation>die Zeilen stehen in anderer Reihenfolge</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="236"/>
+        <source>records are told apart otherwise</source>
+        <translation>Datensätze werden anders unterschieden</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/since_release.py" line="238"/>
+        <source>another unit of protection</source>
+        <translation>andere Schutzeinheit</translation>
     </message>
     <message>
         <location filename="../../report/sections.py" line="43"/>
@@ -22846,6 +23005,7 @@ Rückgabewerte:
         <translation>{how} in {count} von {made}</translation>
     </message>
     <message>
+        <location filename="../../analysis/since_release.py" line="196"/>
         <location filename="../../report/sections.py" line="231"/>
         <source>as a pseudonym</source>
         <translation>als Pseudonym</translation>
@@ -22863,6 +23023,7 @@ Rückgabewerte:
         <translation>vergröbert</translation>
     </message>
     <message>
+        <location filename="../../analysis/since_release.py" line="200"/>
         <location filename="../../report/sections.py" line="236"/>
         <source>in bins</source>
         <translation>in Klassen</translation>
@@ -23341,7 +23502,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="63"/>
+        <location filename="../../ui/panels/policy/panel.py" line="64"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -23366,12 +23527,12 @@ Rückgabewerte:
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="235"/>
+        <location filename="../../ui/panels/preview/panel.py" line="225"/>
         <source>Change the policy, or report the failure.</source>
         <translation>Ändern Sie das Regelwerk oder melden Sie den Fehler.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="235"/>
+        <location filename="../../ui/panels/preview/panel.py" line="225"/>
         <source>The preview failed.</source>
         <translation>Die Vorschau ist fehlgeschlagen.</translation>
     </message>
@@ -23425,7 +23586,7 @@ Rückgabewerte:
         <translation>Es wird kopiert</translation>
     </message>
     <message>
-        <location filename="../../ui/state/records.py" line="45"/>
+        <location filename="../../ui/state/records.py" line="40"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
@@ -23579,6 +23740,143 @@ Rückgabewerte:
         <source>Let them be made from the project&apos;s source table.</source>
         <translation>Lassen Sie sie aus der Quelltabelle des Projekts erzeugen.</translation>
     </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="25"/>
+        <source>in progress</source>
+        <translation>in Arbeit</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="27"/>
+        <source>needs attention</source>
+        <translation>erfordert Aufmerksamkeit</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="75"/>
+        <source>For looking at; there is nothing to finish here.</source>
+        <translation>Zum Ansehen; hier gibt es nichts abzuschließen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="117"/>
+        <source>{rows:,} records of {columns} columns are open.</source>
+        <translation>{rows:,} Datensätze mit {columns} Spalten sind geöffnet.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="124"/>
+        <source>The project&apos;s table is not open.</source>
+        <translation>Die Tabelle des Projekts ist nicht geöffnet.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="130"/>
+        <source>Open a table first.</source>
+        <translation>Öffnen Sie zuerst eine Tabelle.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="132"/>
+        <source>No column is sensitive yet.</source>
+        <translation>Noch ist keine Spalte sensibel.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="137"/>
+        <location filename="../../analysis/steps.py" line="199"/>
+        <source>Open the table, to see whether its values fit.</source>
+        <translation>Öffnen Sie die Tabelle, um zu sehen, ob ihre Werte passen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="141"/>
+        <location filename="../../analysis/steps.py" line="202"/>
+        <source>The values of {columns} are being read.</source>
+        <translation>Die Werte von {columns} werden gelesen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="144"/>
+        <source>Every column has a role, and the values of {columns} fit.</source>
+        <translation>Jede Spalte hat eine Rolle, und die Werte von {columns} passen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="151"/>
+        <source>Mark a column as sensitive first.</source>
+        <translation>Kennzeichnen Sie zuerst eine Spalte als sensibel.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="153"/>
+        <source>Every sensitive attribute is protected, every recipient has a level, and nothing grave is open.</source>
+        <translation>Jedes sensible Merkmal ist geschützt, jeder Empfänger hat eine Stufe, und nichts Schwerwiegendes ist offen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="163"/>
+        <source>Everything is stated; whether it is ready to release is being checked.</source>
+        <translation>Alles ist festgelegt; ob es bereit zur Freigabe ist, wird geprüft.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="179"/>
+        <source>{key} is protected, but not sensitive any more.</source>
+        <translation>{key} ist geschützt, aber nicht mehr sensibel.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="193"/>
+        <source>Nothing protects {columns} yet.</source>
+        <translation>Noch schützt nichts {columns}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="195"/>
+        <source>There is no recipient yet.</source>
+        <translation>Noch gibt es keinen Empfänger.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="197"/>
+        <source>{recipient} has no level for {key} yet.</source>
+        <translation>{recipient} hat noch keine Stufe für {key}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="233"/>
+        <source>Nothing can be released yet.</source>
+        <translation>Noch kann nichts freigegeben werden.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="237"/>
+        <source>Every recipient has a release by the present settings.</source>
+        <translation>Jeder Empfänger hat eine Freigabe nach den jetzigen Einstellungen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="244"/>
+        <source>The ledger is not as it was written.</source>
+        <translation>Das Freigabeverzeichnis ist nicht so, wie es geschrieben wurde.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="248"/>
+        <source>The release to {name} is unfinished.</source>
+        <translation>Die Freigabe an {name} ist unvollendet.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="256"/>
+        <source>Changed since the last release to {names}.</source>
+        <translation>Seit der letzten Freigabe an {names} geändert.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="258"/>
+        <source>No release to {names} yet.</source>
+        <translation>Noch keine Freigabe an {names}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="259"/>
+        <source>There is no recipient any more.</source>
+        <translation>Es gibt keinen Empfänger mehr.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="266"/>
+        <source>The generalized table is not published yet.</source>
+        <translation>Die vergröberte Tabelle ist noch nicht veröffentlicht.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="274"/>
+        <source>The generalized table is published by the present settings.</source>
+        <translation>Die vergröberte Tabelle ist nach den jetzigen Einstellungen veröffentlicht.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/steps.py" line="276"/>
+        <source>Changed since the table was published.</source>
+        <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
@@ -23674,6 +23972,14 @@ Rückgabewerte:
         <location filename="../../ui/panels/audit/pages/leak/page.py" line="192"/>
         <source>Computing how many rows would name a recipient…</source>
         <translation>Berechnet wird, wie viele Zeilen einen Empfänger benennen würden&#xa0;…</translation>
+    </message>
+</context>
+<context>
+    <name>Steps</name>
+    <message>
+        <location filename="../../ui/state/steps.py" line="185"/>
+        <source>Checking whether releases are ready</source>
+        <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
 </context>
 <context>
@@ -23859,12 +24165,12 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="148"/>
+        <location filename="../../ui/panels/data/panel.py" line="149"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="178"/>
+        <location filename="../../ui/panels/data/panel.py" line="179"/>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -23872,52 +24178,52 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="49"/>
+        <location filename="../../ui/panels/data/panel.py" line="50"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="51"/>
+        <location filename="../../ui/panels/data/panel.py" line="52"/>
         <source>One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays where it is: Sfumato only reads it.</source>
         <translation>Eine Zeile je Person, in CSV, Excel, Parquet, SPSS, Stata oder SAS. Die Datei bleibt, wo sie ist: Sfumato liest sie nur.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="56"/>
+        <location filename="../../ui/panels/data/panel.py" line="57"/>
         <source>Open a table…</source>
         <translation>Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="59"/>
+        <location filename="../../ui/panels/data/panel.py" line="60"/>
         <source>From a database…</source>
         <translation>Aus einer Datenbank&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="62"/>
+        <location filename="../../ui/panels/data/panel.py" line="63"/>
         <source>Try the sample</source>
         <translation>Beispiel ausprobieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="64"/>
+        <location filename="../../ui/panels/data/panel.py" line="65"/>
         <source>The sample is a made-up clinic with 10 000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="84"/>
+        <location filename="../../ui/panels/data/panel.py" line="85"/>
         <source>Your decisions become a project: one file that you save where you like, without any row of the table.</source>
         <translation>Ihre Entscheidungen werden zu einem Projekt: einer Datei, die Sie speichern, wo Sie möchten, ohne eine einzige Zeile der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="91"/>
+        <location filename="../../ui/panels/data/panel.py" line="92"/>
         <source>The secret that releases are made with is in it, encrypted by your passphrase. Nobody can restore a passphrase that is lost.</source>
         <translation>Darin liegt, mit Ihrer Passphrase verschlüsselt, das Geheimnis, mit dem Freigaben erzeugt werden. Eine verlorene Passphrase kann niemand wiederherstellen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="98"/>
+        <location filename="../../ui/panels/data/panel.py" line="99"/>
         <source>Nothing leaves this computer: Sfumato connects to no network, unless you open a database.</source>
         <translation>Nichts verlässt diesen Computer: Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="124"/>
+        <location filename="../../ui/panels/data/panel.py" line="125"/>
         <source>Recent projects</source>
         <translation>Zuletzt geöffnete Projekte</translation>
     </message>
