@@ -134,7 +134,12 @@ def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.Argume
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"Sfumato {sfumato.__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"Sfumato {sfumato.__version__}",
+        help=translated("show program's version number and exit"),
+    )
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",
