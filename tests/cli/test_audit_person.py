@@ -13,6 +13,7 @@ from sfumato.commands.shared.command import ExitCode
 from tests.cli.conftest import REASON
 from tests.cli.test_view_combinations import ILLNESSES, ROWS, adopt, survey
 from tests.cli.test_view_combinations import made as made_survey
+from tests.samples.make_households import households
 
 AGES = (40, 46)
 TENURE = "owner"
@@ -145,3 +146,60 @@ def test_ranges_reach_no_further_than_the_table(line):
     assert asked(line, "--with", "Clinic A", "--knows", "age=> 200")["remaining"] == 0
     everybody = asked(line, "--with", "Clinic A", "--knows", "moved_in=1900 to 2100")
     assert everybody["remaining"] == ROWS
+
+
+UNITS = """
+format = 1
+record_key = "person"
+other_columns = "quasi-identifier"
+
+[columns.person]
+role = "identifying"
+
+[columns.household]
+role = "identifying"
+
+[columns.rent]
+role = "identifying"
+
+[columns.water]
+role = "sensitive"
+kind = "categorical"
+values = ["piped", "well", "spring", "truck", "river"]
+
+[unit]
+columns = ["household"]
+most_rows = 3
+constant = ["water"]
+
+[[policy]]
+attributes = ["water"]
+mechanism = "uniform"
+
+[[recipients]]
+name = "Institute"
+[recipients.levels]
+water = { retention_probability = 0.6 }
+"""
+
+
+def test_what_is_drawn_once_for_a_unit_is_looked_at_once(line):
+    frame = households(120)
+    frame.to_csv(line.folder / "ward.csv", index=False, lineterminator="\n")
+    (line.folder / "rules.toml").write_text(UNITS)
+    assert line.init() == ExitCode.OK, line.remarks
+    known = ("--knows", "sex=f", "--knows", "illness=none")
+    found = asked(line, "--with", "Institute", *known)
+    data, _ = released(line, "Institute")
+    assert found["units"] == 120
+    assert found["records"] == len(data) == np.minimum(frame["household"].value_counts(), 3).sum()
+    fits = frame.iloc[np.array(found["rows"]) - 1]
+    assert set(zip(fits["sex"], fits["illness"], strict=True)) == {("f", "none")}
+    assert found["remaining"] == fits["household"].nunique()
+    by_unit = pd.Series(found["chances"]).groupby(fits["household"].to_numpy()).sum()
+    assert by_unit.to_numpy() == pytest.approx(1 / found["remaining"])
+    truth = frame.drop_duplicates("household")["water"].value_counts(normalize=True)
+    names = ["piped", "well", "spring", "truck", "river"]
+    prior = np.array([truth.get(name, 0.0) for name in names])
+    assert found["beliefs"]["water"]["common"] == pytest.approx(prior)
+    assert sum(found["beliefs"]["water"]["after"]) == pytest.approx(1.0)

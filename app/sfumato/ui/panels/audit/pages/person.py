@@ -38,7 +38,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import number, typeset
+from sfumato.ui.look.wording import grouped, number, typeset
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
@@ -54,6 +54,7 @@ MOST_SUGGESTED: Final = 500
 MOST_CLASSES: Final = 400
 ROWS_SHOWN: Final = 200
 ROWS_IN_SIGHT: Final = 8
+THOUSAND: Final = 1_000
 _VERDICTS: Final = {
     Severity.GRAVE: ("danger", "danger"),
     Severity.CAUTION: ("caution", "caution"),
@@ -375,18 +376,18 @@ class PersonPage(AuditPage):
             self.beliefs.addWidget(plot)
             plot.show_plot(partial(build_person_beliefs, data))
         else:
+            mean, low, high = (_rounded(each) for each in belief.after)
+            middle, lowest, highest = (_rounded(each) for each in belief.before)
             ends = self.tr(
                 "With 90 % it lies between {low} and {high}, about {mean}; without the files,"
                 " between {lowest} and {highest}, about {middle}."
-            ).format(
-                low=number(belief.after[1]),
-                high=number(belief.after[2]),
-                mean=number(belief.after[0]),
-                lowest=number(belief.before[1]),
-                highest=number(belief.before[2]),
-                middle=number(belief.before[0]),
-            )
+            ).format(low=low, high=high, mean=mean, lowest=lowest, highest=highest, middle=middle)
             self.beliefs.addWidget(label(f"{typeset(belief.sentence)} {ends}", wrap=True))
+
+
+def _rounded(value: float) -> str:
+    """Return a number as a person reads it: thousands apart, small ones with their digits."""
+    return grouped(round(value)) if abs(value) >= THOUSAND else number(value)
 
 
 def _look(
