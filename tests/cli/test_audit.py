@@ -54,4 +54,16 @@ def test_an_audit_has_to_be_named(line, capsys):
     assert line.run("audit") == ExitCode.USAGE
     assert line.run("audit", "nonsense") == ExitCode.USAGE
     assert "coalition" in capsys.readouterr().err
-    assert list(AUDITS) == ["coalition", "numbers", "units", "person", "open"]
+    assert list(AUDITS) == ["questions", "coalition", "numbers", "units", "person", "open"]
+
+
+def test_the_questions_are_answered_as_the_window_answers_them(made):
+    assert made.run("audit", "questions", made.project, "--json") == ExitCode.OK, made.remarks
+    found = {one["question"]: one for one in json.loads(made.output)}
+    assert list(found) == ["together", "found", "groups", "leak"]
+    together = " ".join(found["together"]["answer"])
+    assert together.startswith("Together, these 2 learn no more about illness than Clinic A alone.")
+    assert found["leak"]["verdict"] is None
+    assert made.run("audit", "questions", made.project) == ExitCode.OK
+    assert made.output.count("\n") == 4
+    assert "flu" not in made.output

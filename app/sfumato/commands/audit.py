@@ -186,6 +186,32 @@ def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.audit_answers import Asked, answers, subjects_of
+    from sfumato.analysis.shown_columns import LeavingColumns
+    from sfumato.project.release.release_columns import material_of
+
+    with opened(arguments, terminal, 0.4) as (project, table, context):
+        material = material_of(project.document, table)
+        document, folders = material.document, (project.path.parent,)
+        asked = Asked(
+            document,
+            table,
+            LeavingColumns(table, project.keys).of(document),
+            material.attributes,
+            project.releases,
+            subjects_of(document, table, material.encoded, folders),
+        )
+        found = answers(asked, context)
+    told = [each.plain() for each in found]
+    lines = (
+        f"{one['question']}: {one['verdict'] or '–'}: {' '.join(filter(None, one['answer']))}"
+        for one in told
+    )
+    terminal.tell(arguments.json, told, lines)
+    return ExitCode.OK
+
+
 def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.find_person import find_person, other_tables
     from sfumato.analysis.holdings import Basis
@@ -289,6 +315,10 @@ def _lines(beside: Sequence[OpenFigure]) -> Iterator[str]:
 
 
 AUDITS: Final = {
+    "questions": (
+        "Answer the audit's questions in a sentence or two each.",
+        Command((*PROJECT, JSON), _questions),
+    ),
     "coalition": (
         "Weigh what recipients learn by pooling releases.",
         Command((*PROJECT, _COALITION[0], _WHAT_IF, *_COALITION[1:]), _coalition),
