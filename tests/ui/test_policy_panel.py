@@ -241,7 +241,7 @@ def test_ladder_and_recipients_stand_below_one_another_where_it_is_narrow(qtbot,
     assert filled.page._middle.side_by_side
     filled.resize(620, 700)
     qtbot.waitUntil(lambda: not filled.page._middle.side_by_side)
-    assert filled.page.width() <= filled._scroll.viewport().width()
+    qtbot.waitUntil(lambda: filled.page.width() <= filled._scroll.viewport().width())
 
 
 def test_everything_is_drawn_in_the_dark_too(filled):

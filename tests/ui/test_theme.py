@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
@@ -25,7 +26,8 @@ from sfumato.plots.style import (
     strong_light_style,
 )
 from sfumato.ui.look import theme as theme_module
-from sfumato.ui.look.theme import Appearance, Theme, current_theme, font, mix, themes
+from sfumato.ui.look.theme import Appearance, Space, Theme, current_theme, font, mix, themes
+from sfumato.ui.state.settings import MemoryStore, TextScale
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import label
 
@@ -298,3 +300,30 @@ def test_mixing_goes_from_one_colour_to_the_other(themed):
     assert mix("#000000", "#FFFFFF", 0.0) == "#FFFFFF"
     assert mix("#000000", "#FFFFFF", 1.0) == "#000000"
     assert mix("#000000", "#FFFFFF", 0.5) == "#808080"
+
+
+def test_texts_fields_and_type_sizes_grow_together(themed):
+    before = font().pixelSize(), Space.FIELD, current_theme().stylesheet()
+    themes().set_scale(1.5)
+    try:
+        assert (font().pixelSize(), Space.FIELD) == (round(1.5 * before[0]), 48)
+        sheet = current_theme().stylesheet()
+        assert "font-size: 20px" in sheet
+        assert "font-size: 13px" not in sheet
+        assert not re.search(r"\d ?em\b", sheet)
+    finally:
+        themes().set_scale()
+    assert (font().pixelSize(), Space.FIELD, current_theme().stylesheet()) == before
+
+
+def test_a_chosen_size_of_text_is_remembered_and_needs_a_restart(window):
+    window.menus.actions["text-125"].trigger()
+    assert TextScale(window.session.store).percent == 125
+    assert "Restart Sfumato" in window.current.messages.messages[0].text
+
+
+@pytest.mark.parametrize("stored", ["enormous", 77, None])
+def test_a_size_that_is_not_offered_counts_as_the_usual_one(stored):
+    store = MemoryStore()
+    store.setValue("window/text-size", stored)
+    assert TextScale(store).percent == 100

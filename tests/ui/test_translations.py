@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from installer.translatable import texts_of
-from installer.translating import CHECKOUT, compiled, renew
+from installer.translating import renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.formats import language
@@ -25,7 +24,7 @@ from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.messages import error_texts
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
-from tests.ui.untranslated import BEGIN, END, untranslated
+from tests.ui.untranslated import BEGIN, END, pseudo_language, untranslated
 
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
 OTHERS = (
@@ -38,18 +37,9 @@ OTHERS = (
 @pytest.fixture(scope="module")
 def pseudo(tmp_path_factory) -> Path:
     """A language in which every text stands in brackets, compiled in a folder of its own."""
-    checkout = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(CHECKOUT / "app", checkout / "app", ignore=shutil.ignore_patterns("*.pyc"))
-    path = renew("eo", checkout)
-    tree = ElementTree.parse(path)
-    for message in tree.iter("message"):
-        translation, source = message.find("translation"), message.findtext("source")
-        assert translation is not None
-        translation.attrib.pop("type", None)
-        translation.text = f"{BEGIN}{source}{END}"
-    tree.write(path, encoding="utf-8", xml_declaration=True)
-    compiled(path)
-    return path
+    return pseudo_language(
+        tmp_path_factory.mktemp("checkout"), lambda source: f"{BEGIN}{source}{END}"
+    )
 
 
 @contextmanager

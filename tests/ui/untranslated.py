@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from matplotlib.text import Text
 from PySide6.QtCore import QModelIndex, Qt
@@ -19,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from installer.translating import CHECKOUT, compiled, renew
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.widgets.plot_view import PlotView
@@ -30,6 +34,29 @@ _NO_WORDS = re.compile(r"\S+…|\S*[/\d]\S*")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp", "English", "Deutsch", "Esperanto"})
 """Names that are the same in every language."""
+
+
+def pseudo_language(checkout: Path, say: Callable[[str], str]) -> Path:
+    """Return a language made of the English texts, compiled in a copy of the code.
+
+    Parameters
+    ----------
+    checkout
+        An empty folder for the copy.
+    say
+        Gives the translation of a text.
+    """
+    shutil.copytree(CHECKOUT / "app", checkout / "app", ignore=shutil.ignore_patterns("*.pyc"))
+    path = renew("eo", checkout)
+    tree = ElementTree.parse(path)
+    for message in tree.iter("message"):
+        translation = message.find("translation")
+        assert translation is not None
+        translation.attrib.pop("type", None)
+        translation.text = say(str(message.findtext("source")))
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+    compiled(path)
+    return path
 
 
 def untranslated(

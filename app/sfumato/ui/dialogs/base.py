@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -16,10 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.layout import button, label, press_by_enter, set_look
+from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.widgets.layout import button, label, press_by_enter, row, set_look
 from sfumato.ui.widgets.messages import MessageBar
 from sfumato.ui.widgets.mnemonics import give_letters
+from sfumato.ui.widgets.responsive import Room
 
 
 class Dialog(QDialog):
@@ -39,24 +40,36 @@ class Dialog(QDialog):
         self._lettering.setSingleShot(True)
         self._lettering.timeout.connect(partial(give_letters, self))
         self.setWindowTitle(title)
-        self.setMinimumWidth(480)
+        self.setMinimumWidth(scaled(480))
         self.setWindowFlag(Qt.WindowType.WindowContextHelpButtonHint, False)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.AROUND)
-        page.setSpacing(Space.BETWEEN)
-        page.addWidget(label(title, "heading"))
+        work = QVBoxLayout()
+        work.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, 0)
+        work.setSpacing(Space.BETWEEN)
+        work.addWidget(label(title, "heading", wrap=True))
         self.explanation = label(text, "muted", wrap=True)
         self.explanation.setVisible(bool(text))
-        page.addWidget(self.explanation)
+        work.addWidget(self.explanation)
         self.messages = MessageBar(self)
-        page.addWidget(self.messages)
+        work.addWidget(self.messages)
         self.body = QVBoxLayout()
         self.body.setSpacing(Space.INSIDE)
-        page.addLayout(self.body, 1)
+        work.addLayout(self.body, 1)
         self.buttons = QDialogButtonBox(self)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        page.addWidget(self.buttons)
+        self._room = Room(work, self)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, Space.AROUND)
+        page.setSpacing(Space.BETWEEN)
+        page.addWidget(self._room, 1)
+        below = row(self.buttons)
+        below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
+        page.addLayout(below)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as large as the content needs."""
+        super().showEvent(event)
+        self.grow()
 
     def event(self, event: QEvent) -> bool:
         """Give every button, box and field a letter of its own, whenever there are others."""
@@ -78,11 +91,16 @@ class Dialog(QDialog):
 
     def grow(self) -> None:
         """Be as high as what is shown needs, so that a message is there to its last line."""
-        layout = self.layout()
-        if layout is not None:
-            layout.activate()
-            needed = layout.totalHeightForWidth(self.width())
-            self.resize(self.width(), max(needed, self.height()))
+        for _ in range(2):  # what wraps tells its height once it has its width
+            QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+            most = self.screen().availableSize() if self.parentWidget() is None else self._around()
+            wanted = self.size() + self._room.lacking()
+            self.resize(wanted.boundedTo(most).expandedTo(self.minimumSize()))
+
+    def _around(self) -> QSize:
+        """Return the size of the window that it stands in front of."""
+        parent = self.parentWidget()
+        return parent.window().size() if parent is not None else self.size()
 
     def add_primary(self, text: str) -> QPushButton:
         """Add the button that does what the dialog is for."""

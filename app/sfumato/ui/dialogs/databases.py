@@ -16,8 +16,9 @@ from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.runner import JobRunner
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.projects import SecretField
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.widgets.choosers import FileChooser
-from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt
 from sfumato.ui.widgets.layout import button, form, row
 from sfumato.ui.widgets.messages import Message
 
@@ -97,8 +98,8 @@ class DatabaseDialog(Dialog):
             field.setAccessibleName(words.replace("&", ""))
         self.kind.setAccessibleName(tr("Kind"))
         self.path.setAccessibleName(tr("File or folder"))
-        self.host.setPlaceholderText(tr("db.example.org, or a whole postgresql:// address"))
-        self.password.setPlaceholderText(tr("empty: from your password file, if you have one"))
+        prompt(self.host, tr("db.example.org, or a whole postgresql:// address"))
+        prompt(self.password, tr("empty: from your password file, if you have one"))
         self.body.addLayout(self.form)
         self.body.addStretch(1)
         self.add_cancel()
@@ -107,7 +108,7 @@ class DatabaseDialog(Dialog):
         self.buttons.accepted.connect(self._look)
         self._connect()
         self._fill(place)
-        self.resize(_WIDTH, self.sizeHint().height())
+        self.resize(scaled(_WIDTH), self.sizeHint().height())
 
     def _connect(self) -> None:
         self.kind.chosen.connect(lambda _kind: self._show_kind())

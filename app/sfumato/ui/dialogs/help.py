@@ -32,7 +32,7 @@ from sfumato.jobs.job import BugReport
 from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space, TextSize, Theme, current_theme, font, themes
+from sfumato.ui.look.theme import Space, TextSize, Theme, current_theme, font, scaled, themes
 from sfumato.ui.widgets.layout import Badge, label
 from sfumato.ui.widgets.prose import set_prose
 
@@ -66,10 +66,10 @@ class HelpDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Help – Sfumato"))
-        self.resize(920, 680)
+        self.resize(scaled(920), scaled(680))
         self.pages = help_pages()
         self.list = QListWidget(self)
-        self.list.setFixedWidth(240)
+        self.list.setFixedWidth(scaled(240))
         self.list.setAccessibleName(self.tr("Pages"))
         for page in self.pages:
             item = QListWidgetItem(_title_of(page), self.list)
@@ -159,7 +159,7 @@ class AboutDialog(Dialog):
             ),
             parent,
         )
-        self.setMinimumWidth(620)
+        self.setMinimumWidth(scaled(620))
         self.body.addWidget(self._privacy())
         self.body.addSpacing(Space.INSIDE)
         grid = QGridLayout()
@@ -226,7 +226,7 @@ class BugDialog(Dialog):
             ).format(title=report.title),
             parent,
         )
-        self.setMinimumSize(640, 420)
+        self.setMinimumSize(scaled(640), scaled(420))
         self.details = QPlainTextEdit(f"{report.text}\n\n{versions_text()}", self)
         self.details.setReadOnly(True)
         self.details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))

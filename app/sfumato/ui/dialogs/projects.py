@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QFormLayout, QLineEdi
 from sfumato.project.errors import NotSealed, Part
 from sfumato.project.store.passphrases import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
+from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import Badge, label
 from sfumato.ui.widgets.messages import Message
@@ -31,7 +32,7 @@ class SecretField(QLineEdit):
     def __init__(self, words: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setEchoMode(QLineEdit.EchoMode.Password)
-        self.setMinimumWidth(280)
+        self.setMinimumWidth(scaled(280))
         self._show = QAction(themed_icon("preview"), words, self)
         self._show.setCheckable(True)
         self._show.toggled.connect(self._reveal)
@@ -219,7 +220,7 @@ class UnsealedDialog(Dialog):
         form = QFormLayout()
         form.setHorizontalSpacing(Space.BETWEEN)
         self.reason = QLineEdit(self)
-        self.reason.setPlaceholderText(self.tr("Restored from a backup"))
+        prompt(self.reason, self.tr("Restored from a backup"))
         form.addRow(self.tr("&Reason for accepting it"), self.reason)
         self.body.addLayout(form)
         self.understood = QCheckBox(

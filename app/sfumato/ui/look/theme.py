@@ -6,6 +6,7 @@ Colours and type sizes come from `sfumato.plots.style`, which plots share; what 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -13,7 +14,7 @@ from string import Template
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from sfumato.plots.style import (
@@ -27,22 +28,41 @@ from sfumato.resources import resource_path
 
 FONT_FAMILY: Final = "Inter"
 FALLBACK_FAMILY: Final = "DejaVu Sans"
+_USUAL: Final = {"windows": 12.0, "cocoa": 13.0}
+"""The system's font on platforms where nobody has enlarged it; pixels."""
+_USUAL_ELSEWHERE: Final = 15.0
+_EM: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)em\b(?: ([+-]) (\d+)px)?")
 
 
-class Space:
-    """Distances in pixels, in multiples of four."""
+class _Space:
+    """Distances in pixels, in multiples of four; what holds a line of text grows with it."""
 
     TIGHT: Final = 4
     INSIDE: Final = 8
     BETWEEN: Final = 16
     AROUND: Final = 24
     RADIUS: Final = 6
-    FIELD: Final = 32
-    """Height of fields, buttons and table rows."""
+
+    def __init__(self) -> None:
+        self.scale = 1.0
+        """How large text is, as a multiple of the sizes in `TextSize`; see `Themes.set_scale`."""
+
+    @property
+    def FIELD(self) -> int:
+        """Height of fields, buttons and table rows."""
+        return scaled(32)
+
+
+Space: Final = _Space()
+
+
+def scaled(pixels: float) -> int:
+    """Return a length that holds text, given as it is at scale 1, as it is now; pixels."""
+    return round(pixels * Space.scale)
 
 
 class TextSize:
-    """Type sizes in pixels."""
+    """Type sizes in pixels, at scale 1."""
 
     SMALL: Final = 12
     BODY: Final = 13
@@ -159,7 +179,8 @@ class Theme:
         """Return the style sheet of the whole application, ``style/window.qss`` in its colours.
 
         Widgets say what they are by the dynamic property ``look`` (``primary``, ``quiet``,
-        ``card``, ``title``, …); nothing sets colours of its own.
+        ``card``, ``title``, …); nothing sets colours of its own. Lengths in ``em`` are multiples
+        of the window's text: Qt knows them for no type size.
         """
         sheet = resource_path("style", "window.qss").read_text(encoding="utf-8")
         s = self.style
@@ -169,7 +190,7 @@ class Theme:
         lines = {f"{kind}_line": s.blend(colour, share) for kind, colour in kinds.items()}
         if s.strong:
             sheet += resource_path("style", "contrast.qss").read_text(encoding="utf-8")
-        return Template(sheet).substitute(
+        filled = Template(sheet).substitute(
             background=s.background,
             surface=s.surface,
             text=s.text,
@@ -191,6 +212,13 @@ class Theme:
             **tints,
             **lines,
         )
+        return _EM.sub(_in_pixels, filled)
+
+
+def _in_pixels(length: re.Match[str]) -> str:
+    """Return a length of the style sheet in multiples of the text's size, and some pixels more."""
+    more = int(f"{length[2]}{length[3]}") if length[2] else 0
+    return f"{scaled(TextSize.BODY * float(length[1])) + more}px"
 
 
 def mix(over: str, under: str, share: float) -> str:
@@ -220,14 +248,14 @@ def font(size: int = TextSize.BODY, *, strong: bool = False, tabular: bool = Fal
     Parameters
     ----------
     size
-        Pixels; one of `TextSize`.
+        One of `TextSize`.
     strong
         Semi-bold, for titles and names.
     tabular
         Figures of equal width, for tables and changing numbers.
     """
     made = QFont(QApplication.font())
-    made.setPixelSize(size)
+    made.setPixelSize(scaled(size))
     made.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
     if tabular:
         made.setFeature(QFont.Tag("tnum"), 1)
@@ -257,15 +285,13 @@ class Themes(QObject):
         self.current = self._looks[False, False]
         self.still = False
         """Whether nothing moves by itself."""
+        self._family = family
+        self._system_scale = _system_scale(application)
         application.setStyle("Fusion")
-        base = QFont(family)
-        base.setPixelSize(TextSize.BODY)
-        base.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
-        application.setFont(base)
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._follow)
         hints.accessibility().contrastPreferenceChanged.connect(self._follow)
-        self._apply()
+        self.set_scale()
 
     @property
     def appearance(self) -> Appearance:
@@ -276,6 +302,18 @@ class Themes(QObject):
         """Switch to light, to dark, to high contrast, or to whatever the system says."""
         self._appearance = appearance
         self._follow()
+
+    def set_scale(self, own: float = 1.0) -> None:
+        """Write in the size of the system's font, times a scale of the person's own.
+
+        What is made afterwards has the room for it; so it is set before the window is made.
+        """
+        Space.scale = own * self._system_scale
+        base = QFont(self._family)
+        base.setPixelSize(scaled(TextSize.BODY))
+        base.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
+        self._application.setFont(base)
+        self._apply()
 
     def _wanted(self) -> Theme:
         """Return the look for what the person chose and, where they left it, the system says."""
@@ -324,6 +362,12 @@ class Themes(QObject):
             watched.removeEventFilter(self)
             self._restyle(watched)
         return False
+
+
+def _system_scale(application: QApplication) -> float:
+    """Return how much larger than usual the system's font is; a smaller one counts as usual."""
+    usual = _USUAL.get(QGuiApplication.platformName(), _USUAL_ELSEWHERE)
+    return max(QFontInfo(application.font()).pixelSize() / usual, 1.0)
 
 
 def themes() -> Themes:

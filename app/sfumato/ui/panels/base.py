@@ -5,17 +5,22 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
+from sfumato.ui.widgets.responsive import FlowLayout, Room
+
+TITLE_ROOM: Final = 360
+"""Where less is left beside the controls, these stand below the title; pixels at scale 1."""
 
 PanelState = StepState
 """How far a step of the work is; the rail shows it as an icon and a word."""
@@ -91,18 +96,25 @@ class Panel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.messages = MessageBar(self, gap=Space.BETWEEN)
         self.primary: QPushButton | None = None
-        self._head = QHBoxLayout()
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head.setSpacing(Space.INSIDE)
+        self._controls = FlowLayout(right=True)
         self.body = QVBoxLayout()
         self.body.setSpacing(Space.BETWEEN)
+        work = QVBoxLayout()
+        work.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, 0)
+        work.setSpacing(Space.BETWEEN)
+        work.addLayout(self._build_head())
+        work.addLayout(self.body, 1)
         page = QVBoxLayout(self)
-        page.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, Space.BETWEEN)
+        page.setContentsMargins(0, 0, 0, Space.BETWEEN)
         page.setSpacing(0)
-        page.addLayout(self._build_head())
-        page.addSpacing(Space.BETWEEN)
-        page.addLayout(self.body, 1)
+        page.addWidget(Room(work, self), 1)
         # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
-        page.addWidget(self.messages)
+        below = QVBoxLayout()
+        below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
+        below.addWidget(self.messages)
+        page.addLayout(below)
 
     @property
     def name(self) -> str:
@@ -148,10 +160,18 @@ class Panel(QWidget):
 
     def add_to_head(self, widget: QWidget) -> None:
         """Put a secondary control at the right of the title."""
-        place = self._head.count()
+        place = self._controls.count()
         if self.primary is not None and widget is not self.primary:
-            place = self._head.indexOf(self.primary)
-        self._head.insertWidget(place, widget, 0, Qt.AlignmentFlag.AlignTop)
+            place = self._controls.indexOf(self.primary)
+        self._controls.insert(place, widget)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the controls below the title where they would leave it too little room."""
+        super().resizeEvent(event)
+        left = self.width() - 2 * Space.AROUND - self._controls.sizeHint().width()
+        directions = QBoxLayout.Direction
+        beside = left >= scaled(TITLE_ROOM)
+        self._head.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
 
     def show_error(self, error: SfumatoError, *actions: Action, topic: str = "") -> None:
         """Show an expected error, with what can be done about it."""
@@ -163,7 +183,7 @@ class Panel(QWidget):
         """Show a message in this panel."""
         self.messages.show_message(Message(kind, text, remedy, actions, topic))
 
-    def _build_head(self) -> QHBoxLayout:
+    def _build_head(self) -> QBoxLayout:
         title = QLabel(self.kind.translated_title(), self)
         title.setProperty("look", "title")
         purpose = QLabel(self.kind.translated_purpose(), self)
@@ -175,4 +195,5 @@ class Panel(QWidget):
         texts.addWidget(title)
         texts.addWidget(purpose)
         self._head.addLayout(texts, 1)
+        self._head.addLayout(self._controls)
         return self._head

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QPlainTextEdit,
     QSizePolicy,
-    QStackedWidget,
     QWidget,
 )
 
@@ -34,10 +33,10 @@ from sfumato.formats.options import (
 from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -49,6 +48,7 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 Choices = Sequence[tuple[Hashable, str]]
@@ -177,7 +177,7 @@ class OptionsForm(Card):
         self.skip_lines.value_changed.connect(lambda value: self._change(skip_lines=int(value)))
         self._add("skip_lines", self.skip_lines, tr("Lines to leave out above"))
         self.missing = QLineEdit()
-        self.missing.setPlaceholderText(tr("NA; ?; unknown"))
+        prompt(self.missing, tr("NA; ?; unknown"))
         self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
         self.missing.editingFinished.connect(self._take_missing)
         self._add("missing", self.missing, tr("Empty, and these, mean missing"))
@@ -342,7 +342,7 @@ class ImportPage(QWidget):
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.caution = Badge("caution", "caution", "", look="", wrap=True)
         self.caution.hide()
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.table = TableView(self.pages)
         self.table.setAccessibleName(self.tr("The first rows as they are read"))
         header = self.table.horizontalHeader()
@@ -360,7 +360,7 @@ class ImportPage(QWidget):
 
     def _lay_out(self) -> None:
         scroll = ScrollPage(self)
-        scroll.setFixedWidth(FORM_WIDTH)
+        scroll.setFixedWidth(scaled(FORM_WIDTH))
         scroll.column.addWidget(self.form)
         right = column(spacing=12)
         head = column(self.file, spacing=2)
@@ -500,7 +500,7 @@ class ReadingDialog(Dialog):
         self.submit.setEnabled(False)
         self.page.previewed.connect(self.submit.setEnabled)
         self.page.form.changed.connect(lambda _options: self.submit.setEnabled(False))
-        self.resize(WIDTH, HEIGHT)
+        self.resize(scaled(WIDTH), scaled(HEIGHT))
         self.page.show_file(path, options, tuple(sheets))
 
     @property

@@ -19,6 +19,7 @@ from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.languages import chosen, speak
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import TextScale
 from sfumato.ui.widgets.accessible import tell_roles
 
 
@@ -92,6 +93,7 @@ def run_window(project_path: Path | None = None) -> int:
     application = make_application(sys.argv[:1])
     store = QSettings()
     speak(application, chosen(store))
+    themes().set_scale(TextScale(store).percent / 100)
     window = MainWindow(Session(store=store))
     spare_what_is_loaded()
     window.panels.all_built.connect(spare_what_is_loaded)

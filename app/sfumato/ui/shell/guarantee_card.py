@@ -29,7 +29,7 @@ from sfumato.analysis.guarantee import (
 from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.table.table import Attribute
-from sfumato.ui.look.theme import Space, TextSize, font
+from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.shell.open_cautions import OpenCaution
 from sfumato.ui.state.records import releases_of
@@ -70,7 +70,9 @@ class GuaranteeCard(QFrame):
         self.recipient = ChoiceField()
         self.recipient.setAccessibleName(self.tr("The promise to this recipient"))
         self.recipient.chosen.connect(lambda _name: self._fill())
-        self._to = column(label(self.tr("Promised to"), "caption"), self.recipient, spacing=4)
+        self._to = column(
+            label(self.tr("Promised to"), "caption", wrap=True), self.recipient, spacing=4
+        )
         self._page = ScrollPage(self)
         self._content: QWidget | None = None
         self._page.column.addStretch(1)
@@ -119,7 +121,7 @@ class GuaranteeCard(QFrame):
         """Fold the card to its edge, or unfold it."""
         changed = compact != self._compact
         self._compact = compact
-        self.setFixedWidth(NARROW if compact else WIDE)
+        self.setFixedWidth(scaled(NARROW if compact else WIDE))
         side = Space.TIGHT if compact else Space.BETWEEN
         self._outer.setContentsMargins(side, Space.AROUND, side, Space.BETWEEN)
         for widget in (self._title, self._shield, self._page):
@@ -220,7 +222,7 @@ class GuaranteeCard(QFrame):
         """Add one entry's sentence, its two best-known figures, and all of them on request."""
         entry = column(spacing=Space.TIGHT)
         if named:
-            entry.addWidget(label(promise.entry.key, "caption"))
+            entry.addWidget(label(promise.entry.key, "caption", wrap=True))
         if empty := self._empty(promise):
             sign = IconLabel("danger", "danger", 16)
             told = self.tr("Danger: {text}").format(text=typeset(empty))
@@ -241,7 +243,8 @@ class GuaranteeCard(QFrame):
         more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
         more.setAccessibleName(f"{words}: {promise.entry.key}")
         brief = ",  ".join(f"{fact.symbol} = {number(fact.value)}" for fact in _best_known(facts))
-        entry.addLayout(row(label("" if unfolded else brief, "small"), None, more))
+        figures = label("" if unfolded else brief, "small", wrap=True)
+        entry.addLayout(row(figures, more, wide=0))
         lines.addLayout(entry)
 
     def _empty(self, promise: EntryPromise) -> str:
@@ -297,7 +300,8 @@ class GuaranteeCard(QFrame):
 
     def _titled(self, title: str, texts: Sequence[str], look: str = "") -> QVBoxLayout:
         return column(
-            label(title, "caption"), *(label(typeset(text), look, wrap=True) for text in texts)
+            label(title, "caption", wrap=True),
+            *(label(typeset(text), look, wrap=True) for text in texts),
         )
 
     def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
@@ -313,7 +317,7 @@ class GuaranteeCard(QFrame):
     def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
         nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
         lines = column(
-            label(not_all if promised else nothing, "strong"),
+            label(not_all if promised else nothing, "strong", wrap=True),
             label(self.tr("Before a release can be made:"), "muted", wrap=True),
             spacing=Space.TIGHT,
         )

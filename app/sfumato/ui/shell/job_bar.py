@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QW
 from sfumato.formats.language import localized
 from sfumato.jobs.job import Ending, Job
 from sfumato.jobs.runner import JobRunner
-from sfumato.ui.look.theme import Space, TextSize, font
+from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import ElidedLabel, label
@@ -34,11 +34,11 @@ class JobEntry(QWidget):
         self.bar = QProgressBar(self)
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(140)
+        self.bar.setFixedWidth(scaled(140))
         self.bar.setAccessibleName(job.title)
         self.percent = label("", "small")
         self.percent.setFont(font(TextSize.SMALL, tabular=True))
-        self.percent.setFixedWidth(38)
+        self.percent.setFixedWidth(scaled(38))
         self.cancel = QToolButton(self)
         self.cancel.setIcon(themed_icon("close"))
         self.cancel.setToolTip(self.tr("Stop this"))
@@ -80,7 +80,7 @@ class JobBar(QFrame):
     def __init__(self, runner: JobRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("look", "bar")
-        self.setFixedHeight(HEIGHT)
+        self.setFixedHeight(scaled(HEIGHT))
         self.setAccessibleName(self.tr("Running work"))
         self._entries: dict[QObject, JobEntry] = {}
         self._waiting: dict[QObject, QTimer] = {}

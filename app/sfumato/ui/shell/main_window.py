@@ -29,7 +29,7 @@ from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
-from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.look.theme import Appearance, scaled, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
@@ -45,6 +45,7 @@ from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import TextScale
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.choosers import table_filters
@@ -54,10 +55,13 @@ from sfumato.ui.widgets.messages import Message, MessageKind, announce
 from sfumato.ui.widgets.mnemonics import give_letters, letter_of
 from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
-SMALLEST: Final = (1100, 720)
+SMALLEST: Final = (1100, 700)
 USUAL: Final = (1366, 768)
 ROOMY: Final = 1240
 """Below this width the rail shows icons only, so that the work keeps its room."""
+
+CROWDED: Final = 1000
+"""Below this width the guarantee is folded to its edge as well; pixels at scale 1, as above."""
 
 _GEOMETRY: Final = "window/geometry"
 _APPEARANCE: Final = "window/appearance"
@@ -98,7 +102,7 @@ class MainWindow(QMainWindow):
         self._hint = DropHint(self)
         self._help: HelpDialog | None = None
         self._leaving = False
-        self._narrow = False
+        self._narrow = self._crowded = False
         self._focus = FocusKeeper(self, session.runner, self._focus_work)
         self._connect()
         self._restore()
@@ -126,7 +130,7 @@ class MainWindow(QMainWindow):
         session, runner = self.session, self.session.runner
         self.rail.chosen.connect(self.show_panel)
         self.rail.collapsed.connect(self._remember_rail)
-        self.guarantee.collapsed.connect(lambda folded: session.store.setValue(_CARD, int(folded)))
+        self.guarantee.collapsed.connect(self._remember_card)
         self.panels.state_changed.connect(self._show_state)
         session.steps.changed.connect(self._show_states)
         runner.bug_occurred.connect(self.show_bug)
@@ -293,6 +297,10 @@ class MainWindow(QMainWindow):
         if not self._narrow:
             self.session.store.setValue(_RAIL, int(folded))
 
+    def _remember_card(self, folded: bool) -> None:
+        if not self._crowded:
+            self.session.store.setValue(_CARD, int(folded))
+
     def toggle_full_screen(self) -> None:
         """Use the whole screen, or go back to a window."""
         if self.isFullScreen():
@@ -399,9 +407,14 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold the rail to icons while the window is too narrow for names and work."""
+        """Fold the rail, then the guarantee, while the window is too narrow for the work."""
         super().resizeEvent(event)
-        narrow = self.width() < ROOMY
+        crowded = self.width() < scaled(CROWDED)
+        if crowded != self._crowded:
+            self._crowded = crowded
+            folded = bool(int(self.session.store.value(_CARD, 0) or 0))
+            self.guarantee.set_compact(crowded or folded)
+        narrow = self.width() < scaled(ROOMY)
         if narrow != self._narrow:
             self._narrow = narrow
             self.rail.set_compact(narrow or bool(int(self.session.store.value(_RAIL, 0) or 0)))
@@ -497,6 +510,7 @@ class WindowMenus(Menus):
         still.setCheckable(True)
         still.setChecked(window.still)
         still.toggled.connect(window.keep_still)
+        self._add_text_sizes(menu)
         self._add_languages(menu)
         rail, card = window.rail, window.guarantee
         self.add(
@@ -519,6 +533,17 @@ class WindowMenus(Menus):
             menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
         )
 
+    def _add_text_sizes(self, menu: QMenu) -> None:
+        """Add the choice of how large text is."""
+        percent = _tr("{percent} %")
+        names = {str(one): percent.format(percent=one) for one in TextScale.OFFERED}
+        now = str(TextScale(self._main.session.store).percent)
+        self.add_choice(menu.addMenu(_tr("Te&xt size")), "text", names, now, self._size)
+
+    def _size(self, percent: str) -> None:
+        TextScale(self._main.session.store).choose(int(percent))
+        self._tell_to_restart()
+
     def _add_languages(self, menu: QMenu) -> None:
         """Add the choice of a language, where there is one."""
         known = languages()
@@ -530,13 +555,11 @@ class WindowMenus(Menus):
 
     def _speak(self, language: str) -> None:
         choose(self._main.session.store, language)
-        self._main.session.message.emit(
-            Message(
-                MessageKind.INFO,
-                _tr("Restart Sfumato to apply the change."),
-                topic="language",
-            )
-        )
+        self._tell_to_restart()
+
+    def _tell_to_restart(self) -> None:
+        words = _tr("Restart Sfumato to apply the change.")
+        self._main.session.message.emit(Message(MessageKind.INFO, words, topic="restart"))
 
     def _fill_help(self) -> None:
         window = self._main

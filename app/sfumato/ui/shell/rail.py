@@ -8,10 +8,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QVBoxLayout, QWidget
 
-from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.base import PanelKind, PanelState
 from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
-from sfumato.ui.widgets.layout import ElidedLabel, column, row
+from sfumato.ui.widgets.layout import ElidedLabel, PaintedText, column, row
 
 WIDE = 208
 NARROW = 60
@@ -52,7 +52,7 @@ class StepButton(QAbstractButton):
         self.setText(title)
         self.setCheckable(True)
         self.setAutoExclusive(True)
-        self.setFixedHeight(self.HEIGHT)
+        self.setFixedHeight(scaled(self.HEIGHT))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._describe()
 
@@ -76,7 +76,8 @@ class StepButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return the room the step needs."""
-        return QSize((NARROW if self.compact else WIDE) - 2 * Space.INSIDE, self.HEIGHT)
+        width = scaled(NARROW if self.compact else WIDE) - 2 * Space.INSIDE
+        return QSize(width, scaled(self.HEIGHT))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Show that the step can be clicked."""
@@ -97,15 +98,17 @@ class StepButton(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_back(painter)
         icon_token = "accent" if self.isChecked() else "muted"
-        middle = self.height() / 2
+        middle, side = self.height() / 2, scaled(20)
         if self.compact:
-            left = self.width() / 2 - 10
-            draw_icon(painter, self._icon_name, icon_token, QRectF(left, middle - 14, 20, 20))
+            left = (self.width() - side) / 2
+            above = QRectF(left, middle - 0.7 * side, side, side)
+            draw_icon(painter, self._icon_name, icon_token, above)
             if self._state not in (PanelState.EMPTY, PanelState.NONE):
                 state_icon, token = _STATE_ICONS[self._state]
-                draw_icon(painter, state_icon, token, QRectF(left + 3, middle + 8, 14, 14))
+                below = QRectF(left + 0.15 * side, middle + 0.4 * side, 0.7 * side, 0.7 * side)
+                draw_icon(painter, state_icon, token, below)
             return
-        draw_icon(painter, self._icon_name, icon_token, QRectF(12, middle - 10, 20, 20))
+        draw_icon(painter, self._icon_name, icon_token, QRectF(12, middle - side / 2, side, side))
         self._paint_texts(painter)
 
     def _paint_back(self, painter: QPainter) -> None:
@@ -125,20 +128,34 @@ class StepButton(QAbstractButton):
     def _paint_texts(self, painter: QPainter) -> None:
         theme = current_theme()
         style = theme.style
-        width = self.width() - 44 - Space.INSIDE
-        painter.setPen(QColor(style.text))
-        painter.setFont(font(TextSize.BODY, strong=self.isChecked()))
-        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        if self._state is PanelState.NONE:
-            painter.drawText(QRectF(44, 0, width, self.height()), int(side), self.text())
-            return
-        painter.drawText(QRectF(44, 7, width, 20), int(side), self.text())
-        state_icon, token = _STATE_ICONS[self._state]
-        draw_icon(painter, state_icon, token, QRectF(44, 28, 14, 14))
+        left, sign = 24 + scaled(20), scaled(14)
+        if self._state is not PanelState.NONE:
+            state_icon, token = _STATE_ICONS[self._state]
+            draw_icon(painter, state_icon, token, QRectF(left, scaled(28), sign, sign))
         strong = self._state is PanelState.ATTENTION
-        painter.setPen(QColor(style.caution if strong else theme.quiet))
-        painter.setFont(font(TextSize.SMALL))
-        painter.drawText(QRectF(62, 26, width - 18, 18), int(side), state_word(self._state))
+        colours = (style.text, style.caution if strong else theme.quiet)
+        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        for line, colour in zip(self.painted_texts(), colours, strict=False):
+            painter.setPen(QColor(colour))
+            painter.setFont(line.face)
+            painter.drawText(line.area, int(side), line.shown)
+
+    def painted_texts(self) -> list[PaintedText]:
+        """Return the name and the state as they are written."""
+        if self.compact:
+            return []
+        left, sign = 24 + scaled(20), scaled(14) + Space.TIGHT
+        width = self.width() - left - Space.INSIDE
+        name, state = self.text(), state_word(self._state)
+        face = font(TextSize.BODY, strong=self.isChecked())
+        if self._state is PanelState.NONE:
+            return [PaintedText(name, face, QRectF(left, 0, width, self.height()), self.toolTip())]
+        above = QRectF(left, scaled(7), width, scaled(20))
+        below = QRectF(left + sign, scaled(26), width - sign, scaled(18))
+        return [
+            PaintedText(name, face, above, self.toolTip()),
+            PaintedText(state, font(TextSize.SMALL), below, self.toolTip()),
+        ]
 
     def _describe(self) -> None:
         word = state_word(self._state)
@@ -170,7 +187,7 @@ class Rail(QFrame):
         self.saved = ElidedLabel("", "small")
         self._head = QWidget(self)
         self._head.setLayout(column(None, self.project, self.saved, None, spacing=2))
-        self._head.setFixedHeight(38)  # the saved line comes and goes; the steps stay
+        self._head.setFixedHeight(scaled(38))  # the saved line comes and goes; the steps stay
         self._mark = IconLabel("ladder", "accent", 24)
         self._toggle = QToolButton(self)
         self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
@@ -201,7 +218,7 @@ class Rail(QFrame):
         """Show icons alone, or names and states with them."""
         changed = compact != self._compact
         self._compact = compact
-        self.setFixedWidth(NARROW if compact else WIDE)
+        self.setFixedWidth(scaled(NARROW if compact else WIDE))
         self._head.setVisible(not compact)
         for step in self._steps.values():
             step.set_compact(compact)

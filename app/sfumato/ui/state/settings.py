@@ -33,6 +33,33 @@ class MemoryStore:
         self._values[key] = value
 
 
+class TextScale:
+    """How large the person wants text, in per cent of the system's size.
+
+    Parameters
+    ----------
+    store
+        Where it is remembered; a window takes it when it is made.
+    """
+
+    OFFERED: Final = (90, 100, 115, 125, 150)
+    USUAL: Final = 100
+    _KEY: Final = "window/text-size"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def percent(self) -> int:
+        """What was chosen; the usual size where nothing that is offered was."""
+        stored = str(self._store.value(self._KEY, self.USUAL))
+        return next((one for one in self.OFFERED if stored == str(one)), self.USUAL)
+
+    def choose(self, percent: int) -> None:
+        """Remember a choice."""
+        self._store.setValue(self._KEY, percent)
+
+
 class RecentProjects:
     """The projects opened last, most recent first.
 

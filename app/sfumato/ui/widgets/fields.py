@@ -8,23 +8,31 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QSizePolicy,
     QSlider,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
+    QToolTip,
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space, font
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.look.theme import Space, font, scaled
+from sfumato.ui.widgets.layout import elided, label
 
 SLIDER_STEPS: Final = 1000
+LEAST_CHOICE: Final = 96
+WIDEST_CHOICE: Final = 320
+"""How wide a combo box is at least and at most where its choices are long; pixels at scale 1."""
 
 
 class _Spin(QDoubleSpinBox):
@@ -39,7 +47,7 @@ class _Spin(QDoubleSpinBox):
         event.ignore()
 
     def sizeHint(self) -> QSize:
-        return QSize(120, super().sizeHint().height())
+        return QSize(scaled(120), super().sizeHint().height())
 
 
 class _Slider(QSlider):
@@ -47,6 +55,12 @@ class _Slider(QSlider):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+
+def prompt(field: QLineEdit, text: str) -> None:
+    """Say in an empty field what goes there, and under the pointer, where more fits."""
+    field.setPlaceholderText(text)
+    field.setToolTip(text)
 
 
 class NumberField(QWidget):
@@ -184,7 +198,7 @@ class SliderField(QWidget):
         self.slider = _Slider(Qt.Orientation.Horizontal, self)
         self.slider.setRange(0, SLIDER_STEPS)
         self.slider.setPageStep(SLIDER_STEPS // 20)
-        self.slider.setMinimumWidth(120)
+        self.slider.setMinimumWidth(scaled(120))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.BETWEEN)
@@ -298,6 +312,36 @@ class ChoiceField(QComboBox):
         super().setAccessibleName(name)
         if sys.platform == "linux":
             self.setAccessibleDescription(name)
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the longest choice, or for a few letters where there are long ones."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), scaled(LEAST_CHOICE)), hint.height())
+
+    def sizeHint(self) -> QSize:
+        """Ask for the longest choice, within bounds."""
+        hint = super().sizeHint()
+        return QSize(min(hint.width(), scaled(WIDEST_CHOICE)), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much of the choice as there is room for; the pointer tells it whole."""
+        del event
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        control, part = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(control, option, part, self).width()
+        option.currentText = elided(option.currentText, self.font(), room)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(control, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def event(self, event: QEvent) -> bool:
+        """Tell the choice whole, before what else there is to tell."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            tip = "\n".join(filter(None, (self.currentText(), self.toolTip())))
+            QToolTip.showText(event.globalPos(), tip, self)
+            return True
+        return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the page: scrolling past must not choose."""

@@ -11,9 +11,10 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from sfumato.resources import resource_path
-from sfumato.ui.look.theme import current_theme
+from sfumato.ui.look.theme import current_theme, scaled
 
-BESIDE_TEXT: Final = QSize(21, 16)
+BESIDE_TEXT: Final = (21, 16)
+"""The room of an icon and the gap to its text, at scale 1."""
 
 
 @lru_cache(maxsize=256)
@@ -100,7 +101,7 @@ def themed_icon(name: str, token: str = "muted") -> QIcon:
 def put_icon(button: QAbstractButton, name: str, token: str = "muted") -> None:
     """Put an icon on a button, a little apart from its text."""
     button.setIcon(themed_icon(name, token))
-    button.setIconSize(BESIDE_TEXT)
+    button.setIconSize(QSize(*map(scaled, BESIDE_TEXT)))
 
 
 class IconLabel(QWidget):
@@ -112,7 +113,7 @@ class IconLabel(QWidget):
         super().__init__(parent)
         self._name = name
         self._token = token
-        self.setFixedSize(size, size)
+        self.setFixedSize(scaled(size), scaled(size))
 
     def show_icon(self, name: str, token: str) -> None:
         """Show another icon, or the same in another colour."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QFontMetricsF,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -29,7 +38,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
@@ -40,11 +49,36 @@ Piece = Part | tuple[Part, int] | None
 
 def label(text: str, look: str = "", *, wrap: bool = False) -> QLabel:
     """Return a label with one of the style sheet's looks (``heading``, ``muted``, ``small``)."""
-    made = QLabel(text)
+    made = WrappedLabel() if wrap else QLabel()
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setProperty("look", look)
     made.setWordWrap(wrap)
+    made.setText(text)
     return made
+
+
+class WrappedLabel(QLabel):
+    """A label of several lines that also parts words too long for one, as names of columns are."""
+
+    def setText(self, text: str) -> None:
+        """Show a text."""
+        super().setText(_LONG_WORD.sub(lambda word: _breakable(word[0]), text))
+
+    def text(self) -> str:
+        """Return the text without the places where it may be parted."""
+        return super().text().replace(_BREAK, "")
+
+
+_BREAK: Final = "\u200b"
+_PART: Final = 12
+"""So many letters of a long word stay together."""
+_LONG_WORD: Final = re.compile(r"\S{17,}")
+_PARTED: Final = re.compile(rf"[^_\-./\\]{{1,{_PART}}}[_\-./\\]*|[_\-./\\]+")
+
+
+def _breakable(word: str) -> str:
+    """Return a long word that may be parted after its hyphens and the like, or within."""
+    return _BREAK.join(_PARTED.findall(word))
 
 
 def set_look(widget: QWidget, look: str) -> None:
@@ -134,7 +168,7 @@ class Card(QFrame):
         self.body.setContentsMargins(Space.BETWEEN, Space.BETWEEN, Space.BETWEEN, Space.BETWEEN)
         self.body.setSpacing(Space.INSIDE)
         if heading:
-            self.heading = label(heading, "heading")
+            self.heading = label(heading, "heading", wrap=True)
             self.body.addWidget(self.heading)
         if note:
             self.note = label(note, "muted", wrap=True)
@@ -142,7 +176,7 @@ class Card(QFrame):
 
 
 class ScrollPage(QScrollArea):
-    """A page that scrolls up and down when it is higher than its room.
+    """A page that scrolls when it is higher than its room, or cannot be made as narrow.
 
     Add widgets to `column`.
     """
@@ -151,7 +185,6 @@ class ScrollPage(QScrollArea):
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         page = QWidget()
         page.setProperty("look", "scrolled")
         self.column = QVBoxLayout(page)
@@ -302,8 +335,8 @@ class EmptyState(QWidget):
         self.text = label(text, "muted", wrap=True)
         for words in (self.heading, self.text):
             words.setAlignment(centre)
-            words.setMinimumWidth(self.NARROWEST)
-            words.setMaximumWidth(self.WIDTH)
+            words.setMinimumWidth(scaled(self.NARROWEST))
+            words.setMaximumWidth(scaled(self.WIDTH))
             # A row of its own, so that its height is reckoned from its own width.
             line = row(None, words, None)
             line.setStretch(1, 1000)
@@ -323,7 +356,7 @@ class EmptyState(QWidget):
 
     def add_note(self, text: str) -> None:
         """Put a small remark below the buttons."""
-        note = label(text, "small")
+        note = label(text, "small", wrap=True)
         note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._column.insertWidget(self._column.count() - 1, note)
 
@@ -389,7 +422,8 @@ class ElidedLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         """Ask for no more than a few letters."""
-        return QSize(24, super().minimumSizeHint().height())
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), scaled(64)), hint.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Offer the whole text as a tip where it does not fit."""
@@ -406,6 +440,29 @@ class ElidedLabel(QLabel):
     def _shown(self) -> str:
         metrics = QFontMetrics(self.font())
         return metrics.elidedText(self.text(), self._mode, self.contentsRect().width())
+
+
+def elided(text: str, face: QFont, width: float) -> str:
+    """Return as much of a text as there is room for in a line, ending in an ellipsis."""
+    return QFontMetricsF(face).elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+
+class PaintedText(NamedTuple):
+    """A line that a widget paints itself: what would be drawn, and the room there is for it.
+
+    A widget that paints text tells of it by a method `painted_texts`; `tip` is what the pointer
+    says there.
+    """
+
+    text: str
+    face: QFont
+    area: QRectF
+    tip: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What there is room for."""
+        return elided(self.text, self.face, self.area.width())
 
 
 def row(*pieces: Piece, spacing: int = Space.INSIDE, wide: int | None = None) -> QHBoxLayout:

@@ -41,7 +41,7 @@ from sfumato.plots.export import exported, register_fonts
 from sfumato.plots.figure import HoverRegion, PlotFigure
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
-from sfumato.ui.look.theme import themes
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.messages import Message, announce
@@ -94,7 +94,7 @@ class PlotView(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.setMinimumWidth(280)
+        self.setMinimumWidth(scaled(280))
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(PAUSE_MILLISECONDS)
@@ -187,13 +187,13 @@ class PlotView(QWidget):
         if self._build is None:
             return
         figure = self._build(_style())
-        figure.corner = CORNER
+        figure.corner = CORNER / Space.scale
         self._figure = figure
         self.setAccessibleName(figure.headline)
         self.setAccessibleDescription(figure.subtitle)
         if self.table is not None:
             self.table.show_figure(figure)
-        self._preferred_height = round(figure.preferred_height)
+        self._preferred_height = scaled(figure.preferred_height)
         self.setMinimumHeight(round(0.85 * self._preferred_height))
         self.setMaximumHeight(round(1.25 * self._preferred_height))
         self.updateGeometry()
@@ -201,14 +201,16 @@ class PlotView(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the size at which nothing is cramped."""
-        return QSize(640, self._preferred_height or 320)
+        return QSize(scaled(640), self._preferred_height or scaled(320))
 
     # ----- drawing
 
     def _lay_out(self) -> None:
         width, height, ratio = self._room()
         if self._figure is not None and min(width, height) >= SMALLEST:
-            self._figure.fit((width, height), ratio)
+            # Laid out as at scale 1, and drawn larger: text, marks and gaps alike.
+            scale = Space.scale
+            self._figure.fit((width / scale, height / scale), ratio * scale)
 
     def _render(self) -> None:
         """Draw the figure into an image of the widget's size, at the screen's resolution."""

@@ -1,12 +1,24 @@
-"""Widgets side by side where there is room, below one another where there is not."""
+"""Widgets side by side where there is room, below one another or scrolled where there is not."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QGridLayout, QWidget
+from typing import Any
 
-from sfumato.ui.look.theme import Space
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QLayout,
+    QLayoutItem,
+    QScrollArea,
+    QStackedWidget,
+    QWidget,
+)
+
+from sfumato.ui.look.theme import Space, scaled
 
 
 class ResponsiveRow(QWidget):
@@ -15,14 +27,12 @@ class ResponsiveRow(QWidget):
     Parameters
     ----------
     wide
-        From this width on, the widgets stand side by side; pixels.
-    narrowest
-        The least width it asks for.
+        From this width on, the widgets stand side by side; pixels at scale 1.
     """
 
-    def __init__(self, wide: int, narrowest: int = 340, parent: QWidget | None = None) -> None:
+    def __init__(self, wide: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._wide, self._narrowest = wide, narrowest
+        self._wide = scaled(wide)
         self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(Space.BETWEEN)
@@ -38,7 +48,9 @@ class ResponsiveRow(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Ask for no more width than a column needs: then it can become one."""
-        return QSize(self._narrowest, super().minimumSizeHint().height())
+        parts = (self._box.itemAt(place) for place in range(self._box.count()))
+        widths = (part.minimumSize().width() for part in parts if part is not None)
+        return QSize(max(widths, default=0), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Turn the row into a column, or back."""
@@ -56,14 +68,14 @@ class ResponsiveGrid(QWidget):
     Parameters
     ----------
     wide
-        From this width on, all stand in one line; pixels.
+        From this width on, all stand in one line; pixels at scale 1.
     few
         How many stand in a line where it is narrower.
     """
 
     def __init__(self, wide: int, few: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._wide, self._few = wide, few
+        self._wide, self._few = scaled(wide), few
         self._widgets: list[QWidget] = []
         self._in_one_line = False
         self._grid = QGridLayout(self)
@@ -94,3 +106,224 @@ class ResponsiveGrid(QWidget):
             self._grid.addWidget(widget, *divmod(position, columns))
         for column in range(len(self._widgets)):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+
+class Pages(QStackedWidget):
+    """Pages of which one is shown; it asks for the room of that one, not of the largest."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.currentChanged.connect(lambda _place: self.updateGeometry())
+
+    def sizeHint(self) -> QSize:
+        """Return what the page in sight would like."""
+        page = self.currentWidget()
+        return page.sizeHint() if page is not None else super().sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return what the page in sight needs."""
+        page = self.currentWidget()
+        if page is None:
+            return super().minimumSizeHint()
+        return page.minimumSizeHint().expandedTo(page.minimumSize())
+
+
+class FlowLayout(QLayout):
+    """Widgets side by side, and on further lines where one line has too little room.
+
+    Parameters
+    ----------
+    widgets
+        What stands there.
+    right
+        Whether lines end at the right.
+    apart
+        Whether the first, a title, stands at the left, and the others at the right.
+    """
+
+    def __init__(
+        self,
+        *widgets: QWidget,
+        spacing: int = Space.INSIDE,
+        right: bool = False,
+        apart: bool = False,
+    ) -> None:
+        super().__init__()
+        self._items: list[QLayoutItem] = []
+        self._right, self._apart = right, apart
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setSpacing(spacing)
+        for widget in widgets:
+            self.addWidget(widget)
+
+    def insert(self, place: int, widget: QWidget) -> None:
+        """Put a widget before the one at a place."""
+        self.addWidget(widget)
+        self._items.insert(place, self._items.pop())
+        self.invalidate()
+
+    def addItem(self, item: QLayoutItem) -> None:
+        """Put an item at the end; called by Qt."""
+        self._items.append(item)
+
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self._items)
+
+    def itemAt(self, place: int) -> QLayoutItem | None:
+        """Return the item at a place; None beyond the last."""
+        return self._items[place] if 0 <= place < len(self._items) else None
+
+    def takeAt(self, place: int) -> QLayoutItem | None:
+        """Take the item at a place out."""
+        return self._items.pop(place) if 0 <= place < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        """Take no more than is needed."""
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        """Tell that fewer fit on a line where it is narrow."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of all lines."""
+        return self._arrange(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, rect: QRect) -> None:
+        """Put everything in its place."""
+        super().setGeometry(rect)
+        self._arrange(rect, move=True)
+
+    def sizeHint(self) -> QSize:
+        """Return the room of a single line."""
+        sizes = [item.sizeHint() for item in self._shown()]
+        width = sum(size.width() for size in sizes) + self.spacing() * max(len(sizes) - 1, 0)
+        return QSize(width, max((size.height() for size in sizes), default=0))
+
+    def minimumSize(self) -> QSize:
+        """Return the room of the widest."""
+        least = QSize()
+        for item in self._shown():
+            least = least.expandedTo(item.minimumSize())
+        return least
+
+    def _shown(self) -> list[QLayoutItem]:
+        return [item for item in self._items if not item.isEmpty()]
+
+    def _arrange(self, rect: QRect, *, move: bool) -> int:
+        lines: list[list[QLayoutItem]] = [[]]
+        used = 0
+        for item in self._shown():
+            width = min(item.sizeHint().width(), rect.width())
+            if lines[-1] and used + width > rect.width():
+                lines.append([])
+                used = 0
+            lines[-1].append(item)
+            used += width + self.spacing()
+        top = rect.top()
+        for line in lines:
+            high = max((item.sizeHint().height() for item in line), default=0)
+            widths = [min(item.sizeHint().width(), rect.width()) for item in line]
+            left = rect.left()
+            over = rect.width() - sum(widths) - self.spacing() * (len(line) - 1)
+            pushed = self._right or (self._apart and line is lines[0])
+            for place, (item, width) in enumerate(zip(line, widths, strict=True)):
+                if place == (1 if self._apart and line is lines[0] else 0) and pushed:
+                    left += over
+                if move:
+                    down = (high - item.sizeHint().height()) // 2
+                    item.setGeometry(QRect(left, top + down, width, item.sizeHint().height()))
+                left += width + self.spacing()
+            top += high + self.spacing()
+        return max(top - self.spacing() - rect.top(), 0)
+
+
+class Room(QScrollArea):
+    """Gives a layout all the room there is, and scrolls where that is less than it needs."""
+
+    def __init__(self, content: QLayout, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._layout = content
+        self._page = _Content()
+        self._page.setProperty("look", "scrolled")
+        self._page.setLayout(content)
+        self.setWidget(self._page)
+
+    def sizeHint(self) -> QSize:
+        """Return what the content would like."""
+        return self._page.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for little: the rest scrolls."""
+        return QSize(scaled(240), scaled(120))
+
+    def lacking(self) -> QSize:
+        """Return how much wider and higher it would have to be for nothing to scroll."""
+        room = self.viewport().size()
+        wide = self._layout.minimumSize().width()
+        lacking = QSize(wide, self._page.heightForWidth(room.width())) - room
+        return lacking.expandedTo(QSize(0, 0))
+
+
+class _Content(QWidget):
+    """What stands in a room: as high as it needs where texts wrap, and no page is out of sight."""
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height below which something would be cut off."""
+        del width  # each part tells what it needs at the width that it has
+        return _needed(self.layout())
+
+
+def _needed(item: QLayoutItem | QLayout | None) -> int:
+    """Return the least height of what a layout holds, at the widths that its parts have now."""
+    if item is None or item.isEmpty():
+        return 0
+    widget = item.widget()
+    if widget is not None:
+        return _of_widget(widget)
+    layout = item.layout()
+    if layout is None:
+        return item.minimumSize().height()
+    margins = layout.contentsMargins()
+    return margins.top() + margins.bottom() + _inside(layout)
+
+
+def _inside(layout: QLayout) -> int:
+    """Return the least height of a layout's parts and of the gaps between them."""
+    items = (layout.itemAt(place) for place in range(layout.count()))
+    parts = [item for item in items if item is not None]
+    shown = [part for part in parts if not part.isEmpty()]
+    spacers = sum(part.minimumSize().height() for part in parts if part.spacerItem() is not None)
+    beside = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.RightToLeft)
+    if isinstance(layout, QBoxLayout):
+        heights = list(map(_needed, shown))
+        if layout.direction() in beside:
+            return max(heights, default=0)
+        return spacers + sum(heights) + layout.spacing() * max(len(heights) - 1, 0)
+    if isinstance(layout, QGridLayout):
+        lines: dict[int, int] = {}
+        for place, part in enumerate(parts):
+            position: Any = layout.getItemPosition(place)
+            lines[position[0]] = max(lines.get(position[0], 0), _needed(part))
+        return sum(lines.values()) + layout.verticalSpacing() * max(len(lines) - 1, 0)
+    width = layout.geometry().width()
+    if layout.hasHeightForWidth() and width:
+        return layout.heightForWidth(width)
+    return layout.minimumSize().height()
+
+
+def _of_widget(widget: QWidget) -> int:
+    page = widget.currentWidget() if isinstance(widget, QStackedWidget) else None
+    if page is not None:
+        needed = _of_widget(page)
+    elif isinstance(widget, QAbstractScrollArea) or widget.layout() is None:
+        needed = widget.minimumSizeHint().height()
+        if widget.hasHeightForWidth():
+            needed = widget.heightForWidth(widget.width())
+    else:
+        needed = _needed(widget.layout())
+    return min(max(needed, widget.minimumHeight()), widget.maximumHeight())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -13,13 +14,24 @@ import pandas as pd
 from PySide6.QtCore import (
     QAbstractItemModel,
     QAbstractTableModel,
+    QEvent,
     QItemSelectionModel,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -33,7 +45,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.engine.core.columns import Value
 from sfumato.formats.language import thousands
-from sfumato.ui.look.theme import Space, font, themes
+from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.widgets.icons import icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex
@@ -44,6 +56,9 @@ NARROWEST: Final = 64
 MOST_WRAPPED: Final = 100
 """To measure more rows than these would take too long."""
 WIDEST: Final = 280
+CELL_MARGINS: Final = 24
+HEADING_MARGINS: Final = 26
+"""What the style sheet leaves free beside a text, and a little more."""
 COPIED_CELLS: Final = 200_000
 """More is refused: the clipboard is no place for a table, and the window would not answer."""
 
@@ -262,7 +277,7 @@ _ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
     Qt.ItemDataRole.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
     Qt.ItemDataRole.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
     Qt.ItemDataRole.DecorationRole: lambda cell, _: (
-        icon_pixmap(cell.icon, cell.icon, 16, 2.0) if cell.icon else None
+        icon_pixmap(cell.icon, cell.icon, scaled(16), 2.0) if cell.icon else None
     ),
 }
 
@@ -356,6 +371,14 @@ class CellsModel(QAbstractTableModel):
         return True
 
 
+def _tip(data: Callable[[int], Any], metrics: QFontMetrics, room: int) -> str:
+    """Return the tip of a cell or heading, with its text where there is less room than it needs."""
+    roles = Qt.ItemDataRole
+    text, tip = (str(data(role) or "") for role in (roles.DisplayRole, roles.ToolTipRole))
+    needed = max(map(metrics.horizontalAdvance, text.split("\n")))
+    return "\n".join(filter(None, (text, tip))) if needed > room and text not in tip else tip
+
+
 class TableView(QTableView):
     """A table with fixed row heights, no grid but the row rule, and copying."""
 
@@ -384,7 +407,9 @@ class TableView(QTableView):
         columns.setHighlightSections(False)
         columns.setFixedHeight(Space.FIELD + 4)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        columns.setMinimumSectionSize(NARROWEST)
+        columns.setMinimumSectionSize(scaled(NARROWEST))
+        for header in (rows, columns):
+            header.viewport().installEventFilter(self)
 
     def setModel(self, model: QAbstractItemModel | None) -> None:
         """Show another model; the one before is deleted if it belongs to this table.
@@ -429,7 +454,8 @@ class TableView(QTableView):
             widest = max((metrics.horizontalAdvance(str(text)) for text in texts), default=0)
             name = str(model.headerData(column, Qt.Orientation.Horizontal))
             needed = max(widest, heading.horizontalAdvance(name) + 16) + 28
-            self.setColumnWidth(column, min(max(math.ceil(needed), NARROWEST), WIDEST))
+            width = min(max(math.ceil(needed), scaled(NARROWEST)), scaled(WIDEST))
+            self.setColumnWidth(column, width)
 
     def wrap_rows(self, column: int) -> None:
         """Make rows as high as a column's texts need, unless there are very many."""
@@ -446,13 +472,60 @@ class TableView(QTableView):
         for changed in (self.model().modelReset, self.model().layoutChanged):
             changed.connect(lambda *_: fit())
 
-    def set_widths(self, widths: Mapping[int, int]) -> None:
-        """Fix the widths of some columns; the others share what is left."""
+    def set_widths(self, widths: Mapping[int, float]) -> None:
+        """Fix the widths of some columns, pixels at scale 1; the others share what is left.
+
+        A column is no narrower than its heading.
+        """
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         for section, width in widths.items():
             header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
+            header.resizeSection(section, max(scaled(width), self._heading_width(section)))
+
+    def _heading_width(self, section: int) -> int:
+        """Return the width that a column's heading needs, with the room of an arrow beside it."""
+        if self.model() is None:
+            return 0
+        text = str(self.model().headerData(section, Qt.Orientation.Horizontal) or "")
+        metrics = self.horizontalHeader().fontMetrics()
+        widest = max(map(metrics.horizontalAdvance, text.split("\n")))
+        arrow = scaled(16) if self.isSortingEnabled() else 0
+        return widest + HEADING_MARGINS + arrow
+
+    def tip_of(self, index: Index) -> str:
+        """Return what the pointer tells of a cell: its tip, and its text where it is cut off."""
+        face = index.data(Qt.ItemDataRole.FontRole) or self.font()
+        room = 0 if self.wordWrap() else self.visualRect(index).width() - CELL_MARGINS
+        return _tip(index.data, QFontMetrics(face), room)
+
+    def heading_tip(self, section: int, orientation: Qt.Orientation) -> str:
+        """Return what the pointer tells of a heading: its tip, and its text where it is cut off."""
+        across = orientation == Qt.Orientation.Horizontal
+        header = self.horizontalHeader() if across else self.verticalHeader()
+        room = (header.sectionSize(section) if across else header.width()) - HEADING_MARGINS
+        model = self.model()
+        data = partial(model.headerData, section, orientation)
+        return _tip(data, header.fontMetrics(), room)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Tell under the pointer what there is no room for."""
+        if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
+            return super().viewportEvent(event)
+        index = self.indexAt(event.pos())
+        QToolTip.showText(event.globalPos(), self.tip_of(index) if index.isValid() else "", self)
+        return True
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Tell under the pointer what a heading has no room for."""
+        if event.type() != QEvent.Type.ToolTip or not isinstance(event, QHelpEvent):
+            return super().eventFilter(watched, event)
+        across = watched is self.horizontalHeader().viewport()
+        header = self.horizontalHeader() if across else self.verticalHeader()
+        section = header.logicalIndexAt(event.pos())
+        tip = self.heading_tip(section, header.orientation()) if section >= 0 else ""
+        QToolTip.showText(event.globalPos(), tip, header)  # an empty one takes it away
+        return True
 
     def chosen_rows(self) -> list[int]:
         """Return the rows in which a cell is selected, from the top; quick for all of very many."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSizePolicy, QWidget
 from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.table.profile import BinWidths, NumberSummary
-from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import column, label, row
@@ -39,7 +39,7 @@ class Histogram(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the room it needs."""
-        return QSize(280, HEIGHT)
+        return QSize(scaled(280), scaled(HEIGHT))
 
     def show_numbers(self, summary: NumberSummary | None, edges: Sequence[float]) -> None:
         """Show a distribution and edges.
@@ -87,7 +87,7 @@ class Histogram(QWidget):
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        area = QRectF(self.rect()).adjusted(1, 4, -1, -BELOW)
+        area = QRectF(self.rect()).adjusted(1, 4, -1, -scaled(BELOW))
         low, high = self._span(summary)
 
         def across(number: float) -> float:
@@ -131,7 +131,7 @@ class Histogram(QWidget):
             left = min(max(x - width / 2, 0), self.width() - width)
             if left > taken + 4:
                 painter.setPen(QColor(style.muted))
-                room = QRectF(left, area.bottom() + 3, width + 2, BELOW - 3)
+                room = QRectF(left, area.bottom() + 3, width + 2, scaled(BELOW) - 3)
                 painter.drawText(room, int(Qt.AlignmentFlag.AlignLeft), text)
                 taken = left + width
 

@@ -9,6 +9,7 @@ from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.errors import DomainError
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped
+from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.layout import button, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.tables import show_value
@@ -33,7 +34,7 @@ class CodingEditor(QWidget):
         grid.setHorizontalSpacing(Space.INSIDE)
         for place, (title, field) in enumerate(zip(titles, self.fields, strict=True)):
             field.setAccessibleName(title)
-            field.setPlaceholderText(self.tr("as it is"))
+            prompt(field, self.tr("as it is"))
             field.editingFinished.connect(self._give)
             grid.addWidget(label(title, "small"), 0, place)
             grid.addWidget(field, 1, place)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from sfumato.analysis.dependencies import endangering
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
-from sfumato.ui.look.theme import TextSize, current_theme, font
+from sfumato.ui.look.theme import TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
@@ -205,7 +205,7 @@ class ColumnsDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return a fixed height."""
-        return QSize(super().sizeHint(option, index).width(), ROW_HEIGHT)
+        return QSize(super().sizeHint(option, index).width(), scaled(ROW_HEIGHT))
 
     def paint(self, painter: QPainter, option: Any, index: Index) -> None:
         """Draw a cell."""
@@ -224,12 +224,15 @@ class ColumnsDelegate(QStyledItemDelegate):
         inner = area.adjusted(11, 0, -11, 0)
         if index.column() == ROLE:
             icon, token = ROLE_ICONS[_model_of(index).spec(index.row()).role]
-            draw_icon(painter, icon, token, QRectF(inner.left(), inner.center().y() - 8, 16, 16))
-            inner.adjust(24, 0, 0, 0)
+            side = scaled(16)
+            place = QRectF(inner.left(), inner.center().y() - side / 2, side, side)
+            draw_icon(painter, icon, token, place)
+            inner.adjust(side + 8, 0, 0, 0)
         if index.column() == NAME and _model_of(index).hint(index.row()):
-            place = QRectF(inner.right() - 14, inner.center().y() - 8, 16, 16)
+            side = scaled(16)
+            place = QRectF(inner.right() - side + 2, inner.center().y() - side / 2, side, side)
             draw_icon(painter, "info", "accent", place)
-            inner.adjust(0, 0, -22, 0)
+            inner.adjust(0, 0, -side - 6, 0)
         self._draw_text(painter, inner, index, selected)
         painter.restore()
 

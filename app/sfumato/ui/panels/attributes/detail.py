@@ -12,7 +12,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.relations import Relation
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped, spoken, typeset
 from sfumato.ui.panels.attributes.bins import BinningEditor
 from sfumato.ui.panels.attributes.coding import CodingEditor
@@ -125,7 +125,7 @@ class Detail(Card):
 
     def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
         field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        field.setMinimumWidth(96)
+        field.setMinimumWidth(scaled(96))
         caption = label(title, "small")
         caption.setBuddy(field)
         return column(caption, field, spacing=Space.TIGHT)

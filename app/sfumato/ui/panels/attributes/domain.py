@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Domain
-from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.attributes.columns import tr
+from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView, show_value
 
@@ -131,7 +132,7 @@ class DomainEditor(QWidget):
         self.problem = label("", "danger", wrap=True)
         self.problem.hide()
         self.new_value = QLineEdit()
-        self.new_value.setPlaceholderText(self.tr("A value that could occur"))
+        prompt(self.new_value, self.tr("A value that could occur"))
         self.new_value.setAccessibleName(self.tr("A value to add to the domain"))
         self.new_value.returnPressed.connect(self._add)
         self.add_button = button(self.tr("Add"), self._add, icon="add")
@@ -200,7 +201,7 @@ class DomainEditor(QWidget):
         scrolled = self.view.verticalScrollBar().value()
         self.model.show_domain(domain, counts)
         shown = min(max(self.model.rowCount(), 2), MOST_ROWS_SHOWN)
-        self.view.setFixedHeight(HEAD + Space.FIELD * shown)
+        self.view.setFixedHeight(scaled(HEAD) + Space.FIELD * shown)
         if 0 <= place < self.model.rowCount() and self.view.currentIndex() != before:
             self.view.selectRow(place)
         self.view.verticalScrollBar().setValue(scrolled)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QSizePolicy,
-    QStackedWidget,
     QWidget,
 )
 
@@ -41,7 +40,7 @@ from sfumato.project.document import column_edits
 from sfumato.project.document.model import Document
 from sfumato.project.release.units import with_once_drawn
 from sfumato.project.release.weights import released_weights
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes import PANEL, edits
 from sfumato.ui.panels.attributes.columns import (
     KIND,
@@ -64,6 +63,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, column, label, row
 from sfumato.ui.widgets.messages import MessageKind, error_texts
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import TableView
 
 
@@ -104,12 +104,11 @@ class RecordKeyField(Card):
         self.field = ChoiceField()
         self.field.setAccessibleName(self.tr("Records are known by"))
         self.field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.field.setMinimumWidth(120)
+        self.field.setMinimumWidth(scaled(120))
         self.field.chosen.connect(self._choose)
-        caption = label(self.tr("Records are known by"), "strong")
+        caption = label(self.tr("Records are known by"), "strong", wrap=True)
         caption.setBuddy(self.field)
-        line = row(caption, self.field, spacing=Space.BETWEEN)
-        line.setStretch(1, 1)
+        line = row((caption, 1), (self.field, 2), spacing=Space.BETWEEN)
         self.note = label("", "small", wrap=True)
         self.body.addLayout(line)
         self.body.addWidget(self.note)
@@ -169,7 +168,7 @@ class AttributesPanel(Panel):
         self.unit = UnitCard(session)
         self.detail = Detail(session, self)
         self.empty = self._build_empty()
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self._build_work())
         self.body.addWidget(self.pages, 1)
@@ -194,14 +193,14 @@ class AttributesPanel(Panel):
         table = TableView(row_numbers=False)
         table.setModel(self.model)
         table.setItemDelegate(ColumnsDelegate(table))
-        table.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        table.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         triggers = QAbstractItemView.EditTrigger
         table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.set_widths({ROLE: 154, KIND: 100})
-        table.setMinimumWidth(354)
+        table.setMinimumWidth(scaled(354))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._offer_roles)
         return table
@@ -213,7 +212,7 @@ class AttributesPanel(Panel):
         scroll = ScrollPage(self)
         scroll.column.addWidget(self.detail)
         scroll.column.addStretch(1)
-        scroll.setMinimumWidth(300)
+        scroll.setMinimumWidth(scaled(300))
         work = QWidget()
         line = QHBoxLayout(work)
         line.setContentsMargins(0, 0, 0, 0)

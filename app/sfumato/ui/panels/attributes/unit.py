@@ -16,7 +16,7 @@ from sfumato.engine.table.repeated_units import RepeatedUnit, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.attributes.columns import tr
 from sfumato.ui.state.session import Session
@@ -58,14 +58,14 @@ class UnitCard(Card):
         self._idle: tuple[Unit, str] | None = None
         side = Space.INSIDE + 4
         self.body.setContentsMargins(Space.BETWEEN, side, Space.BETWEEN, side)
-        caption = label(tr("Rows belong to"), "strong")
+        caption = label(tr("Rows belong to"), "strong", wrap=True)
         self.field, self.second = ChoiceField(), ChoiceField()
         self.field.setAccessibleName(tr("Rows belong to"))
         self.second.setAccessibleName(tr("and"))
         caption.setBuddy(self.field)
         for field in (self.field, self.second):
             field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            field.setMinimumWidth(90)
+            field.setMinimumWidth(scaled(90))
             field.chosen.connect(lambda _name: self._choose())
         line = row(caption, self.field, self.second, spacing=Space.BETWEEN)
         line.setStretch(1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.steps import Step
 from sfumato.ui.panels.audit import PANEL
@@ -17,6 +17,7 @@ from sfumato.ui.panels.audit.questions import Questions
 from sfumato.ui.panels.base import Panel, PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Rule, boxed, button, column
+from sfumato.ui.widgets.responsive import Pages
 
 Kind = TypeVar("Kind", bound=AuditPage)
 
@@ -28,7 +29,7 @@ class AuditPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self.stack = QStackedWidget(self)
+        self.stack = Pages(self)
         self.overview = Overview(session, self.stack)
         self.stack.addWidget(self.overview)
         self.pages: tuple[AuditPage, ...] = tuple(page(session, self.stack) for page in all_pages())

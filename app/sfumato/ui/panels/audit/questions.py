@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
 
-from sfumato.ui.look.theme import Space, TextSize, font
+from sfumato.ui.look.theme import Space, font
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.widgets.layout import button, label, row
+from sfumato.ui.widgets.responsive import FlowLayout
 
 _STEPS = {
     Qt.Key.Key_Left: -1,
@@ -19,6 +20,19 @@ _STEPS = {
     Qt.Key.Key_Down: 1,
 }
 _TAB_MARGIN = 8
+
+
+class _Tab(QToolButton):
+    """A tab; the chosen one is bold, and the others keep the room for that: nothing moves."""
+
+    def sizeHint(self) -> QSize:
+        """Return the room of the bold text."""
+        width = QFontMetrics(font(strong=True)).horizontalAdvance(self.text())
+        return QSize(width + 2 * _TAB_MARGIN, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for all of it: tabs that do not fit stand on a further line."""
+        return self.sizeHint()
 
 
 class Questions(QWidget):
@@ -42,29 +56,20 @@ class Questions(QWidget):
         self._offered = dict.fromkeys(pages, True)
         self._topic = pages[0].topic
         self.back = button(self.tr("All &questions"), self.left.emit, "quiet", "chevron-left")
-        self.heading = label("", "heading")
-        line = QHBoxLayout()
-        line.setSpacing(Space.TIGHT)
-        for page in pages:
-            line.addWidget(self._tab(page))
-        line.addStretch(1)
+        self.heading = label("", "heading", wrap=True)
+        line = FlowLayout(*(self._tab(page) for page in pages), spacing=Space.TIGHT)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(Space.TIGHT)
-        whole.addLayout(row(self.back, self.heading, None, spacing=Space.BETWEEN))
+        whole.addLayout(row(self.back, self.heading, spacing=Space.BETWEEN, wide=1))
         whole.addLayout(line)
         self._show_tabs()
 
     def _tab(self, page: AuditPage) -> QToolButton:
-        tab = QToolButton(self)
+        tab = _Tab(self)
         tab.setText(page.translated_title())
         tab.setCheckable(True)
         tab.setProperty("look", "tab")
-        # The chosen tab is bold; the others keep the room for that, so that nothing moves.
-        bold = font(TextSize.BODY)
-        bold.setWeight(bold.Weight.DemiBold)
-        width = QFontMetrics(bold).horizontalAdvance(tab.text())
-        tab.setFixedWidth(width + 2 * _TAB_MARGIN)
         tab.clicked.connect(lambda _checked=False: self._choose(page))
         tab.installEventFilter(self)
         self._group.addButton(tab)

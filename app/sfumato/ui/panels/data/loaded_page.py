@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QListView,
-    QStackedWidget,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -28,10 +27,11 @@ from PySide6.QtWidgets import (
 
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.formats.language import localized
-from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, button, column, label, row
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import (
     Cell,
     CellsModel,
@@ -131,7 +131,7 @@ class ProfileDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return a fixed height, so that long lists stay quick."""
         del option, index
-        return QSize(200, HEIGHT)
+        return QSize(scaled(200), scaled(HEIGHT))
 
     def paint(self, painter: QPainter, option: Any, index: Index) -> None:
         """Draw one column."""
@@ -151,12 +151,12 @@ class ProfileDelegate(QStyledItemDelegate):
         muted = theme.quiet if chosen or under else theme.style.muted
         inner = area.adjusted(12, 0, -12, 0)
         picture = QRectF(
-            inner.right() - PICTURE.width(),
-            inner.center().y() - PICTURE.height() / 2,
-            PICTURE.width(),
-            PICTURE.height(),
+            inner.right() - scaled(PICTURE.width()),
+            inner.center().y() - scaled(PICTURE.height()) / 2,
+            scaled(PICTURE.width()),
+            scaled(PICTURE.height()),
         )
-        words = inner.width() - PICTURE.width() - 12
+        words = inner.width() - picture.width() - 12
         side = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for text, top, size, strong, colour in (
             (profile.name, 9, TextSize.BODY, True, theme.style.text),
@@ -166,7 +166,9 @@ class ProfileDelegate(QStyledItemDelegate):
             painter.setPen(QColor(colour))
             metrics = QFontMetrics(painter.font())
             shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(words))
-            painter.drawText(QRectF(inner.left(), inner.top() + top, words, 19), side, shown)
+            painter.drawText(
+                QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19)), side, shown
+            )
         draw_distribution(painter, picture, profile)
         painter.restore()
 
@@ -233,19 +235,19 @@ class LoadedPage(QWidget):
         self.about = ElidedLabel("", "muted")
         self.reread = button(self.tr("How it is read…"), lambda: None, "quiet")
         self.title = QLineEdit()
-        self.title.setFixedWidth(TITLE_WIDTH)
+        self.title.setFixedWidth(scaled(TITLE_WIDTH))
         self.title.setAccessibleName(self.tr("Title of the releases"))
         self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))
         self.title.editingFinished.connect(self._rename)
         self.profiles = ProfileList()
         self.profiles.selectionModel().currentChanged.connect(self._follow)
-        self.profiles.setFixedWidth(LIST_WIDTH)
+        self.profiles.setFixedWidth(scaled(LIST_WIDTH))
         self.looking = EmptyState("clock", self.tr("Looking at the columns"), "")
-        self.looking.setFixedWidth(LIST_WIDTH)
-        self.side = QStackedWidget()
+        self.looking.setFixedWidth(scaled(LIST_WIDTH))
+        self.side = Pages()
         self.side.addWidget(self.looking)
         self.side.addWidget(self.profiles)
-        self.side.setFixedWidth(LIST_WIDTH)
+        self.side.setFixedWidth(scaled(LIST_WIDTH))
         self.table = TableView()
         self.table.setAccessibleName(self.tr("The table's rows"))
         header = self.table.horizontalHeader()

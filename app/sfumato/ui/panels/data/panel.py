@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QProgressBar, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
@@ -14,7 +14,7 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.job import Ending, Job
 from sfumato.resources import resource_path
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
@@ -26,6 +26,7 @@ from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind
+from sfumato.ui.widgets.responsive import Pages
 
 SHOWN = 4
 
@@ -107,8 +108,8 @@ class WelcomePage(QWidget):
         lines.setSpacing(Space.INSIDE)
         for icon, text in facts:
             fact = Badge(icon, "muted", text, wrap=True)
-            fact.setMinimumWidth(EmptyState.NARROWEST)
-            fact.setMaximumWidth(EmptyState.WIDTH)
+            fact.setMinimumWidth(scaled(EmptyState.NARROWEST))
+            fact.setMaximumWidth(scaled(EmptyState.WIDTH))
             line = row(None, fact, None)
             line.setStretch(1, 1000)
             lines.addLayout(line)
@@ -145,7 +146,7 @@ class WaitingPage(QWidget):
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(WIDTH)
+        self.bar.setFixedWidth(scaled(WIDTH))
         self.step = label(" ", "muted")
         self.cancel = button(self.tr("Stop"), self._stop)
         layout = QVBoxLayout(self)
@@ -191,7 +192,7 @@ class DataPanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.welcome = WelcomePage(session, self.pages)
         self.importing = ImportPage(session, self.pages)
         self.waiting = WaitingPage(self.pages)

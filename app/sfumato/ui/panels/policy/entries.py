@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from sfumato.analysis.steps import stale_entries
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import Document
-from sfumato.ui.look.theme import TextSize, font, themes
+from sfumato.ui.look.theme import TextSize, font, scaled, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
@@ -90,7 +90,7 @@ class EntryList(QListWidget):
         super().__init__(parent)
         self._items: tuple[Item, ...] = ()
         self._quiet = False
-        self.setFixedWidth(WIDTH)
+        self.setFixedWidth(scaled(WIDTH))
         self.setProperty("look", "plain")
         self.setItemDelegate(_Delegate(self))
         self.setAccessibleName(self.tr("Sensitive attributes"))
@@ -125,7 +125,7 @@ class _Delegate(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
         del option, index
-        return QSize(WIDTH, HEIGHT)
+        return QSize(scaled(WIDTH), scaled(HEIGHT))
 
     def paint(
         self,
@@ -150,8 +150,10 @@ class _Delegate(QStyledItemDelegate):
             painter.setPen(QColor(theme.style.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area.adjusted(1, 1, -1, -1), 6, 6)
-        draw_icon(painter, item.icon, item.token, QRectF(area.left() + 10, area.top() + 7, 16, 16))
-        texts = area.adjusted(32, 5, -6, -6)
+        side = scaled(16)
+        sign = QRectF(area.left() + 10, area.top() + 7, side, side)
+        draw_icon(painter, item.icon, item.token, sign)
+        texts = area.adjusted(side + 16, 5, -6, -6)
         for text, face, colour, where in (
             (item.key, font(strong=True), theme.style.text, Qt.AlignmentFlag.AlignTop),
             (item.note, font(TextSize.SMALL), theme.style.muted, Qt.AlignmentFlag.AlignBottom),
@@ -196,7 +198,7 @@ class Unprotected(EmptyState):
         self.cards: tuple[ChoiceCard, ...] = ()
         self._list = column()
         self._choices = boxed(self._list, self)
-        self._choices.setFixedWidth(CARDS_WIDTH)
+        self._choices.setFixedWidth(scaled(CARDS_WIDTH))
         self._column.insertLayout(self._column.count() - 1, row(None, self._choices, None))
 
     def show_attribute(self, attribute: str, mechanisms: Sequence[tuple[str, str]]) -> None:

@@ -32,7 +32,7 @@ from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.languages import name_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, Segments
+from sfumato.ui.widgets.fields import ChoiceField, Segments, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -343,7 +343,7 @@ class EntryPage(QWidget):
             ),
         )
         self.note = QLineEdit(self)
-        self.note.setPlaceholderText(tr("Note: who this is, what the release is for"))
+        prompt(self.note, tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
         self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
         self.language = ChoiceField([(each, name_of(each)) for each in languages()], self)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
@@ -96,7 +96,7 @@ class FileDialog(Dialog):
         self.add_cancel()
         self.submit = self.add_primary(texts[2])
         self.submit.setEnabled(False)
-        self.resize(*size)
+        self.resize(*map(scaled, size))
         self.finished.connect(lambda _result: session.runner.cancel(job))
 
     def ask_for_file(self, title: str, more: str = "", beside: Path | None = None) -> Path | None:

@@ -10,7 +10,6 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
-    QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -24,14 +23,13 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from sfumato.formats.language import localized
 from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
-from sfumato.ui.look.theme import TextSize, font, themes
+from sfumato.ui.look.theme import TextSize, font, scaled, themes
 from sfumato.ui.widgets.accessible import Told, show_parts
+from sfumato.ui.widgets.layout import PaintedText
 from sfumato.ui.widgets.messages import announce
 
-TOP: Final = 20.0
-FOOT: Final = 20.0
-RAILS: Final = (38.0, 78.0)
-LABELS: Final = 102.0
+EDGE: Final = 20.0
+"""Above the topmost rung and below the foot; at scale 1, as what follows."""
 LABEL_HEIGHT: Final = 38.0
 REACH: Final = 8.0
 """How close to a rung the pointer takes hold of it."""
@@ -79,15 +77,26 @@ class LadderView(QWidget):
         self._held_at = 0.0
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(240, 200)
+        self.setMinimumSize(scaled(240), scaled(200))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(self.tr("Trust ladder"))
         themes().changed.connect(self.update)
 
+    @property
+    def _rails(self) -> tuple[float, float]:
+        """Where the rails stand: to the left of them are the numbers of the scale."""
+        return scaled(38), scaled(78)
+
+    @property
+    def _labels(self) -> float:
+        """Where the labels begin."""
+        return scaled(102)
+
     def sizeHint(self) -> QSize:
         """Return a height at which the labels do not touch."""
         rungs = len(self._rungs) + len(self._fixed) + 1
-        return QSize(300, max(220, round(TOP + FOOT + LABEL_HEIGHT * rungs)))
+        needed = 2 * scaled(EDGE) + scaled(LABEL_HEIGHT) * rungs
+        return QSize(scaled(300), max(scaled(220), round(needed)))
 
     def show_rungs(self, rungs: Sequence[Rung], selected: str, fixed: Sequence[Rung] = ()) -> None:
         """Show recipients and which of them is chosen.
@@ -133,12 +142,12 @@ class LadderView(QWidget):
 
     def y_of(self, trust: float) -> float:
         """Return how far below the widget's top a trust stands, in pixels."""
-        span = self.height() - TOP - FOOT
-        return TOP + span * (1.0 - height_of(trust, self._logarithmic))
+        span = self.height() - 2 * scaled(EDGE)
+        return scaled(EDGE) + span * (1.0 - height_of(trust, self._logarithmic))
 
     def trust_at(self, y: float) -> float:
         """Return the trust at a distance from the widget's top."""
-        share = 1.0 - (y - TOP) / max(self.height() - TOP - FOOT, 1.0)
+        share = 1.0 - (y - scaled(EDGE)) / max(self.height() - 2 * scaled(EDGE), 1.0)
         share = min(max(share, 0.0), 1.0)
         return float(LOWEST ** (1.0 - share)) if self._logarithmic else share
 
@@ -147,11 +156,11 @@ class LadderView(QWidget):
         original = Rung(self.tr("Original"), 1.0, self.tr("not released"))
         others = sorted((*self._rungs, *self._fixed), key=lambda rung: -rung.trust)
         everyone = (original, *others)
-        span = self.height() - TOP - FOOT
+        span = self.height() - 2 * scaled(EDGE)
         heights = [height_of(rung.trust, self._logarithmic) for rung in everyone]
-        gap = min(LABEL_HEIGHT / span, 1.0 / max(len(everyone) - 1, 1))
+        gap = min(scaled(LABEL_HEIGHT) / span, 1.0 / max(len(everyone) - 1, 1))
         return [
-            _Place(rung, TOP + span * (1.0 - height), TOP + span * (1.0 - label))
+            _Place(rung, scaled(EDGE) + span * (1.0 - height), scaled(EDGE) + span * (1.0 - label))
             for rung, height, label in zip(everyone, heights, spread(heights, gap), strict=True)
         ]
 
@@ -162,7 +171,7 @@ class LadderView(QWidget):
 
     def _near(self, position: QPointF, places: Sequence[_Place]) -> Rung | None:
         """Return the rung at a point, by itself or by its label; of several the chosen one."""
-        if position.x() < LABELS - 8:
+        if position.x() < self._labels - 8:
             near = min(places, key=lambda p: abs(p.y - position.y()), default=None)
             if near is None or abs(near.y - position.y()) > REACH:
                 return None
@@ -170,7 +179,7 @@ class LadderView(QWidget):
             chosen = (rung for rung in there if rung.name == self._selected)
             return next(chosen, near.rung)
         near = min(places, key=lambda p: abs(p.label_y - position.y()), default=None)
-        return near.rung if near and abs(near.label_y - position.y()) <= 18 else None
+        return near.rung if near and abs(near.label_y - position.y()) <= scaled(18) else None
 
     # ----- drawing
 
@@ -194,16 +203,16 @@ class LadderView(QWidget):
         for mark in marks:
             y = self.y_of(mark)
             painter.setPen(QPen(QColor(style.line), 1))
-            painter.drawLine(QPointF(RAILS[0] - 6, y), QPointF(RAILS[0], y))
+            painter.drawLine(QPointF(self._rails[0] - 6, y), QPointF(self._rails[0], y))
             painter.setPen(QColor(style.muted))
             painter.drawText(
-                QRectF(0, y - 9, RAILS[0] - 10, 18),
+                QRectF(0, y - scaled(9), self._rails[0] - 10, scaled(18)),
                 Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
                 localized(f"{mark:g}"),
             )
         painter.setPen(QPen(QColor(style.line), 3, c=Qt.PenCapStyle.RoundCap))
-        for x in RAILS:
-            painter.drawLine(QPointF(x, self.y_of(1.0)), QPointF(x, self.height() - FOOT))
+        for x in self._rails:
+            painter.drawLine(QPointF(x, self.y_of(1.0)), QPointF(x, self.height() - scaled(EDGE)))
 
     def _paint_rung(self, painter: QPainter, place: _Place) -> None:
         style = themes().current.style
@@ -216,52 +225,60 @@ class LadderView(QWidget):
             halo = QColor(style.accent)
             halo.setAlphaF(0.28)
             painter.setPen(QPen(halo, 14, c=Qt.PenCapStyle.RoundCap))
-            painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
+            painter.drawLine(QPointF(self._rails[0], place.y), QPointF(self._rails[1], place.y))
         pen = QPen(colour, THICK, c=Qt.PenCapStyle.RoundCap)
         if fixed:
             # Somebody else's rung: in pieces, so that colour alone does not tell.
             pen = QPen(colour, 5, c=Qt.PenCapStyle.FlatCap)
             pen.setDashPattern([1.6, 0.9])
         painter.setPen(pen)
-        painter.drawLine(QPointF(RAILS[0], place.y), QPointF(RAILS[1], place.y))
+        painter.drawLine(QPointF(self._rails[0], place.y), QPointF(self._rails[1], place.y))
         painter.setPen(QPen(QColor(style.line), 1))
         painter.drawPolyline(
             QPolygonF(
                 [
-                    QPointF(RAILS[1] + 8, place.y),
-                    QPointF(RAILS[1] + 20, place.label_y),
-                    QPointF(LABELS - 4, place.label_y),
+                    QPointF(self._rails[1] + 8, place.y),
+                    QPointF(self._rails[1] + 20, place.label_y),
+                    QPointF(self._labels - 4, place.label_y),
                 ]
             )
         )
         self._paint_label(painter, place, selected)
 
+    def _label_area(self, place: _Place) -> QRectF:
+        half = scaled(18)
+        width = self.width() - self._labels - 4
+        return QRectF(self._labels, place.label_y - half, width, 2 * half)
+
+    def _lines(self, place: _Place) -> tuple[PaintedText, PaintedText]:
+        """Return a rung's name and level as they are written; the pointer tells them whole."""
+        inside = self._label_area(place).adjusted(8, 1, -8, -1)
+        name = font(TextSize.BODY, strong=True, tabular=True)
+        below = inside.adjusted(0, inside.height() / 2 + 1, 0, 0)
+        above = inside.adjusted(0, 0, 0, -inside.height() / 2 + 1)
+        tip = f"{place.rung.name}\n{place.rung.level}"
+        return (
+            PaintedText(place.rung.name, name, above, tip),
+            PaintedText(place.rung.level, font(TextSize.SMALL, tabular=True), below, tip),
+        )
+
+    def painted_texts(self) -> list[PaintedText]:
+        """Return the labels of the rungs."""
+        return [line for place in self._places() for line in self._lines(place)]
+
     def _paint_label(self, painter: QPainter, place: _Place, selected: bool) -> None:
         theme = themes().current
-        area = QRectF(LABELS, place.label_y - 18, self.width() - LABELS - 4, 36)
         if selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.selected))
-            painter.drawRoundedRect(area, 6, 6)
+            painter.drawRoundedRect(self._label_area(place), 6, 6)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-        inside = area.adjusted(8, 1, -8, -1)
-        for text, strong, size, colour, where in (
-            (place.rung.name, True, TextSize.BODY, theme.style.text, Qt.AlignmentFlag.AlignTop),
-            (
-                place.rung.level,
-                False,
-                TextSize.SMALL,
-                theme.style.muted,
-                Qt.AlignmentFlag.AlignBottom,
-            ),
-        ):
-            face = font(size, strong=strong, tabular=True)
-            painter.setFont(face)
+        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        colours = (theme.style.text, theme.style.muted)
+        for line, colour in zip(self._lines(place), colours, strict=True):
+            painter.setFont(line.face)
             painter.setPen(QColor(colour))
-            shown = QFontMetricsF(face).elidedText(
-                text, Qt.TextElideMode.ElideRight, inside.width()
-            )
-            painter.drawText(inside, Qt.AlignmentFlag.AlignLeft | where, shown)
+            painter.drawText(line.area, middle, line.shown)
 
     # ----- hands
 
@@ -273,7 +290,7 @@ class LadderView(QWidget):
             return
         if name != self._selected:
             self.chosen.emit(name)
-        if event.position().x() < LABELS - 8:
+        if event.position().x() < self._labels - 8:
             self._held = name
             rung = next(rung for rung in self._rungs if rung.name == name)
             self._held_at = event.position().y() - self.y_of(rung.trust)
@@ -284,7 +301,7 @@ class LadderView(QWidget):
             self.dragged.emit(self._held, self.trust_at(event.position().y() - self._held_at))
             return
         name = self._rung_at(event.position())
-        on_rung = bool(name) and event.position().x() < LABELS - 8
+        on_rung = bool(name) and event.position().x() < self._labels - 8
         shapes = Qt.CursorShape
         self.setCursor(
             shapes.SizeVerCursor
@@ -328,7 +345,7 @@ class LadderView(QWidget):
     def event(self, event: QEvent) -> bool:
         """Tell what a rung means, under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            rung = self._near(QPointF(event.pos()), self._places()[1:])
+            rung = self._near(QPointF(event.pos()), self._places())
             if rung is not None and not self._held:
                 text = "\n".join(part for part in (rung.name, rung.level, rung.detail) if part)
                 QToolTip.showText(event.globalPos(), text, self)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.steps import Step, stale_entries
 from sfumato.engine.core.errors import SfumatoError
@@ -46,6 +46,7 @@ from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.responsive import Pages
 
 LOWERED: Final = "lowered by settings"
 JOB: Final = "first settings"
@@ -77,7 +78,7 @@ class PolicyPanel(Panel):
         self._covered: frozenset[str] = frozenset()
         self._recipient = ""
         self.set_primary(tr("Add recipient"), "add").clicked.connect(self._add_recipient)
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.list = EntryList(self)
         self.page = EntryPage(session, self)
         self._scroll = ScrollPage(self)
@@ -97,7 +98,7 @@ class PolicyPanel(Panel):
         self.unprotected = Unprotected(self)
         self.waiting = EmptyState("clock", "", tr("The table is large; this takes a moment."))
         self.misfit = Misfit(self)
-        self.content = QStackedWidget(self)
+        self.content = Pages(self)
         for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
             self.content.addWidget(page)
         self._work = boxed(row(self.list, (self.content, 1), spacing=Space.BETWEEN), self)

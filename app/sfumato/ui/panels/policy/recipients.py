@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.engine.core.errors import SfumatoError
@@ -18,10 +18,11 @@ from sfumato.engine.table.table import Attribute
 from sfumato.plots.axes import percent
 from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.ui.look.theme import Space, font, themes
+from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import number, statement_text, typeset
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import Card, EmptyState, button, label, row, say, tool
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 NAME, LEVEL, FIGURE = range(3)
@@ -262,7 +263,7 @@ class RecipientsCard(Card):
         self.remove = tool("remove", remove, self.remove_asked.emit)
         self.table.removal_asked.connect(self.remove_asked)
         self._problem = label("", "danger", wrap=True)
-        self._pages = QStackedWidget(self)
+        self._pages = Pages(self)
         self._pages.addWidget(self.table)
         self._pages.addWidget(self._empty())
         heading = label(tr("Recipients"), "heading")
@@ -310,7 +311,7 @@ class RecipientsCard(Card):
                 " trust; together they learn no more than the most trusted of them."
             ),
         )
-        empty.text.setFixedWidth(290)
+        empty.text.setFixedWidth(scaled(290))
         self.add_typical = empty.add_button(
             button(tr("Start with three typical ones"), self.typical_asked.emit, icon="people")
         )

@@ -36,13 +36,14 @@ from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import quasi_identifiers
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, SheetView
 
 COUNT_JOB: Final = "views-counted"
@@ -236,7 +237,7 @@ class ViewsCard(Card):
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
         heading = label(tr("Quasi-identifiers"), "heading")
-        self.body.addLayout(row(heading, None, self.propose, self.find_levels))
+        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=True))
         together = (self._virtual_head, self._virtual, self._gets)
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
@@ -367,8 +368,9 @@ class ViewsCard(Card):
         metrics = self.table.fontMetrics()
         texts = (self.model.cell(at, 0).text for at in range(self.model.rowCount()))
         needed = max(map(metrics.horizontalAdvance, texts), default=0)
-        names = max(min(needed + 28, self.table.width() - ROOMY * lines), NAMES)
-        self.table.set_widths({0: names})
+        left = self.table.width() - scaled(ROOMY) * lines
+        names = max(min(needed + 28, left), scaled(NAMES))
+        self.table.set_widths({0: names / Space.scale})
         scrolls = names + lines * header.minimumSectionSize() > self.table.width()
         bar = self.table.horizontalScrollBar().sizeHint().height() if scrolls else 0
         height = Space.FIELD * self.model.rowCount() + header.height() + bar + 4

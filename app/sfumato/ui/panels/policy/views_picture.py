@@ -20,6 +20,7 @@ from sfumato.engine.table.table import Table
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.views import in_chain, quasi_identifiers
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol, Token
 from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
@@ -108,11 +109,11 @@ class ViewsPicture(QWidget):
         self.node: Node | None = None
         self.recipient = ChoiceField(parent=self)
         self.recipient.setAccessibleName(tr("Recipient to move"))
-        self.recipient.setMinimumWidth(120)
+        self.recipient.setMinimumWidth(scaled(120))
         self.recipient.chosen.connect(self.choose)
         self.lattice = LatticeView(self.describe, self)
         self.lattice.setAccessibleName(tr("Lattice of levels"))
-        self.lattice.setFixedHeight(HEIGHT)
+        self.lattice.setFixedHeight(scaled(HEIGHT))
         self.lattice.selected.connect(self.look)
         self.lattice.token_chosen.connect(self._hold)
         self.lattice.asked.connect(self._move)

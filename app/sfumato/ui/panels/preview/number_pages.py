@@ -27,7 +27,7 @@ from sfumato.plots.record_numbers import (
     build_number_intervals,
 )
 from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
-from sfumato.ui.look.theme import Space, themes
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session
@@ -65,7 +65,7 @@ class AttributePicker(QWidget):
         for name, field in zip(self._words, self.fields, strict=False):
             name.setBuddy(field)
             field.setAccessibleName(words)
-            field.setMinimumWidth(140)
+            field.setMinimumWidth(scaled(140))
             field.chosen.connect(lambda _value: self.chosen.emit())
             self.line.addWidget(name)
             self.line.addWidget(field)

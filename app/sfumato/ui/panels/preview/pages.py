@@ -19,7 +19,7 @@ from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
-from sfumato.ui.look.theme import Space, themes
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import ScrollPage, label
@@ -254,7 +254,7 @@ class PosteriorPage(ScrollPage):
         self._preview: Preview | None = None
         self.picker = ChoiceField(parent=self)
         self.picker.setAccessibleName(tr("Released value"))
-        self.picker.setMinimumWidth(220)
+        self.picker.setMinimumWidth(scaled(220))
         self.picker.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.picker.chosen.connect(self._draw)
         line = QHBoxLayout()

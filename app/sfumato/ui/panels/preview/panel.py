@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
@@ -14,7 +14,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.jobs.job import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_estimates_page import EstimatesPage
@@ -29,6 +29,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, label
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import Pages
 
 JOB: Final = "preview"
 QUICK_ROWS: Final = 200_000
@@ -46,7 +47,7 @@ class PreviewPanel(Panel):
         self._error: SfumatoError | None = None
         self._shown: tuple[object, ...] | None = None
         self._seen: Document | None = None
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.empty = self._build_empty()
         self.problem = self._build_problem()
         self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
@@ -100,7 +101,7 @@ class PreviewPanel(Panel):
             name = label(words, "muted")
             name.setBuddy(field)
             field.setAccessibleName(words.replace("&", ""))
-            field.setMinimumWidth(160)
+            field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
             field.chosen.connect(self._refresh)
             line.addWidget(name)

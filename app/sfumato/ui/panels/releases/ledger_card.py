@@ -8,16 +8,17 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QToolButton, QWidget
 
 from sfumato.project.ledger.records import LedgerEvent, Subject
 from sfumato.project.verification.verify import VerificationReport
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.releases.ledger_model import BUNDLE, DIGEST, LEVELS, WHEN, LedgerModel
 from sfumato.ui.panels.releases.verification import VerificationView
-from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, button, row
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import TableView
 
 WIDE: Final = 780
@@ -48,7 +49,7 @@ class LedgerCard(Card):
         self.nothing = EmptyState("search", self.tr("The ledger has nothing like this"), "")
         self.nothing.add_button(button(self.tr("Show everything"), self._show_everything))
         self.report = VerificationView(self)
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.report.closed.connect(lambda: self.pages.setCurrentWidget(self._list))
         for page in (self.table, self.empty, self.nothing, self.report):
             self.pages.addWidget(page)
@@ -80,7 +81,7 @@ class LedgerCard(Card):
         self.body.addLayout(head)
         self.body.addWidget(self.filters)
         self.body.addWidget(self.pages, 1)
-        self.setMinimumHeight(300)
+        self.setMinimumHeight(scaled(300))
 
     def _build_filters(self) -> QWidget:
         """Return the choice of what the events are about, beside the words to look for."""
@@ -96,7 +97,7 @@ class LedgerCard(Card):
         )
         self.subject.setAccessibleName(self.tr("What the ledger's lines are about"))
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText(self.tr("Name, level, reason, file or digest"))
+        prompt(self.search, self.tr("Name, level, reason, file or digest"))
         self.search.setAccessibleName(self.tr("Look for words in the ledger"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.job import Job
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.releases.making import Order
 from sfumato.ui.panels.releases.recipients_model import (
@@ -33,7 +33,7 @@ from sfumato.ui.panels.releases.recipients_model import (
     CandidatesModel,
 )
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
@@ -63,7 +63,7 @@ class RowOrderChoice(QWidget):
         self.order.setAccessibleName(self.tr("Order of rows"))
         self.reason = QLineEdit(self)
         self.reason.setAccessibleName(self.tr("Reason for the table's order"))
-        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger"))
+        prompt(self.reason, self.tr("Reason, kept in the ledger"))
         self.warning = QWidget(self)
         icon = IconLabel("danger", "danger", 18)
         sign = row(icon)
@@ -152,11 +152,11 @@ class OrderCard(Card):
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
         self.folder = QLineEdit(self)
         self.folder.setAccessibleName(self.tr("Target folder"))
-        self.folder.setPlaceholderText(self.tr("A folder for the bundles"))
+        prompt(self.folder, self.tr("A folder for the bundles"))
         self.choose = button(self.tr("C&hoose…"), self.folder_asked.emit, icon="folder")
         self.reason = QLineEdit(self)
         self.reason.setAccessibleName(self.tr("Reason"))
-        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger"))
+        prompt(self.reason, self.tr("Reason, kept in the ledger"))
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
         self.progress = self._build_progress()
@@ -237,7 +237,7 @@ class OrderCard(Card):
 
     def _line(self, words: str, *widgets: QWidget) -> QWidget:
         name = label(words, "muted")
-        name.setMinimumWidth(CAPTION_WIDTH)
+        name.setMinimumWidth(scaled(CAPTION_WIDTH))
         name.setBuddy(widgets[0])
         line = row(name)
         stretching = isinstance(widgets[0], QLineEdit)

@@ -9,7 +9,7 @@ from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
@@ -35,6 +35,7 @@ from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.responsive import Pages
 
 
 def dropped_bundle(mime: QMimeData) -> Path | None:
@@ -124,7 +125,7 @@ class ReleasesPanel(Panel):
         self.work.column.addWidget(self.readiness)
         self.work.column.addWidget(self.ledger, 1)
         self.empty = self._build_empty()
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
         self.body.addWidget(self.pages, 1)

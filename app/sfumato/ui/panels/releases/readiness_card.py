@@ -19,6 +19,7 @@ from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -57,7 +58,7 @@ class ReadinessCard(Card):
         self.note = label("", "muted", wrap=True)
         self.reason = QLineEdit(self)
         self.reason.setAccessibleName(self.tr("Reason for what stays open"))
-        self.reason.setPlaceholderText(self.tr("Reason, kept in the ledger and the report"))
+        prompt(self.reason, self.tr("Reason, kept in the ledger and the report"))
         self.asking = label("", "danger", wrap=True)
         self.ask = QWidget(self)
         self.ask.setLayout(column(self.asking, self.reason, spacing=Space.TIGHT))

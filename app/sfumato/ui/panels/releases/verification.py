@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Check
 from sfumato.project.verification.verify import VerificationReport
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import ScrollPage, button, column, label, row
@@ -96,7 +96,7 @@ class _CheckView(QWidget):
         grid.setVerticalSpacing(2)
         grid.addWidget(IconLabel(token, token, 18), 0, 0, Qt.AlignmentFlag.AlignTop)
         state = label(word, token)
-        state.setFixedWidth(44)
+        state.setFixedWidth(scaled(44))
         grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(label(title, "strong"), 0, 2)
         finding = label(found, "muted", wrap=True)

@@ -34,7 +34,7 @@ from sfumato.formats.hierarchies import (
     write_hierarchy,
 )
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import (
     Draft,
     Ground,
@@ -85,7 +85,7 @@ class HierarchyDialog(Dialog):
         self._ground: Ground | None = None
         self._draft: Draft | None = None
         self._outcome = Outcome()
-        self.resize(1040, 700)
+        self.resize(scaled(1040), scaled(700))
         self.builder = Builder()
         self.preview = Preview()
         self.problems = ProblemsView()
@@ -101,7 +101,7 @@ class HierarchyDialog(Dialog):
         scroll = ScrollPage()
         scroll.column.addWidget(self.builder)
         scroll.column.addStretch(1)
-        scroll.setFixedWidth(LEFT)
+        scroll.setFixedWidth(scaled(LEFT))
         right = column(self.problems, spacing=Space.INSIDE)
         right.addWidget(self.preview, 1)
         whole = row(spacing=Space.AROUND)

@@ -20,7 +20,7 @@ from sfumato.project.publication.hierarchy_files import (
     read_for,
 )
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.forms import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
@@ -76,7 +76,7 @@ class HierarchyFilesDialog(Dialog):
         self.body.addWidget(self.page, 1)
         self.add_cancel()
         self.submit = self.add_primary(tr("Take them"))
-        self.resize(WIDTH, HEIGHT)
+        self.resize(scaled(WIDTH), scaled(HEIGHT))
         self.finished.connect(lambda _result: session.runner.cancel(JOB))
         self._show()
 

@@ -34,9 +34,9 @@ from sfumato.engine.generalization.hierarchies import (
     value_text,
 )
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Ground
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
 from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
 from sfumato.ui.widgets.tables import show_value
 
@@ -104,7 +104,7 @@ class OrderList(QWidget):
         self.list.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.list.setProperty("framed", True)
         self.list.setUniformItemSizes(True)
-        self.list.setMinimumHeight(140)
+        self.list.setMinimumHeight(scaled(140))
         self.list.setAccessibleName(self.tr("The values in their order"))
         self.list.model().rowsMoved.connect(lambda *_: self.changed.emit())
         self.list.currentRowChanged.connect(lambda _row: self._allow())
@@ -206,13 +206,13 @@ class Form(QWidget):
 
     def _number(self, low: float, high: float, decimals: int = 0) -> NumberField:
         made = NumberField(low, high, decimals=decimals, step=1, show_range=False)
-        made.spin.setFixedWidth(_FIELD)
+        made.spin.setFixedWidth(scaled(_FIELD))
         made.value_changed.connect(self._tell)
         return made
 
     def _line(self, placeholder: str = "") -> QLineEdit:
         made = QLineEdit()
-        made.setPlaceholderText(placeholder)
+        prompt(made, placeholder)
         made.textEdited.connect(self._tell)
         return made
 

@@ -26,13 +26,10 @@ from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import boxed, button, column, label, row
+from sfumato.ui.widgets.layout import button, column, label
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout
 
-WIDE = 430
-"""From this width on, all buttons stand side by side; pixels."""
-NARROW = 280
 KEY = "hierarchy-keeping"
 
 
@@ -76,10 +73,7 @@ class HierarchySection(QWidget):
             tip=self.tr("Read hierarchies from files that are named after their columns"),
         )
         whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
-        buttons = ResponsiveRow(WIDE, NARROW, parent=self)
-        buttons.add(boxed(row(self.propose, self.edit, self.remove, None)), 0)
-        buttons.add(boxed(row(self.files, None)))
-        whole.addWidget(buttons)
+        whole.addLayout(FlowLayout(self.propose, self.edit, self.remove, self.files))
         self.setLayout(whole)
 
     # ----- what is shown

@@ -17,17 +17,17 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QStackedWidget,
     QTreeView,
     QWidget,
 )
 
 from sfumato.engine.generalization.hierarchies import Rows
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import EmptyState, column, label, row
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 CLASS, LEVEL, RECORDS = range(3)
@@ -160,7 +160,7 @@ class TreeModel(QAbstractItemModel):
             side = Qt.AlignmentFlag.AlignLeft if column == CLASS else Qt.AlignmentFlag.AlignRight
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.SizeHintRole:
-            return QSize(0, _HEIGHT)
+            return QSize(0, scaled(_HEIGHT))
         if role in (Qt.ItemDataRole.EditRole, Qt.ItemDataRole.DisplayRole):
             return self._text(level, code, column)
         return None
@@ -293,7 +293,7 @@ class LevelsView(TableView):
         """Show another hierarchy; without one, nothing."""
         self.cells.show_outcome(outcome)
         rows = min(max(self.cells.rowCount(), 2), self._most)
-        self.setFixedHeight(_HEAD + Space.FIELD * rows + 2)
+        self.setFixedHeight(scaled(_HEAD) + Space.FIELD * rows + 2)
         self.setVisible(outcome.hierarchy is not None)
 
 
@@ -315,7 +315,7 @@ class Preview(QWidget):
         )
         self.way = Segments((("tree", self.tr("Tree")), ("table", self.tr("Table"))))
         self.way.chosen.connect(lambda _value: self._turn())
-        self.pages = QStackedWidget()
+        self.pages = Pages()
         for page in (self.nothing, self.tree, self.table):
             self.pages.addWidget(page)
         self.hint = label(self.tr("Double-click a name to change it"), "small")
@@ -340,7 +340,7 @@ class Preview(QWidget):
         header.setSectionResizeMode(CLASS, QHeaderView.ResizeMode.Stretch)
         for section, width in ((LEVEL, 64), (RECORDS, 96)):
             header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
+            header.resizeSection(section, scaled(width))
         return view
 
     def _build_table(self) -> TableView:

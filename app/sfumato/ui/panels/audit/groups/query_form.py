@@ -10,7 +10,7 @@ from sfumato.analysis.attacker import Attacked
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.table.micro_groups import PublicAttribute
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import column, label
 from sfumato.ui.widgets.tables import show_value
@@ -90,7 +90,7 @@ def _named(name: str, field: ChoiceField) -> QWidget:
     title = label(name, "muted")
     title.setBuddy(field)
     field.setAccessibleName(name)
-    field.setMinimumWidth(120)
+    field.setMinimumWidth(scaled(120))
     cell.setLayout(column(title, field, spacing=Space.TIGHT))
     return cell
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import label
 
@@ -35,7 +35,7 @@ class KnowledgeButton(QPushButton):
         super().__init__(parent)
         self.setAccessibleName(self.tr("What the attacker knows"))
         # Columns can be called anything: a long name must not widen the window.
-        self.setMinimumWidth(LEAST_WIDTH)
+        self.setMinimumWidth(scaled(LEAST_WIDTH))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.columns = QMenu(self)
         self.setMenu(self.columns)
@@ -122,7 +122,7 @@ class QuestionBar(QWidget):
         self.recipient.setAccessibleName(self.tr("Recipient"))
         self.knowledge = KnowledgeButton(self)
         for field in (self.attribute, self.recipient):
-            field.setMinimumWidth(140)
+            field.setMinimumWidth(scaled(140))
             field.chosen.connect(self._tell)
         self.knowledge.changed.connect(self.changed)
         line = QHBoxLayout(self)

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
@@ -29,7 +29,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
 
 WIDE: Final = 760
 """From this width on, two parts of a page stand side by side."""
@@ -110,7 +110,7 @@ class AuditPage(QWidget):
         self._above.setContentsMargins(0, 0, 0, 0)
         self._above.setSpacing(Space.BETWEEN)
         self._above.addWidget(self.sheet, 1)
-        self.pages = QStackedWidget(self)
+        self.pages = Pages(self)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
         whole = QVBoxLayout(self)

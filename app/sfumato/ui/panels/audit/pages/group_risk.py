@@ -35,7 +35,7 @@ from sfumato.plots.groups import (
     build_remedy_bars,
 )
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.panels.audit.groups.risk_wording import (
@@ -142,7 +142,7 @@ class GroupRiskPage(GroupsPage):
         self.table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(TableView.SelectionMode.SingleSelection)
         self.table.setSortingEnabled(True)
-        self.table.setMinimumHeight(TABLE_HEIGHT)
+        self.table.setMinimumHeight(scaled(TABLE_HEIGHT))
         card.body.addWidget(self.table)
         return card
 

@@ -14,7 +14,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
 from sfumato.plots.axes import percent
 from sfumato.plots.groups import build_ratio_tails
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped, number
 from sfumato.ui.panels.audit.groups.noisy_answer import NoisyAnswer, NoisyQuestion, answer_noisy
 from sfumato.ui.panels.audit.groups.page import GroupsPage
@@ -71,7 +71,7 @@ class NoisyAnswersPage(GroupsPage):
         ):
             field.set_value(value)
             field.setToolTip(tip)
-            field.spin.setFixedWidth(88)
+            field.spin.setFixedWidth(scaled(88))
             field.value_changed.connect(self._changed)
             name = label(text, "muted")
             name.setToolTip(tip)

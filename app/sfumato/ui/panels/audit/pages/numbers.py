@@ -32,6 +32,7 @@ from sfumato.plots.pooled_numbers import (
     copies_data,
 )
 from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from sfumato.ui.panels.audit.open_note import OpenNote
@@ -104,7 +105,7 @@ class NumbersPage(AuditPage):
         self._weighed: WeighedNumbers | None = None
         self.entry, self.knowledge, self.attribute = (ChoiceField(parent=self) for _ in range(3))
         for field in (self.entry, self.knowledge, self.attribute):
-            field.setMinimumWidth(160)
+            field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.basis = Segments(
             [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self

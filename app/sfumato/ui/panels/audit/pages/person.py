@@ -37,7 +37,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped, number, typeset
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
@@ -199,7 +199,7 @@ class PersonPage(AuditPage):
             field = QLineEdit(before.get(name, ""), self)
             field.setPlaceholderText(self.tr("not known"))
             field.setAccessibleName(self.tr("What is known of {column}").format(column=name))
-            field.setMinimumWidth(140)
+            field.setMinimumWidth(scaled(140))
             values = table.column(name).drop_duplicates().dropna()
             if len(values) <= MOST_SUGGESTED and not pd.api.types.is_numeric_dtype(values.dtype):
                 texts = sorted(str(plain(value)) for value in values)

@@ -12,7 +12,7 @@ from sfumato.analysis.record_path import RecordPath, record_path
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.plots.ladders import RecordLadderData, build_record_ladder
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card
@@ -46,7 +46,7 @@ class RecordPage(AuditPage):
         self._shown_for: tuple[Document, object, str, int] | None = None
         self._model: FrameModel | None = None
         self.attribute = ChoiceField(parent=self)
-        self.attribute.setMinimumWidth(160)
+        self.attribute.setMinimumWidth(scaled(160))
         self.row = NumberField(1, 1, decimals=0, step=1, parent=self)
         self.plot = self.new_plot()
         self.table = TableView(self, row_numbers=False)

@@ -14,9 +14,10 @@ from sfumato.engine.mechanisms.base import LevelField
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, AdoptedFile, Match
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
 from sfumato.ui.widgets.layout import ElidedLabel, button, form, label, row
 
 
@@ -85,7 +86,7 @@ class ClaimForm(QWidget):
         proposal = mechanism_called(entry.mechanism).default_statements(1)[0]
         self.level.set_value(next(iter(proposal.values())))
         self.holder = QLineEdit(self)
-        self.holder.setPlaceholderText(tr("Who was given it"))
+        prompt(self.holder, tr("Who was given it"))
         self.holder.setAccessibleName(tr("Holder"))
         self._lay_out(spoken(field.title))
         choices: list[ChoiceField | Segments] = [*self.columns.values(), self.match, self.how]
@@ -97,7 +98,7 @@ class ClaimForm(QWidget):
     def _choice(self, name: str) -> ChoiceField:
         made = ChoiceField(parent=self)
         made.setAccessibleName(name)
-        made.setMinimumWidth(160)
+        made.setMinimumWidth(scaled(160))
         return made
 
     def _lay_out(self, level_name: str) -> None:

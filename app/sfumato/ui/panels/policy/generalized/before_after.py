@@ -16,7 +16,7 @@ from sfumato.plots.generalization import RiskData, build_class_sizes, build_reid
 from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.publication.population import basis_text, open_population, told
 from sfumato.project.release.uniqueness import exact_sentence, publication_sentence
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped, number, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
@@ -183,7 +183,7 @@ class BeforeAfterPage(ScrollPage):
             for title, table in ((tr("Original"), self.before), (tr("Published"), self.after))
         ]
         for table in (self.before, self.after):
-            table.setMinimumHeight(TABLES_HEIGHT)
+            table.setMinimumHeight(scaled(TABLES_HEIGHT))
         self.column.addLayout(row((sides[0], 1), (sides[1], 1), spacing=Space.BETWEEN))
         self._tie()
         self.risk = PlotView(session.chooser, self)
@@ -253,7 +253,7 @@ class BeforeAfterPage(ScrollPage):
 
     def _show_statistics(self, view: View) -> None:
         model = self.statistics.show_frame(statistics(view))
-        self.statistics.setFixedHeight(STATISTICS_ROW * (model.rowCount() + 1) + 16)
+        self.statistics.setFixedHeight(Space.FIELD * (model.rowCount() + 1) + 16)
 
 
 def statistics(view: View) -> pd.DataFrame:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from PySide6.QtCore import QItemSelection, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.formats.language import localized
 from sfumato.plots.generalization import LatticeData, build_lattice
 from sfumato.project.publication.generalization_pipeline import Searched
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.finding import Finding
@@ -46,6 +46,7 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ALL, SAFE, MINIMAL, PINNED = "all", "safe", "minimal", "pinned"
@@ -72,11 +73,11 @@ class FilterBar(QWidget):
         self.which.chosen.connect(lambda _which: self.changed.emit())
         self.column = ChoiceField(parent=self)
         self.column.setAccessibleName(tr("Column to filter by"))
-        self.column.setMinimumWidth(130)
+        self.column.setMinimumWidth(scaled(130))
         self.bound = ChoiceField([(True, tr("at most")), (False, tr("at least"))], self)
         self.bound.setAccessibleName(tr("Bound"))
         self.value = NumberField(0, 1_000_000_000, decimals=2, step=1.0, show_range=False)
-        self.value.spin.setFixedWidth(96)
+        self.value.spin.setFixedWidth(scaled(96))
         self.value.spin.setAccessibleName(tr("Value"))
         self.add = button(tr("Filter"), self._add, icon="filter")
         line = row(self.which, self.column, self.bound, self.value, self.add, None)
@@ -268,7 +269,7 @@ class ExplorePage(QWidget):
             HEIGHTS: heights,
             COMPARE: self.compared,
         }
-        self.views = QStackedWidget(self)
+        self.views = Pages(self)
         for page in self._pages.values():
             self.views.addWidget(page)
 

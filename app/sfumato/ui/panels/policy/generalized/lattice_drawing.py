@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.style import PlotStyle
-from sfumato.ui.look.theme import Space, font, themes
+from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.widgets.layout import label
 
 Places = npt.NDArray[np.float64]
@@ -96,13 +96,14 @@ class _Sample(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the room of a node."""
-        return QSize(28, 28)
+        return QSize(scaled(28), scaled(28))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the symbol."""
         del event
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.scale(Space.scale, Space.scale)
         draw_symbol(painter, QPointF(14, 14), self._symbol, themes().current.style)
         painter.end()
 
@@ -163,7 +164,7 @@ class Combinations(Protocol):
 
 
 TOKEN: Final = 11.0
-"""The radius of a token, in pixels at any scale."""
+"""The radius of a token, in pixels however far the lattice is zoomed."""
 ACROSS: Final = 52.0
 DOWN: Final = 58.0
 FAINT: Final = 0.3
@@ -322,7 +323,7 @@ class LatticeDrawing(QGraphicsItem):
             middle = transform.map(QPointF(*self.places[self.place[node]]))
             for at, token in enumerate(tokens):
                 shift = (at - (len(tokens) - 1) / 2) * 2 * TOKEN
-                found.append((token, middle + QPointF(shift, 0.0)))
+                found.append((token, middle + QPointF(shift * Space.scale, 0.0)))
         return found
 
     def _draw_tokens(self, painter: QPainter, style: PlotStyle) -> None:
@@ -338,13 +339,14 @@ class LatticeDrawing(QGraphicsItem):
         ordered = [where[token.name] for token in self.tokens if token.name in where]
         painter.drawPolyline(QPolygonF(ordered))
         painter.setFont(font(12, strong=True, tabular=True))
+        reach = TOKEN * Space.scale
         for token, at in placed:
             held = token.name == self.held
             painter.setPen(QPen(ground, 2.0))
             painter.setBrush(text if held else accent)
-            painter.drawEllipse(at, TOKEN, TOKEN)
+            painter.drawEllipse(at, reach, reach)
             painter.setPen(ground if held else QColor(style.ink_on(style.accent)))
-            box = QRectF(at.x() - TOKEN, at.y() - TOKEN, 2 * TOKEN, 2 * TOKEN)
+            box = QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, token.text)
         painter.restore()
 
@@ -381,7 +383,9 @@ class LatticeDrawing(QGraphicsItem):
     def _write(self, painter: QPainter, places: Indices, style: PlotStyle) -> None:
         """Write the nodes' levels below them."""
         painter.setPen(QColor(style.muted))
-        painter.setFont(font(12, tabular=True))
+        face = font(tabular=True)
+        face.setPixelSize(TextSize.SMALL)  # it grows with the drawing
+        painter.setFont(face)
         for place in places:
             across, down = self.places[place]
             box = QRectF(across - ACROSS / 2, down + RADIUS + 2, ACROSS, 16)

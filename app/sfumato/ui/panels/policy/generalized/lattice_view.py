@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.generalization import lattice_places
-from sfumato.ui.look.theme import themes
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.panels.policy.generalized.lattice_drawing import (
     ACROSS,
     DOWN,
@@ -87,7 +87,7 @@ class LatticeView(QGraphicsView):
         self.setDragMode(QGraphicsView.DragMode.ScrollHandDrag)
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
-        self.setMinimumHeight(220)
+        self.setMinimumHeight(scaled(220))
         self.setStyleSheet("background: transparent;")
         self.viewport().setCursor(Qt.CursorShape.ArrowCursor)
         themes().changed.connect(self.viewport().update)
@@ -178,7 +178,8 @@ class LatticeView(QGraphicsView):
         room, needed = self.viewport().rect(), self._drawing.boundingRect()
         if needed.isEmpty():
             return
-        share = min(room.width() / needed.width(), room.height() / needed.height(), 1.0)
+        share = min(room.width() / needed.width(), room.height() / needed.height())
+        share = min(share, Space.scale)
         self.scale(share, share)
         self.centerOn(needed.center())
         self._fitted = True
@@ -186,7 +187,7 @@ class LatticeView(QGraphicsView):
     def zoom(self, factor: float) -> None:
         """Come closer, or step back."""
         now = self.transform().m11()
-        wanted = min(max(now * factor, FARTHEST), CLOSEST)
+        wanted = min(max(now * factor, FARTHEST), CLOSEST * Space.scale)
         self._fitted = False
         self.scale(wanted / now, wanted / now)
 
@@ -259,7 +260,11 @@ class LatticeView(QGraphicsView):
     def token_at(self, point: QPointF) -> Token | None:
         """Return the token at a point of the view."""
         placed = self._drawing.token_places(self.viewportTransform())
-        near = [token for token, at in placed if (at - point).manhattanLength() <= 1.3 * TOKEN]
+        near = [
+            token
+            for token, at in placed
+            if (at - point).manhattanLength() <= 1.3 * TOKEN * Space.scale
+        ]
         return near[-1] if near else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

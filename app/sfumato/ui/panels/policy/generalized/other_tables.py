@@ -23,14 +23,14 @@ from sfumato.project.publication.other_tables import (
     open_other,
 )
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.fields import ChoiceField, prompt
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -110,7 +110,7 @@ class OtherDialog(FileDialog):
             tip=tr("A bundle made by Sfumato, or another data package with its datapackage.json"),
         )
         self.holder = QLineEdit(self)
-        self.holder.setPlaceholderText(tr("Who published it"))
+        prompt(self.holder, tr("Who published it"))
         self.holder.setAccessibleName(tr("Holder"))
         self.holder.textChanged.connect(lambda _text: self._allow())
         self.sensitive = ChoiceField(parent=self)
@@ -118,7 +118,7 @@ class OtherDialog(FileDialog):
         self.sensitive.chosen.connect(self._change_sensitive)
         self.columns = QListWidget(self)
         self.columns.setAccessibleName(tr("Its public columns"))
-        self.columns.setFixedHeight(132)
+        self.columns.setFixedHeight(scaled(132))
         self.columns.itemChanged.connect(lambda _item: self._read())
         self.finding_text = label(tr("Choose the file that was published."), "muted", wrap=True)
 
@@ -151,7 +151,7 @@ class OtherDialog(FileDialog):
             self.columns.clear()
             for name in opened.columns:
                 item = QListWidgetItem(name, self.columns)
-                item.setSizeHint(QSize(0, COLUMN_HEIGHT))
+                item.setSizeHint(QSize(0, scaled(COLUMN_HEIGHT)))
                 item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
                 public = opened.is_public(name, guess)
                 item.setCheckState(Qt.CheckState.Checked if public else Qt.CheckState.Unchecked)
@@ -350,7 +350,7 @@ class OtherTablesCard(Card):
         table.show_frame(classes_frame(classes, found.prepared.coded.values))
         dialog.body.addWidget(table, 1)
         dialog.add_cancel(tr("Close"))
-        dialog.resize(720, 480)
+        dialog.resize(scaled(720), scaled(480))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
         return dialog

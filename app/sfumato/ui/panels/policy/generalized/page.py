@@ -37,7 +37,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
 
 WIDE = 700
 """From this width on, what is asked and others' tables stand side by side."""
@@ -104,8 +104,8 @@ class GeneralizedPage(QWidget):
         super().__init__(parent)
         self.session = session
         self.finding = Finding(session, self)
-        self.pages = QStackedWidget(self)
-        self.empty = QStackedWidget(self)
+        self.pages = Pages(self)
+        self.empty = Pages(self)
         self._build_empty()
         self.work = QWidget(self)
         self._build_work()

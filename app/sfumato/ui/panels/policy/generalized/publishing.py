@@ -24,7 +24,7 @@ from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.generalized.node_list import node_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -91,7 +91,7 @@ class PublishPage(ScrollPage):
         self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
         self.kind.setAccessibleName(tr("Kind of bundle"))
         self.folder = QLineEdit(self)
-        self.folder.setPlaceholderText(tr("A folder for the bundle"))
+        prompt(self.folder, tr("A folder for the bundle"))
         self.folder.setAccessibleName(tr("Target folder"))
         self.folder.textChanged.connect(lambda _text: self.refresh())
         choose = button(tr("C&hoose…"), self._choose_folder, icon="folder")
@@ -102,7 +102,7 @@ class PublishPage(ScrollPage):
         )
         card.body.addLayout(form(*lines, above=True))
         self.reason = QLineEdit(self)
-        self.reason.setPlaceholderText(tr("Reason, kept in the ledger"))
+        prompt(self.reason, tr("Reason, kept in the ledger"))
         self.reason.setAccessibleName(tr("Reason to publish anyway"))
         self.reason.textChanged.connect(lambda _text: self.refresh())
         self.reason.hide()

@@ -16,7 +16,7 @@ from sfumato.project.release.uniqueness import (
     publication_advice,
     published_as_they_are,
 )
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
@@ -79,7 +79,7 @@ class CriterionRow(QWidget):
         self.kind = ChoiceField(kinds, self)
         self.kind.set_value(choice.kind)
         self.kind.setAccessibleName(tr("Criterion {number}", number=place + 1))
-        self.kind.setMinimumWidth(180)
+        self.kind.setMinimumWidth(scaled(180))
         self.kind.chosen.connect(self._change_kind)
         self.fields: dict[str, NumberField] = {}
         numbers = [
@@ -98,7 +98,7 @@ class CriterionRow(QWidget):
         step = 1.0 if decimals == 0 else 0.1 if high > 1 else 0.05
         low, high = min(low, number), max(high, number)
         field = NumberField(low, high, decimals=decimals, step=step, show_range=False)
-        field.spin.setFixedWidth(84)
+        field.spin.setFixedWidth(scaled(84))
         field.spin.setAccessibleName(name)
         field.set_value(number)
         field.value_changed.connect(partial(self._change_number, name))

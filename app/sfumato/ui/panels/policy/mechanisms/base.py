@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statement
 from sfumato.engine.table.table import Attribute
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, term_of, term_text, typeset
 from sfumato.ui.panels.policy.mechanisms.controls import CardRow, Notice
 from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
@@ -366,7 +366,7 @@ class _TermPage(QWidget):
 
 def _number(field: LevelField) -> NumberField:
     made = NumberField(field.minimum, field.maximum, decimals=field.decimals, unit=field.unit)
-    made.spin.setFixedWidth(92)
+    made.spin.setFixedWidth(scaled(92))
     return made
 
 

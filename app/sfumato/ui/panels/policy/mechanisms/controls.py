@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space, TextSize, font, themes
+from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -59,7 +59,7 @@ class ChoiceCard(QAbstractButton):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setMinimumWidth(NARROWEST)
+        self.setMinimumWidth(scaled(NARROWEST))
         themes().changed.connect(self.update)
 
     @property
@@ -81,11 +81,12 @@ class ChoiceCard(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return a comfortable size."""
-        return QSize(200, self.heightForWidth(200))
+        return QSize(scaled(200), self.heightForWidth(scaled(200)))
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size."""
-        return QSize(NARROWEST, self.heightForWidth(max(self.width(), NARROWEST)))
+        least = scaled(NARROWEST)
+        return QSize(least, self.heightForWidth(max(self.width(), least)))
 
     def _sentence_height(self, width: int) -> int:
         metrics = QFontMetrics(font(TextSize.SMALL))

@@ -29,6 +29,7 @@ from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
 from sfumato.plots.record_risks import RiskData, build_risk_distribution
 from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
 from sfumato.ui.panels.audit.open_note import OpenNote
 from sfumato.ui.panels.audit.pages.base import AuditPage
@@ -78,7 +79,7 @@ class CoalitionPage(AuditPage):
         self._weighed = False
         self._tampering: SfumatoError | None = None
         self.entry = ChoiceField(parent=self)
-        self.entry.setMinimumWidth(160)
+        self.entry.setMinimumWidth(scaled(160))
         self.basis = Segments(
             [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
         )

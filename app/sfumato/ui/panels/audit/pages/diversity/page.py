@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.analysis.composition import Beside, beside_others
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.diversity.person_card import PersonCard
 from sfumato.ui.panels.audit.pages.diversity.wording import (
@@ -61,7 +61,7 @@ class DiversityPage(AuditPage):
         column.setContentsMargins(0, 0, Space.INSIDE, 0)
         self.ours = ChoiceField(parent=self)
         self.ours.setAccessibleName(tr("Our table"))
-        self.ours.setMinimumWidth(230)
+        self.ours.setMinimumWidth(scaled(230))
         self.ours.chosen.connect(self.ask)
         self.l = NumberField(1, 1000, decimals=0, step=1.0, show_range=True)
         self.l.set_value(USUAL_L)

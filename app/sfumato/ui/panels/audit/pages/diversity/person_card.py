@@ -16,7 +16,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.generalization.probabilistic import ImaginaryTables
 from sfumato.plots.beliefs import BeliefData, build_beliefs
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.pages.diversity.wording import tr
 from sfumato.ui.state.session import Session
@@ -85,7 +85,7 @@ class PersonCard(QWidget):
         self.body.addWidget(self.ways_text)
         self.ways = TableView(self, row_numbers=False)
         self.ways.setAccessibleName(tr("Ways"))
-        self.ways.setFixedHeight(WAYS_HEIGHT)
+        self.ways.setFixedHeight(scaled(WAYS_HEIGHT))
         self.ways.hide()
         self.body.addWidget(self.ways)
 

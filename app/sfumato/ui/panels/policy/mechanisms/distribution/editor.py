@@ -16,6 +16,7 @@ from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.distribution.mechanism import MECHANISM, even_share_in
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.plots.axes import percent
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -65,7 +66,7 @@ class DistributionSettings(SettingsEditor):
         self.values = ValuesModel(self)
         self.list = TableView(self)
         self.list.setModel(self.values)
-        self.list.setMaximumHeight(TALLEST)
+        self.list.setMaximumHeight(scaled(TALLEST))
         header = self.list.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

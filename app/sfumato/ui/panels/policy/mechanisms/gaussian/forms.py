@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.gaussian.settings import FORM_SETTINGS
-from sfumato.ui.look.theme import Space
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import ElidedLabel, boxed, clear_layout, label, row
@@ -91,7 +91,7 @@ class FormGrid(QWidget):
     def _cell(self, name: str, part: str) -> _Cell:
         least = 1e-6 if part == "rounding" else -1e15
         cell = _Cell(QCheckBox(), NumberField(least, 1e15, decimals=6, show_range=False))
-        cell.field.spin.setFixedWidth(FIELD)
+        cell.field.spin.setFixedWidth(scaled(FIELD))
         cell.use.clicked.connect(lambda wanted: self._switch(name, part, wanted))
         cell.field.value_changed.connect(partial(self._set, name, part))
         self.cells[name, part] = cell

@@ -21,6 +21,7 @@ from sfumato.engine.mechanisms.gaussian.settings import DECIDED, Measured, Noise
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.plots.axes import percent
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, SettingsEditor, error_words
 from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
@@ -102,7 +103,7 @@ class MeasureChoice(SourceChoice):
         for name in names:
             field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False)
             field.spin.setSpecialValueText(" ")
-            field.spin.setFixedWidth(FIELD)
+            field.spin.setFixedWidth(scaled(FIELD))
             field.value_changed.connect(self._state)
             self._form.add_field(tr("Spread of {name}", name=name), field)
             self.fields[name] = field

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.matrix.transition_matrix import TOLERANCE, TransitionMatrix
 from sfumato.formats.language import localized
-from sfumato.ui.look.theme import Space, mix, themes
+from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import column, label
@@ -191,8 +191,8 @@ class MatrixGrid(QWidget):
         self.footer.setAccessibleName(tr("Sums of the columns"))
         for table in (self.grid, self.footer):
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-            table.horizontalHeader().setDefaultSectionSize(CELL_WIDTH)
-            table.verticalHeader().setFixedWidth(NAME_WIDTH)
+            table.horizontalHeader().setDefaultSectionSize(scaled(CELL_WIDTH))
+            table.verticalHeader().setFixedWidth(scaled(NAME_WIDTH))
             for header in (table.horizontalHeader(), table.verticalHeader()):
                 header.setTextElideMode(Qt.TextElideMode.ElideRight)
         off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff

@@ -54,7 +54,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outco
 from sfumato.ui.panels.policy.mechanisms.per_value.presets import FREQUENCY_WORDS, Presets
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments
+from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.tables import sheet_rows
 
@@ -79,7 +79,7 @@ class FineGrainSettings(SettingsEditor):
         self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText(tr("Find a value"))
+        prompt(self.search, tr("Find a value"))
         self.search.setAccessibleName(tr("Find a value"))
         self.search.setClearButtonEnabled(True)
         self.only_own = QCheckBox(tr("Only with limits of their own"), self)

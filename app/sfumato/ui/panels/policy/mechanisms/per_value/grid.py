@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.plots.axes import percent
-from sfumato.ui.look.theme import Space, themes
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
     EMPTY,
@@ -226,11 +226,11 @@ class LimitsGrid(SheetView):
         header = self.horizontalHeader()
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         header.setSortIndicatorClearable(True)
-        header.setMinimumSectionSize(NARROWEST)
+        header.setMinimumSectionSize(scaled(NARROWEST))
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         for column, width in WIDTHS.items():
-            self.setColumnWidth(column, width)
+            self.setColumnWidth(column, scaled(width))
         model.modelReset.connect(self._fit_height)
         self._fit_height()
 
