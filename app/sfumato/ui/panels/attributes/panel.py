@@ -200,7 +200,7 @@ class AttributesPanel(Panel):
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.set_widths({ROLE: 154, KIND: 100})
-        table.setMinimumWidth(scaled(354))
+        table.setMinimumWidth(scaled(330))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._offer_roles)
         return table
@@ -212,7 +212,7 @@ class AttributesPanel(Panel):
         scroll = ScrollPage(self)
         scroll.column.addWidget(self.detail)
         scroll.column.addStretch(1)
-        scroll.setMinimumWidth(scaled(300))
+        scroll.setMinimumWidth(scaled(250))
         work = QWidget()
         line = QHBoxLayout(work)
         line.setContentsMargins(0, 0, 0, 0)
