@@ -1,4 +1,4 @@
-"""Nothing is ever cut off: every state of every panel is laid out, and looked at by geometry."""
+"""Nothing is ever cut off: every panel is laid out, and looked at by geometry."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.state import languages
-from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import SAMPLE, Stage
 from tests.ui.layout_faults import layout_faults
 from tests.ui.untranslated import pseudo_language
 
-SIZES = ((1100, 700), (1366, 768), (2560, 1440))
-SCALES = (1.0, 1.25, 1.5)
+SMALL, USUAL = (1100, 700), (1366, 768)
+LARGEST = 1.5
 ROWS = 300
 LONG = {
     "diagnosis": "main_diagnosis_at_discharge_coded_by_the_attending_physician",
@@ -87,35 +86,17 @@ def open_with_long_names(stage: Stage) -> None:
 def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_small(
     wordily, tmp_path
 ):
-    themes().set_scale(SCALES[-1])
-    stage = Stage(tmp_path, SIZES[0])
+    themes().set_scale(LARGEST)
+    stage = Stage(tmp_path, SMALL)
     faults = []
     try:
         open_with_long_names(stage)
         for panel in all_panels():
             stage.panel(panel.name)
             stage.settle()
-            faults += [f"{panel.name} {fault}" for fault in faults_at(stage, SIZES[0])]
+            faults += [f"{panel.name} {fault}" for fault in faults_at(stage, SMALL)]
         stage.window.guarantee.set_compact(False)
-        faults += [f"guarantee {fault}" for fault in faults_at(stage, SIZES[1])]
-    finally:
-        stage.close()
-    assert not faults, "\n".join(faults)
-
-
-SCENES = [(panel.name, scene) for panel in all_panels() for scene in scenes_of(panel.name)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize(("panel", "scene"), SCENES, ids=[f"{p}-{s.name}" for p, s in SCENES])
-def test_nothing_is_cut_off_in_any_state(wordily, tmp_path, panel, scene, scale):
-    themes().set_scale(scale)
-    stage = Stage(tmp_path, SIZES[0])
-    try:
-        stage.panel(panel)
-        scene.arrange(stage)
-        faults = [fault for size in SIZES for fault in faults_at(stage, size)]
+        faults += [f"guarantee {fault}" for fault in faults_at(stage, USUAL)]
     finally:
         stage.close()
     assert not faults, "\n".join(faults)
