@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pandas as pd
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
@@ -17,8 +18,12 @@ from sfumato.plots.record_risks import build_realized_distribution
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels.attributes.bins import Histogram
 from sfumato.ui.panels.policy.entry_page import DangerNote
+from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
+from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
+from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
+from sfumato.ui.panels.policy.views_picture import Nodes
 from sfumato.ui.widgets.accessible import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
@@ -137,6 +142,22 @@ class TestParts:
         ladder.show_rungs([Rung("A", 0.5, "p = 0.5"), Rung("B", 0.1, "p = 0.1")], "A")
         QTest.keyClick(ladder, Qt.Key.Key_Down)
         assert announced == [("B: p = 0.1", False)]
+
+    def test_a_lattice_tells_who_stands_where_and_the_node_that_a_key_goes_to(
+        self, page, announced
+    ):
+        lattice = LatticeView(lambda node: f"levels {node[0]} and {node[1]}")
+        page.layout().addWidget(lattice)
+        QCoreApplication.processEvents()
+        lattice.show_lattice(Nodes.of(np.ones((2, 3), dtype=np.bool_)))
+        lattice.show_marks(Marks(None, None, ()), (0, 0))
+        lattice.show_tokens([Token("Institute", "1", (0, 1)), Token("Public", "2", (1, 2))], "")
+        assert interface(lattice).role() == Role.Graphic
+        told = [text(part) for part in lattice.findChildren(Part)]
+        assert told == ["Institute: levels 0 and 1", "Public: levels 1 and 2"]
+        QTest.keyClick(lattice, Qt.Key.Key_Up)
+        assert len(announced) == 1
+        assert announced[0][0] in ("levels 0 and 1", "levels 1 and 0")
 
     def test_parts_that_go_are_told_no_more_and_a_click_goes_through_them(self, page):
         area = page.rect()
