@@ -286,12 +286,12 @@ def _contents(
                 expected=rows.table.rows,
             )
     else:
-        part = Part(context, 0.4, 0.8)
+        part = Part(context, 0.4, 1.0)
         frame = made_by.bind(project.keys).release(rows, part, seen=seen)
         if not made_by.rows_as_in_table:
             # Rows are put in order as they are written: another copy of them would be as long.
             key = project.keys.for_row_order(plan.release_id)
-            order = release_order(rows.record_ids, key, Part(context, 0.8, 1.0))
+            order = release_order(rows.record_ids, key, Silent())
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
