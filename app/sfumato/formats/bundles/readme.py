@@ -3,7 +3,8 @@
 The frame is ``app/sfumato/resources/recipient/README.md``; how to estimate from a mechanism's
 releases is in one guide per mechanism, ``app/sfumato/resources/recipient/<guide>.md``, and how to
 read the data in one text per format, ``app/sfumato/resources/recipient/data-<format>.md``. In
-other languages they are in a folder there of the language's name. All are `string.Template` texts:
+other languages they are in a folder there of the language's name, with a line ``[code]`` for each
+block of code, which is the same in all. All are `string.Template` texts:
 a literal dollar sign is written ``$$``. A guide can use, beside the mechanism's own
 `PublishedFacts.values`, these placeholders:
 
@@ -41,8 +42,13 @@ from sfumato.formats.bundles.contents import (
 )
 from sfumato.formats.language import listed, localized, page_path, said, worded
 from sfumato.formats.tables import format_called
+from sfumato.resources import resource_path
 
 README_NAME = "README.md"
+
+_CODE: Final = re.compile(r"^```\w+\n.*?^```$", re.MULTILINE | re.DOTALL)
+_CODE_HERE: Final = r"^\[code\]$"
+"""A line of a translated text where the next block of the English text's code stands."""
 
 _NOTHING_PERTURBED = Sentence(
     "No column of this table was perturbed: count as you would in any table."
@@ -129,7 +135,13 @@ def _generalized(
 
 
 def _template(name: str) -> Template:
-    return Template(page_path("recipient", f"{name}.md").read_text(encoding="utf-8"))
+    """Return a text in the language spoken, its code that of the English one."""
+    path, english = page_path("recipient", f"{name}.md"), resource_path("recipient", f"{name}.md")
+    text = path.read_text(encoding="utf-8")
+    if path != english:
+        blocks = iter(_CODE.findall(english.read_text(encoding="utf-8")))
+        text = re.sub(_CODE_HERE, lambda _: next(blocks), text, flags=re.MULTILINE)
+    return Template(text)
 
 
 def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
