@@ -47,7 +47,7 @@ from sfumato.resources import resource_path
 README_NAME = "README.md"
 
 _CODE: Final = re.compile(r"^```\w+\n.*?^```$", re.MULTILINE | re.DOTALL)
-_CODE_HERE: Final = r"^\[code\]$"
+_CODE_HERE: Final = re.compile(r"^\[code\]$", re.MULTILINE)
 """A line of a translated text where the next block of the English text's code stands."""
 
 _NOTHING_PERTURBED = Sentence(
@@ -136,11 +136,11 @@ def _generalized(
 
 def _template(name: str) -> Template:
     """Return a text in the language spoken, its code that of the English one."""
-    path, english = page_path("recipient", f"{name}.md"), resource_path("recipient", f"{name}.md")
-    text = path.read_text(encoding="utf-8")
-    if path != english:
-        blocks = iter(_CODE.findall(english.read_text(encoding="utf-8")))
-        text = re.sub(_CODE_HERE, lambda _: next(blocks), text, flags=re.MULTILINE)
+    text = page_path("recipient", f"{name}.md").read_text(encoding="utf-8")
+    if _CODE_HERE.search(text):
+        english = resource_path("recipient", f"{name}.md").read_text(encoding="utf-8")
+        blocks = iter(_CODE.findall(english))
+        text = _CODE_HERE.sub(lambda _: next(blocks), text)
     return Template(text)
 
 
