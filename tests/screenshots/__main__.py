@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], help="panels, or panel-scene")
     parser.add_argument("--scale", type=int, choices=SCALES, help="one scale only")
     parser.add_argument("--size", default="1366x768", help="the window's width and height")
+    parser.add_argument("--language", default="en", help="what the window speaks, such as de")
     parser.add_argument("--drawing", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.drawing:
@@ -32,6 +33,7 @@ def draw_apart(arguments: argparse.Namespace, scale: int) -> int:
     """Draw one scale in a process of its own."""
     command = [sys.executable, "-m", "tests.screenshots", "--drawing"]
     command += ["--out", str(arguments.out / f"{scale}x"), "--size", arguments.size]
+    command += ["--language", arguments.language]
     command += ["--only", *arguments.only] if arguments.only else []
     environment = {
         **os.environ,
@@ -44,6 +46,10 @@ def draw_apart(arguments: argparse.Namespace, scale: int) -> int:
 def draw(arguments: argparse.Namespace) -> int:
     from tests.screenshots.gallery import save_gallery  # noqa: PLC0415 (Qt reads the environment once)
 
+    from sfumato.ui.shell.application import make_application  # noqa: PLC0415
+    from sfumato.ui.state.languages import speak  # noqa: PLC0415
+
+    speak(make_application(["sfumato"]), arguments.language)
     width, height = (int(part) for part in arguments.size.split("x"))
     for path in save_gallery(arguments.out, only=arguments.only, size=(width, height)):
         sys.stdout.write(f"{path}\n")
