@@ -13,6 +13,7 @@ import pandas as pd
 from pandas.api.extensions import ExtensionDtype
 
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.wording import number_text
 
 Value = str | int | float | bool | None
 """One value of a domain. ``None`` is a missing value, where missing is a value of its own."""
@@ -130,7 +131,7 @@ def rounded_down(number: float) -> str:
     digits = 2 - math.floor(math.log10(number))
     if digits <= 0:
         scale = 10.0**-digits
-        return f"{math.floor(number / scale + 1e-9) * scale:,.0f}"
+        return number_text(math.floor(number / scale + 1e-9) * scale, ",.0f")
     if digits > 12:
         return f"{number:.2e}"
-    return f"{math.floor(number * 10.0**digits + 1e-9) / 10.0**digits:,.{digits}f}"
+    return number_text(math.floor(number * 10.0**digits + 1e-9) / 10.0**digits, f",.{digits}f")

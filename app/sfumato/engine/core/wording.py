@@ -65,6 +65,11 @@ class Sentence(str):
         return (self.template,), self.details
 
 
+def formatted(number: float, spec: str) -> Sentence:
+    """Return a number as a format says, so that it is written as its reader's language does."""
+    return Sentence(f"{{number:{spec}}}", number=number)
+
+
 def as_sentence(text: str) -> Sentence:
     """Return a text without details as a sentence, so that it is translated within another."""
     if isinstance(text, Sentence):

@@ -507,7 +507,7 @@
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="62"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="81"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="82"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -812,12 +812,12 @@
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="75"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="76"/>
         <source>Find a person</source>
         <translation>Person suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="85"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="86"/>
         <source>Once recipients have levels of trust, play somebody who has their files and knows a few things of a neighbour, and see what can be found out.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
@@ -4448,119 +4448,119 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PersonPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="102"/>
         <source>What is known of the person</source>
         <translation>Was über die Person bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="102"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="103"/>
         <source>A value (several parted by |), a number such as 40 ± 2 or 38 to 42, a year.</source>
         <translation>Ein Wert (mehrere durch | getrennt), eine Zahl wie 40 ± 2 oder 38 bis 42, ein Jahr.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="107"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="108"/>
         <source>More columns</source>
         <translation>Weitere Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="119"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="124"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="122"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="127"/>
         <source>The rows that fit</source>
         <translation>Die passenden Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="120"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="123"/>
         <source>For your eyes only: the likeliest first, as the table has them.</source>
         <translation>Nur für Ihre Augen: die wahrscheinlichsten zuerst, wie die Tabelle sie hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="135"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="138"/>
         <source>What the attacker has</source>
         <translation>Was der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="137"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="140"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="137"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="140"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="139"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="142"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="141"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="144"/>
         <source>Whose files the attacker has</source>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="144"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="152"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="147"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="155"/>
         <source>Believed beforehand</source>
         <translation>Vorab angenommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="149"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="152"/>
         <source>How likely it is held to be</source>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="196"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="199"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="197"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="200"/>
         <source>What is known of {column}</source>
         <translation>Was über {column} bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="231"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="234"/>
         <source>as in the table</source>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="249"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="252"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="264"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="267"/>
         <source>not used</source>
         <translation>nicht verwendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="268"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="271"/>
         <source>The person&apos;s class in the table of {holder}</source>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="320"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="323"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="350"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="353"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="350"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="353"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="362"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="365"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="376"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="381"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% liegt es zwischen {low} und {high}, um {mean}; ohne die Dateien zwischen {lowest} und {highest}, um {middle}.</translation>
     </message>
@@ -7972,7 +7972,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="52"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="109"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8008,7 +8008,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="91"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="89"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="62"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
@@ -8026,7 +8026,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="111"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="237"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="236"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
@@ -8137,13 +8137,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="317"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="422"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="421"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="318"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="423"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="422"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
@@ -8208,136 +8208,137 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="73"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="73"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="77"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="83"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="81"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="82"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="86"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
         <source>Only with limits of their own</source>
         <translation>Nur mit eigenen Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="87"/>
         <source>Show the cell</source>
         <translation>Zelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="88"/>
         <source>Remove the unknown values</source>
         <translation>Unbekannte Werte entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
         <source>Solve again</source>
         <translation>Erneut lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="108"/>
         <source>A list (value, ρ1, ρ2) or a block of cells from a spreadsheet</source>
         <translation>Eine Liste (Wert, ρ1, ρ2) oder ein Zellblock aus einer Tabellenkalkulation</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="110"/>
         <source>The top cell, to all below it</source>
         <translation>Die oberste Zelle auf alle darunter übertragen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
         <source>Fill down</source>
         <translation>Nach unten ausfüllen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="114"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
         <source>Back to the tolerance rule</source>
         <translation>Zurück zur Toleranzregel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
         <source>Clear</source>
         <translation>Leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="117"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="223"/>
         <source>Limits of the values</source>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="222"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="221"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="226"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="225"/>
         <source>These limits were solved for the exact counts, which the profile gives away.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten gelöst, die das Profil preisgibt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="245"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="244"/>
         <source>Not in the domain: {named}{more}.</source>
         <translation>Nicht im Wertebereich: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="247"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="165"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="240"/>
         <source> and {count} others</source>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="252"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="251"/>
         <source>Until this is right, the limits before stay in force.</source>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="293"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="292"/>
         <source>Solving the limits of {count} values…</source>
         <translation>Die Grenzen von {count} Werten werden gelöst&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="296"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="295"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="340"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="339"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="351"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="350"/>
         <source>There is no text on the clipboard.</source>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="402"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="401"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="406"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="405"/>
         <source>Nothing released makes a value more likely than its limit allows. It may become less likely by more: the paper says this can&apos;t happen, but that half of its theorem fails.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt. Er kann stärker an Wahrscheinlichkeit verlieren: Die Veröffentlichung sagt, das könne nicht geschehen, aber diese Hälfte ihres Satzes trifft nicht zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="421"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="420"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -8487,92 +8488,127 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} Werte wurden eingefügt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="94"/>
         <source>Who gains, who pays</source>
         <translation>Wer gewinnt, wer zahlt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="95"/>
         <source>Beside one limit for all</source>
         <translation>Neben einer Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="86"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="96"/>
         <source>Over the tolerance</source>
         <translation>Über die Toleranz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="90"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="100"/>
         <source>What comes of the limits</source>
         <translation>Was aus den Grenzen folgt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="117"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="129"/>
         <source>{own} of the records keep their value, {uniform} if all values had the tightest limit.</source>
         <translation>{own} der Datensätze behalten ihren Wert, {uniform}, wenn alle Werte die engste Grenze hätten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="123"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="135"/>
         <source>That is {more} more.</source>
         <translation>Das sind {more} mehr.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="156"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="169"/>
+        <source>Finding which limits of {name} bind</source>
+        <translation>Gesucht wird, welche Grenzen von {name} binden</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
+        <source> and one other</source>
+        <translation> und einem weiteren</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="191"/>
+        <source>With γ half as large again there, {then} of the records would keep their value, in place of {now}.</source>
+        <translation>Wäre γ dort um die Hälfte größer, behielten {then} der Datensätze ihren Wert statt {now}.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="199"/>
+        <source>What costs most is the limit of {named} (γ = {gamma}): the value itself is kept with {own} at most. {gain}</source>
+        <translation>Am meisten kostet die Grenze von {named} (γ = {gamma}): Der Wert selbst wird mit höchstens {own} beibehalten. {gain}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="208"/>
+        <source>What holds the others down most is the limit of {named} (γ = {gamma}): beside it, {others} may be kept with {highest} at most. {gain}</source>
+        <translation>Am stärksten hält die anderen die Grenze von {named} nieder (γ = {gamma}): Neben ihr dürfen {others} mit höchstens {highest} beibehalten werden. {gain}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="212"/>
+        <source>{count} other values</source>
+        <translation>{count} andere Werte</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="214"/>
+        <source>one other value</source>
+        <translation>ein weiterer Wert</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="231"/>
         <source>{count} limits do not hold for this profile.</source>
         <translation>{count} Grenzen gelten für dieses Profil nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="157"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="232"/>
         <source>Recomputed from the matrix, every limit holds.</source>
         <translation>Aus der Matrix nachgerechnet, gilt jede Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="163"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="238"/>
         <source>Never kept, so estimates can&apos;t tell them apart: {named}{more}.</source>
         <translation>Nie beibehalten, daher können Schätzungen sie nicht unterscheiden: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="192"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="267"/>
         <source>An example (Zipf)</source>
         <translation>Ein Beispiel (Zipf)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="192"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="267"/>
         <source>This attribute</source>
         <translation>Dieses Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="194"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="269"/>
         <source>What is compared</source>
         <translation>Was verglichen wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="196"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="271"/>
         <source>Compare over θ</source>
         <translation>Über θ vergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="197"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="272"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="236"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="311"/>
         <source>Zipf example</source>
         <translation>Zipf-Beispiel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="241"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="316"/>
         <source>Comparing {about} over θ</source>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="282"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="357"/>
         <source>Draws {draws} releases at each tolerance and estimates the shares from them, with limits by the tolerance rule and with one limit for all.</source>
         <translation>Zieht {draws} Freigaben je Toleranz und schätzt daraus die Anteile, mit Grenzen nach der Toleranzregel und mit einer Grenze für alle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="291"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="366"/>
         <source>Root mean square error of a share at θ = {theta}: expected {expected}, observed {observed} percentage points (limits of their own, inverse matrix). All figures are in the exported CSV.</source>
         <translation>Wurzel aus dem mittleren quadratischen Fehler eines Anteils bei θ = {theta}: erwartet {expected}, beobachtet {observed} Prozentpunkte (eigene Grenzen, inverse Matrix). Alle Zahlen stehen in der exportierten CSV.</translation>
     </message>
@@ -11417,6 +11453,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count:,} dieser Zeilen zeigen * und können jedem gehören: Je seltener das Bekannte, desto weniger zählt jede.</translation>
     </message>
     <message>
+        <location filename="../../analysis/person_found.py" line="298"/>
+        <source>The files multiply anyone&apos;s odds on {attribute} by at most {odds:.3g}.</source>
+        <translation>Die Dateien erhöhen die Chancen auf {attribute} für jeden höchstens um den Faktor {odds:.3g}.</translation>
+    </message>
+    <message>
         <source>{count:,} of the rows that fit show * and fit everybody; each counts as little as what is known is rare.</source>
         <translation type="vanished">{count:,} der passenden Zeilen zeigen * und passen auf alle; jede zählt so wenig, wie das Bekannte selten ist.</translation>
     </message>
@@ -11426,9 +11467,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei jedem Merkmal entscheidet die Datei mit dem höchsten Vertrauen ({holders}): Die anderen fügen nichts hinzu.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_found.py" line="298"/>
         <source>The files multiply anyone&apos;s odds on {attribute} by at most {odds:.3g}, as promised.</source>
-        <translation>Die Dateien erhöhen die Chancen auf {attribute} für jeden höchstens um den Faktor {odds:.3g}, wie zugesagt.</translation>
+        <translation type="vanished">Die Dateien erhöhen die Chancen auf {attribute} für jeden höchstens um den Faktor {odds:.3g}, wie zugesagt.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="329"/>
@@ -12101,13 +12141,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/views.py" line="490"/>
-        <location filename="../../project/release/views.py" line="294"/>
+        <location filename="../../project/release/views.py" line="311"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
     <message>
         <location filename="../../analysis/views.py" line="492"/>
-        <location filename="../../project/release/views.py" line="296"/>
+        <location filename="../../project/release/views.py" line="313"/>
         <source>Choose a lower level, or give the hierarchy more levels.</source>
         <translation>Wählen Sie eine niedrigere Stufe oder geben Sie der Hierarchie mehr Stufen.</translation>
     </message>
@@ -12170,6 +12210,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../cli.py" line="1"/>
+        <location filename="../../cli.py" line="141"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
@@ -12226,17 +12267,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Tabelle auf vielen Vertrauensstufen freigeben.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="142"/>
+        <location filename="../../cli.py" line="147"/>
         <source>speak this language, and report in it; also after the command</source>
         <translation>in dieser Sprache sprechen und berichten; auch nach dem Befehl möglich</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="145"/>
+        <location filename="../../cli.py" line="150"/>
         <source>commands</source>
         <translation>Befehle</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="167"/>
+        <location filename="../../cli.py" line="172"/>
         <source>Without a command the window opens; a project&apos;s file (NAME.sfumato) alone opens in it.
 
 The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
@@ -12270,47 +12311,47 @@ Rückgabewerte:
 </translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="190"/>
+        <location filename="../../cli.py" line="195"/>
         <source>example:</source>
         <translation>Beispiel:</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="190"/>
+        <location filename="../../cli.py" line="195"/>
         <source>examples:</source>
         <translation>Beispiele:</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="202"/>
+        <location filename="../../cli.py" line="207"/>
         <source>There is not enough memory for this.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="203"/>
+        <location filename="../../cli.py" line="208"/>
         <source>Close other programs, or choose a smaller table.</source>
         <translation>Schließen Sie andere Programme oder wählen Sie eine kleinere Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="207"/>
+        <location filename="../../cli.py" line="212"/>
         <source>A file</source>
         <translation>Eine Datei</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="209"/>
+        <location filename="../../cli.py" line="214"/>
         <source>{place} can&apos;t be used: {reason}.</source>
         <translation>{place} ist nicht verwendbar: {reason}.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="210"/>
+        <location filename="../../cli.py" line="215"/>
         <source>Check the disk that it is on.</source>
         <translation>Prüfen Sie den Datenträger, auf dem sie liegt.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="219"/>
+        <location filename="../../cli.py" line="224"/>
         <source>a fault in Sfumato {version}: {error} in {module}, line {line}.</source>
         <translation>ein Fehler in Sfumato {version}: {error} in {module}, Zeile {line}.</translation>
     </message>
     <message>
-        <location filename="../../cli.py" line="225"/>
+        <location filename="../../cli.py" line="230"/>
         <source>Please report this line. What was saved before is safe.</source>
         <translation>Bitte melden Sie diese Zeile. Was zuvor gespeichert wurde, ist sicher.</translation>
     </message>
@@ -14832,7 +14873,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="120"/>
-        <location filename="../../project/release/views.py" line="380"/>
+        <location filename="../../project/release/views.py" line="397"/>
         <source>Choose a k from 1 to {units:,}, or state another unit of protection.</source>
         <translation>Wählen Sie ein k von 1 bis {units:,} oder geben Sie eine andere Schutzeinheit an.</translation>
     </message>
@@ -14843,13 +14884,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="132"/>
-        <location filename="../../project/release/views.py" line="372"/>
+        <location filename="../../project/release/views.py" line="389"/>
         <source>Choose a k from 1 to the number of records.</source>
         <translation>Wählen Sie ein k von 1 bis zur Zahl der Datensätze.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="141"/>
-        <location filename="../../project/release/views.py" line="408"/>
+        <location filename="../../project/release/views.py" line="425"/>
         <source>{count:,} other units</source>
         <translation>{count:,} anderen Einheiten</translation>
     </message>
@@ -14860,13 +14901,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="146"/>
-        <location filename="../../project/release/views.py" line="414"/>
+        <location filename="../../project/release/views.py" line="431"/>
         <source>one other unit</source>
         <translation>einer anderen Einheit</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="149"/>
-        <location filename="../../project/release/views.py" line="405"/>
+        <location filename="../../project/release/views.py" line="422"/>
         <source>{count:,} others</source>
         <translation>{count:,} anderen</translation>
     </message>
@@ -14877,7 +14918,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="152"/>
-        <location filename="../../project/release/views.py" line="405"/>
+        <location filename="../../project/release/views.py" line="422"/>
         <source>one other</source>
         <translation>einem anderen</translation>
     </message>
@@ -17157,78 +17198,78 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/per_value/limits.py" line="122"/>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="167"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="234"/>
         <source>A domain of one value has nothing to hide.</source>
         <translation>Ein Wertebereich mit einem Wert hat nichts zu verbergen.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/per_value/limits.py" line="122"/>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="167"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="234"/>
         <source>Add a second value.</source>
         <translation>Fügen Sie einen zweiten Wert hinzu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="170"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="237"/>
         <source>There are {limits} limits for {values} values.</source>
         <translation>Es gibt {limits} Grenzen für {values} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="171"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="238"/>
         <source>Give one limit for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Grenze an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="178"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="245"/>
         <source>The limit γ of value number {number} is not above 1.</source>
         <translation>Die Grenze γ des Werts Nummer {number} liegt nicht über 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="179"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="246"/>
         <source>Raise it above 1, or remove it.</source>
         <translation>Erhöhen Sie sie über 1 oder entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="388"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="455"/>
         <source>The limits name a value, {value}, that the domain does not have.</source>
         <translation>Die Grenzen nennen einen Wert, {value}, den der Wertebereich nicht hat.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="389"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="456"/>
         <source>Remove it, or add the value to the domain.</source>
         <translation>Entfernen Sie ihn oder nehmen Sie den Wert in den Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="425"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="492"/>
         <source>The privacy limits can&apos;t be read.</source>
         <translation>Die Schutzgrenzen sind nicht lesbar.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="426"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="493"/>
         <source>State a mode (&apos;published&apos; or &apos;strict&apos;), and for each limit its value, rho1 and rho2.</source>
         <translation>Geben Sie eine Art („published“ oder „strict“) an und für jede Grenze ihren Wert, rho1 und rho2.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="443"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="510"/>
         <source>Values {first} and {second} of the domain have the same name.</source>
         <translation>Die Werte {first} und {second} des Wertebereichs haben denselben Namen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="444"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="511"/>
         <source>Give them different labels.</source>
         <translation>Geben Sie ihnen verschiedene Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="463"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="530"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="514"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="581"/>
         <source>Drawing releases for θ = {theta:g}</source>
         <translation>Freigaben für θ = {theta:g} werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="528"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="595"/>
         <source>Drawing releases</source>
         <translation>Freigaben werden gezogen</translation>
     </message>
@@ -17945,12 +17986,17 @@ Rückgabewerte:
         <translation>Zeilen der Einheiten</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/keys.py" line="236"/>
+        <location filename="../../engine/randomness/keys.py" line="162"/>
+        <source>suppressed rows</source>
+        <translation>unterdrückte Zeilen</translation>
+    </message>
+    <message>
+        <location filename="../../engine/randomness/keys.py" line="240"/>
         <source>The keys are those of another plan: none is for {purpose}.</source>
         <translation>Die Schlüssel gehören zu einem anderen Plan: Keiner ist für {purpose}.</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/keys.py" line="237"/>
+        <location filename="../../engine/randomness/keys.py" line="241"/>
         <source>Use the keys that were made together with the plan.</source>
         <translation>Verwenden Sie die Schlüssel, die zusammen mit dem Plan erstellt wurden.</translation>
     </message>
@@ -18235,34 +18281,34 @@ Rückgabewerte:
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="85"/>
+        <location filename="../../engine/table/relations.py" line="87"/>
         <source>{formula} in every row: whoever knows the other columns knows {name}.</source>
         <translation>{formula} in jeder Zeile: Wer die anderen Spalten kennt, kennt {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="94"/>
+        <location filename="../../engine/table/relations.py" line="96"/>
         <source>If one of them is sensitive, protect all {count} together, or leave the others out.</source>
         <translation>Ist eine davon sensibel, schützen Sie alle {count} gemeinsam oder lassen Sie die anderen weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="119"/>
+        <location filename="../../engine/table/relations.py" line="121"/>
         <source>{columns} together determine {name}: rows alike in them are alike in {name}.</source>
         <translation>{columns} zusammen bestimmen {name}: Zeilen, die darin gleich sind, sind in {name} gleich.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="124"/>
+        <location filename="../../engine/table/relations.py" line="126"/>
         <source>{column} determines {name}: rows alike in {column} are alike in {name}.</source>
         <translation>{column} bestimmt {name}: Zeilen, die in {column} gleich sind, sind in {name} gleich.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="133"/>
+        <location filename="../../engine/table/relations.py" line="135"/>
         <source>If {name} is sensitive, protect {columns} as well, or leave it out.</source>
         <translation>Ist {name} sensibel, schützen Sie auch {columns} oder lassen Sie es weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="162"/>
-        <location filename="../../engine/table/relations.py" line="309"/>
-        <location filename="../../engine/table/relations.py" line="386"/>
+        <location filename="../../engine/table/relations.py" line="164"/>
+        <location filename="../../engine/table/relations.py" line="310"/>
+        <location filename="../../engine/table/relations.py" line="395"/>
         <source>Looking for columns that follow from others</source>
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
@@ -19385,12 +19431,12 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="142"/>
+        <location filename="../../formats/reading.py" line="144"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="143"/>
+        <location filename="../../formats/reading.py" line="145"/>
         <source>Read it as PostgreSQL.</source>
         <translation>Lesen Sie sie als PostgreSQL.</translation>
     </message>
@@ -20819,72 +20865,72 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="161"/>
+        <location filename="../../project/release/plan.py" line="171"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="162"/>
+        <location filename="../../project/release/plan.py" line="172"/>
         <source>Make the plan again with this version.</source>
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="318"/>
+        <location filename="../../project/release/plan.py" line="331"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="437"/>
+        <location filename="../../project/release/plan.py" line="456"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="468"/>
+        <location filename="../../project/release/plan.py" line="487"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="469"/>
+        <location filename="../../project/release/plan.py" line="488"/>
         <source>Make the plan again from the table.</source>
         <translation>Erstellen Sie den Plan neu aus der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="473"/>
+        <location filename="../../project/release/plan.py" line="492"/>
         <source>Records are told apart by their position, which a part of a table does not tell.</source>
         <translation>Datensätze werden nach ihrer Position unterschieden, die ein Teil einer Tabelle nicht verrät.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="474"/>
+        <location filename="../../project/release/plan.py" line="493"/>
         <source>State the column that tells records apart (the record key) before the first release.</source>
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="477"/>
+        <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="479"/>
+        <location filename="../../project/release/plan.py" line="498"/>
         <source>earlier releases were adopted, whose rows are matched with the whole table</source>
         <translation>Es wurden frühere Freigaben übernommen, deren Zeilen der ganzen Tabelle zugeordnet werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="481"/>
+        <location filename="../../project/release/plan.py" line="500"/>
         <source>rows belong to units, whose rows are chosen together</source>
         <translation>Zeilen gehören zu Einheiten, deren Zeilen zusammen gewählt werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="483"/>
+        <location filename="../../project/release/plan.py" line="502"/>
         <source>which rows are too few to be shown, or which neighbours are grouped, is counted</source>
         <translation>Es wird gezählt, welche Zeilen zu wenige sind, um gezeigt zu werden, oder welche Nachbarn gruppiert werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="485"/>
+        <location filename="../../project/release/plan.py" line="504"/>
         <source>What is released of a row depends on other rows: {why}.</source>
         <translation>Was von einer Zeile freigegeben wird, hängt von anderen Zeilen ab: {why}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="486"/>
+        <location filename="../../project/release/plan.py" line="505"/>
         <source>Release the whole table at once.</source>
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
@@ -20904,7 +20950,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="169"/>
+        <location filename="../../project/release/regenerate.py" line="172"/>
         <source>Its domain, its bins, its mechanism&apos;s settings, the columns that make its groups the unit of protection or the record key are not what they were when it was released.</source>
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
@@ -21024,78 +21070,91 @@ Rückgabewerte:
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="135"/>
+        <location filename="../../analysis/audit_answers.py" line="136"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="144"/>
         <source>Of {names} they guess right {most:.0%} at most.</source>
-        <translation>Von {names} raten sie höchstens {most:.0%} richtig.</translation>
+        <translation type="vanished">Von {names} raten sie höchstens {most:.0%} richtig.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="175"/>
+        <location filename="../../analysis/audit_answers.py" line="173"/>
         <source>{best} holds the true {attribute}.</source>
         <translation>{best} hat {attribute} im Original.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="180"/>
+        <location filename="../../analysis/audit_answers.py" line="185"/>
         <source>Together, these {count:,} learn no more about {attribute} than {best} alone.</source>
         <translation>Gemeinsam erfahren diese {count:,} über {attribute} nicht mehr als {best} allein.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="186"/>
+        <location filename="../../analysis/audit_answers.py" line="180"/>
         <source>{best} alone holds {attribute}.</source>
         <translation>{best} allein hat {attribute}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="196"/>
+        <location filename="../../analysis/audit_answers.py" line="141"/>
+        <source>Of {names}, too, the most trusted file tells all.</source>
+        <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen alles.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/audit_answers.py" line="182"/>
+        <source>Together, these {count:,} can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded.</source>
+        <translation>Gemeinsam können diese {count:,} etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/audit_answers.py" line="198"/>
         <source>The best guess at a record&apos;s value is right for {right:.0%}; always naming the most frequent value, without any file, for {without:.0%}.</source>
         <translation>Der beste Rateversuch für den Wert eines Datensatzes trifft zu {right:.0%} zu; immer den häufigsten Wert zu nennen, ohne jede Datei, zu {without:.0%}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="203"/>
         <source>As guaranteed, anyone&apos;s odds on a value change at most {odds:.3g}-fold.</source>
-        <translation>Wie zugesichert, ändern sich irgendjemandes Chancen auf einen Wert höchstens um den Faktor {odds:.3g}.</translation>
+        <translation type="vanished">Wie zugesichert, ändern sich irgendjemandes Chancen auf einen Wert höchstens um den Faktor {odds:.3g}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="226"/>
+        <location filename="../../analysis/audit_answers.py" line="205"/>
+        <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds:.3g}-fold.</source>
+        <translation>Keine Datei ändert irgendjemandes Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds:.3g}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/audit_answers.py" line="228"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="237"/>
+        <location filename="../../analysis/audit_answers.py" line="239"/>
         <source>No column is released unperturbed, so nobody can be looked up.</source>
         <translation>Keine Spalte wird unverfremdet freigegeben, daher lässt sich niemand suchen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="239"/>
+        <location filename="../../analysis/audit_answers.py" line="241"/>
         <source>Nobody is to receive anything yet.</source>
         <translation>Noch soll niemand etwas erhalten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="243"/>
+        <location filename="../../analysis/audit_answers.py" line="245"/>
         <source>As {recipient} sees the columns:</source>
         <translation>Wie {recipient} die Spalten sieht:</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="258"/>
+        <location filename="../../analysis/audit_answers.py" line="260"/>
         <source>No attribute with a list of values is to be released yet.</source>
         <translation>Noch soll kein Merkmal mit einer Liste von Werten freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="278"/>
+        <location filename="../../analysis/audit_answers.py" line="280"/>
         <source>Nothing was released yet. Once it was, a file that turns up can be traced.</source>
         <translation>Noch wurde nichts freigegeben. Danach lässt sich eine aufgetauchte Datei zurückverfolgen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="283"/>
+        <location filename="../../analysis/audit_answers.py" line="285"/>
         <source>{count:,} releases were made, to {names}. Bring a file, or a part of one, to see whose copy it is.</source>
         <translation>{count:,} Freigaben wurden erstellt, an {names}. Bringen Sie eine Datei oder einen Teil davon, um zu sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../analysis/audit_answers.py" line="296"/>
+        <location filename="../../analysis/audit_answers.py" line="298"/>
         <source>{names} hold the same values of every attribute, so a file of theirs names them all.</source>
         <translation>{names} haben dieselben Werte jedes Merkmals, daher weist eine Datei von ihnen auf sie alle hin.</translation>
     </message>
@@ -21330,62 +21389,62 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="157"/>
+        <location filename="../../project/release/views.py" line="158"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="159"/>
+        <location filename="../../project/release/views.py" line="160"/>
         <source>Give it one; one can be proposed.</source>
         <translation>Geben Sie ihm eine; es kann eine vorgeschlagen werden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="191"/>
+        <location filename="../../project/release/views.py" line="192"/>
         <source>{less} sees {column} at level {coarse}, more finely than {more}, who is trusted more and sees it at level {fine}: together they would tell more than either view.</source>
         <translation>{less} sieht {column} auf Stufe {coarse}, feiner als {more}, wem mehr vertraut wird und wer es auf Stufe {fine} sieht: Zusammen verrieten sie mehr als jede Sicht für sich.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="194"/>
+        <location filename="../../project/release/views.py" line="195"/>
         <source>Give {less} level {fine} or above, or {more} level {coarse} or below.</source>
         <translation>Geben Sie {less} Stufe {fine} oder höher oder {more} Stufe {coarse} oder niedriger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="348"/>
+        <location filename="../../project/release/views.py" line="365"/>
         <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} records have to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
         <translation>Auf den Stufen von {recipient} müssen für k = {k} {suppressed:,} von {rows:,} Datensätzen unterdrückt werden, und höchstens {allowed:,} dürfen es sein.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="350"/>
+        <location filename="../../project/release/views.py" line="367"/>
         <source>Find the levels again, raise some of them, or let more records be suppressed.</source>
         <translation>Lassen Sie die Stufen erneut suchen, erhöhen Sie einige davon oder lassen Sie mehr Datensätze unterdrücken.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="371"/>
+        <location filename="../../project/release/views.py" line="388"/>
         <source>{recipient}&apos;s k is {k}, and the table has {rows} records.</source>
         <translation>Das k von {recipient} ist {k}, und die Tabelle hat {rows} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="378"/>
+        <location filename="../../project/release/views.py" line="395"/>
         <source>{recipient}&apos;s k is {k}, and the {rows:,} records that leave belong to {units:,} units: k counts records with the same {unit} once.</source>
         <translation>Das k von {recipient} ist {k}, und die {rows:,} freigegebenen Datensätze gehören zu {units:,} Einheiten: k zählt Datensätze mit gleichem {unit} einmal.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="400"/>
+        <location filename="../../project/release/views.py" line="417"/>
         <source>{names} are shown at the levels chosen; no k is asked.</source>
         <translation>{names} werden auf den gewählten Stufen gezeigt; es wird kein k verlangt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="403"/>
+        <location filename="../../project/release/views.py" line="420"/>
         <source>Every record shares what is shown of {names} with at least {others}.</source>
         <translation>Jeder Datensatz teilt das, was von {names} gezeigt wird, mit mindestens {others}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="410"/>
+        <location filename="../../project/release/views.py" line="427"/>
         <source>Every record shares what is shown of {names} with records of at least {others}. Records with the same {unit} are one unit; what is shown of several of them together may fit fewer.</source>
         <translation>Jeder Datensatz teilt das, was von {names} gezeigt wird, mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; zu dem, was von mehreren davon zusammen gezeigt wird, passen womöglich weniger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="422"/>
+        <location filename="../../project/release/views.py" line="439"/>
         <source>At most {share:.1%} of the records show * for all of them.</source>
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
@@ -22308,173 +22367,173 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="121"/>
+        <location filename="../../project/verification/rows.py" line="123"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="121"/>
+        <location filename="../../project/verification/rows.py" line="123"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="125"/>
+        <location filename="../../project/verification/rows.py" line="127"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="127"/>
+        <location filename="../../project/verification/rows.py" line="129"/>
         <source>The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="143"/>
+        <location filename="../../project/verification/rows.py" line="145"/>
         <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="152"/>
+        <location filename="../../project/verification/rows.py" line="154"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="185"/>
+        <location filename="../../project/verification/rows.py" line="187"/>
         <location filename="../../report/sections.py" line="518"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="188"/>
+        <location filename="../../project/verification/rows.py" line="190"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="190"/>
+        <location filename="../../project/verification/rows.py" line="192"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="197"/>
+        <location filename="../../project/verification/rows.py" line="199"/>
         <source>It has {found:,} records, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="205"/>
+        <location filename="../../project/verification/rows.py" line="207"/>
         <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
         <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="212"/>
+        <location filename="../../project/verification/rows.py" line="214"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="215"/>
+        <location filename="../../project/verification/rows.py" line="217"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="216"/>
+        <location filename="../../project/verification/rows.py" line="218"/>
         <source>{missing}, and others were altered.</source>
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="222"/>
+        <location filename="../../project/verification/rows.py" line="224"/>
         <source>It has all {found:,} records, but in another order than was released.</source>
         <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="226"/>
+        <location filename="../../project/verification/rows.py" line="228"/>
         <source>It has all {found:,} records of {where}.</source>
         <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="234"/>
+        <location filename="../../project/verification/rows.py" line="236"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="254"/>
+        <location filename="../../project/verification/rows.py" line="256"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="256"/>
+        <location filename="../../project/verification/rows.py" line="258"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="261"/>
+        <location filename="../../project/verification/rows.py" line="263"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="264"/>
+        <location filename="../../project/verification/rows.py" line="266"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="266"/>
+        <location filename="../../project/verification/rows.py" line="268"/>
         <source>It has the {found} columns that were released.</source>
         <translation>Es hat die {found} freigegebenen Spalten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="273"/>
+        <location filename="../../project/verification/rows.py" line="275"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="278"/>
+        <location filename="../../project/verification/rows.py" line="280"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="281"/>
+        <location filename="../../project/verification/rows.py" line="283"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="286"/>
+        <location filename="../../project/verification/rows.py" line="288"/>
         <source>None of the {identifying} identifying columns is in it.</source>
         <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="298"/>
+        <location filename="../../project/verification/rows.py" line="300"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="305"/>
+        <location filename="../../project/verification/rows.py" line="307"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="314"/>
+        <location filename="../../project/verification/rows.py" line="316"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="321"/>
+        <location filename="../../project/verification/rows.py" line="323"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="323"/>
+        <location filename="../../project/verification/rows.py" line="325"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="326"/>
+        <location filename="../../project/verification/rows.py" line="328"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="331"/>
+        <location filename="../../project/verification/rows.py" line="333"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="333"/>
+        <location filename="../../project/verification/rows.py" line="335"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
@@ -23497,7 +23556,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="386"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="385"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -23621,12 +23680,12 @@ Rückgabewerte:
         <translation>Wählen Sie eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../project/release/key_file.py" line="29"/>
+        <location filename="../../project/release/key_file.py" line="27"/>
         <source>plan and keys</source>
         <translation>Plan und Schlüssel</translation>
     </message>
     <message>
-        <location filename="../../project/release/key_file.py" line="68"/>
+        <location filename="../../project/release/key_file.py" line="65"/>
         <source>its files could not be written</source>
         <translation>Ihre Dateien konnten nicht geschrieben werden</translation>
     </message>
@@ -23681,17 +23740,27 @@ Rückgabewerte:
         <translation>Geben Sie ihr alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="226"/>
+        <location filename="../../project/release/workers.py" line="236"/>
+        <source>The smallest group of records that share what is shown of them has {smallest}, and k is {k}: this is not the table that the plan was made from.</source>
+        <translation>Die kleinste Gruppe von Datensätzen, die das von ihnen Gezeigte teilen, hat {smallest}, und k ist {k}: Das ist nicht die Tabelle, aus der der Plan erstellt wurde.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/workers.py" line="238"/>
+        <source>Make the plan again from the table as it is now.</source>
+        <translation>Erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/workers.py" line="254"/>
         <source>The record key {column} is not unique: {count:,} keys stand in several rows.</source>
         <translation>Der Datensatzschlüssel {column} ist nicht eindeutig: {count:,} Schlüssel stehen in mehreren Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="227"/>
+        <location filename="../../project/release/workers.py" line="255"/>
         <source>Mend these rows, or choose a column whose values are unique.</source>
         <translation>Berichtigen Sie diese Zeilen oder wählen Sie eine Spalte mit eindeutigen Werten.</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="245"/>
+        <location filename="../../project/release/workers.py" line="273"/>
         <source>{finding} (Rows are counted from 1 in each part of the table.)</source>
         <translation>{finding} (Zeilen werden in jedem Teil der Tabelle ab 1 gezählt.)</translation>
     </message>
@@ -23731,12 +23800,12 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="264"/>
+        <location filename="../../project/release/release.py" line="282"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="265"/>
+        <location filename="../../project/release/release.py" line="283"/>
         <source>Let them be made from the project&apos;s source table.</source>
         <translation>Lassen Sie sie aus der Quelltabelle des Projekts erzeugen.</translation>
     </message>
@@ -23876,6 +23945,11 @@ Rückgabewerte:
         <location filename="../../analysis/steps.py" line="276"/>
         <source>Changed since the table was published.</source>
         <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="165"/>
+        <source>Finding which limits bind</source>
+        <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
 </context>
 <context>
