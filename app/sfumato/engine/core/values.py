@@ -13,7 +13,7 @@ import pandas as pd
 from pandas.api.extensions import ExtensionDtype
 
 from sfumato.engine.core.errors import DomainError
-from sfumato.engine.core.wording import number_text
+from sfumato.engine.core.wording import formatted
 
 Value = str | int | float | bool | None
 """One value of a domain. ``None`` is a missing value, where missing is a value of its own."""
@@ -131,7 +131,7 @@ def rounded_down(number: float) -> str:
     digits = 2 - math.floor(math.log10(number))
     if digits <= 0:
         scale = 10.0**-digits
-        return number_text(math.floor(number / scale + 1e-9) * scale, ",.0f")
+        return formatted(math.floor(number / scale + 1e-9) * scale, ",.0f")
     if digits > 12:
         return f"{number:.2e}"
-    return number_text(math.floor(number * 10.0**digits + 1e-9) / 10.0**digits, f",.{digits}f")
+    return formatted(math.floor(number * 10.0**digits + 1e-9) / 10.0**digits, f",.{digits}f")

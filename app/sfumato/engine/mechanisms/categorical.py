@@ -16,7 +16,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.values import Codes, is_number
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.goodness_of_fit import (
     FALSE_ALARM,
     Retention,
@@ -473,5 +473,5 @@ def at_most(gamma: float) -> str:
     """Return γ rounded up to a few digits, so that "at most" stays true."""
     decimals = 2 if gamma < 2.0 else 1 if gamma < 100.0 else 0
     scale = 10**decimals
-    text = f"{math.ceil(gamma * scale - 1e-9) / scale:,.{decimals}f}"
-    return text.removesuffix(".0")
+    shown = math.ceil(gamma * scale - 1e-9) / scale
+    return formatted(shown, ",.0f" if decimals == 1 and shown.is_integer() else f",.{decimals}f")

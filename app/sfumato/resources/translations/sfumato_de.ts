@@ -157,32 +157,32 @@
         <translation>Vorschlag: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="39"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="40"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="39"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="40"/>
         <source>Shown as</source>
         <translation>Gezeigt als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="40"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="41"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="70"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="71"/>
         <source>(missing)</source>
         <translation>(fehlt)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="72"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="73"/>
         <source>Double-click to give the value another name</source>
         <translation>Doppelklicken, um dem Wert einen anderen Namen zu geben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="76"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="77"/>
         <source>none</source>
         <translation>keiner</translation>
     </message>
@@ -192,82 +192,82 @@
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="149"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="148"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="405"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="404"/>
         <source>{count} columns</source>
         <translation>{count} Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="406"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="405"/>
         <source>Mark {column} as {role}</source>
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="417"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="416"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="442"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="441"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="463"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="462"/>
         <source>Missing values of {column}</source>
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="480"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="479"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="495"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="494"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="501"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="500"/>
         <source>Pseudonyms of {column}</source>
         <translation>Pseudonyme von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="508"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="507"/>
         <source>Rounding and ends of {column}</source>
         <translation>Rundung und Grenzen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="518"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="517"/>
         <source>Looking for ends</source>
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="548"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="547"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="555"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="554"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="567"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="566"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="578"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="577"/>
         <source>Give each bin a name of its own.</source>
         <translation>Geben Sie jeder Klasse einen eigenen Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="582"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="581"/>
         <source>Name a bin of {column}</source>
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
@@ -318,27 +318,27 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="175"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="174"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="185"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="184"/>
         <source>There are no columns yet</source>
         <translation>Es gibt noch keine Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="186"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="185"/>
         <source>Open a table first. Each of its columns gets a role here.</source>
         <translation>Öffnen Sie zuerst eine Tabelle. Hier erhält jede ihrer Spalten eine Rolle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="189"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="188"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="201"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="200"/>
         <source>Columns with their roles and kinds</source>
         <translation>Spalten mit Rolle und Art</translation>
     </message>
@@ -501,18 +501,18 @@
         <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="58"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="59"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="62"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="63"/>
         <location filename="../../ui/panels/audit/pages/person.py" line="82"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="66"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="67"/>
         <source>Once recipients have levels of trust, tick any group of them here and see what they would learn by putting their releases together.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
@@ -587,17 +587,17 @@
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="85"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="86"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="90"/>
         <source>No numbers are protected by noise yet</source>
         <translation>Noch sind keine Zahlen durch Rauschen geschützt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="93"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="94"/>
         <source>Once a sensitive column stays numbers and recipients have levels of trust, see here how closely any group of them can tell a person&apos;s numbers.</source>
         <translation>Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
     </message>
@@ -833,12 +833,12 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="45"/>
+        <location filename="../../ui/panels/audit/panel.py" line="46"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="106"/>
+        <location filename="../../ui/panels/audit/panel.py" line="107"/>
         <source>What was found needs attention.</source>
         <translation>Was gefunden wurde, erfordert Aufmerksamkeit.</translation>
     </message>
@@ -962,17 +962,17 @@
         <translation type="vanished">Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="82"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="83"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="82"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="83"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="84"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="85"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
@@ -989,53 +989,53 @@
         <translation type="vanished">Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="97"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="98"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="98"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="99"/>
         <source>Tick all</source>
         <translation>Alle ankreuzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="99"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="100"/>
         <source>Untick all</source>
         <translation>Keine ankreuzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
         <source>Who might put their releases together?</source>
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="159"/>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="161"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="160"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="162"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="169"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="170"/>
         <source>Ledger intact, 1 entry</source>
         <translation>Freigabeverzeichnis unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="170"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="171"/>
         <source>Ledger intact, {n} entries</source>
         <translation>Freigabeverzeichnis unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="176"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="177"/>
         <source>Ledger not as it was written</source>
         <translation>Freigabeverzeichnis nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="206"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="207"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -1043,47 +1043,47 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="27"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="28"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="27"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="28"/>
         <source>No less than</source>
         <translation>Mindestens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="27"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="28"/>
         <source>No more than</source>
         <translation>Höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="35"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="36"/>
         <source>as it is</source>
         <translation>unverändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="40"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="41"/>
         <source>Propose ends</source>
         <translation>Grenzen vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="44"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="45"/>
         <source>Round numbers that several records reach</source>
         <translation>Runde Zahlen, die mehrere Datensätze erreichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="79"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="80"/>
         <source>{count} numbers lie beyond the ends: recipients see the end instead.</source>
         <translation>{count} Zahlen liegen jenseits der Grenzen: Empfänger sehen stattdessen die Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="82"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="83"/>
         <source>Records with the largest number, which few share: {count}.</source>
         <translation>Datensätze mit der größten Zahl, die nur wenige haben: {count}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="85"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="86"/>
         <source>Records with the smallest number, which few share: {count}.</source>
         <translation>Datensätze mit der kleinsten Zahl, die nur wenige haben: {count}.</translation>
     </message>
@@ -1139,89 +1139,89 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="202"/>
+        <location filename="../../ui/panels/data/panel.py" line="203"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="203"/>
+        <location filename="../../ui/panels/data/panel.py" line="204"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="206"/>
-        <location filename="../../ui/panels/data/panel.py" line="267"/>
+        <location filename="../../ui/panels/data/panel.py" line="207"/>
+        <location filename="../../ui/panels/data/panel.py" line="268"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="228"/>
+        <location filename="../../ui/panels/data/panel.py" line="229"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="230"/>
+        <location filename="../../ui/panels/data/panel.py" line="231"/>
         <source>Everything you decided is here. To go on, show where the table is now; if the file is being read, it appears by itself.</source>
         <translation>Alles, was Sie entschieden haben, ist da. Um fortzufahren, zeigen Sie, wo die Tabelle jetzt liegt; wird die Datei gerade gelesen, erscheint sie von selbst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="236"/>
+        <location filename="../../ui/panels/data/panel.py" line="237"/>
         <source>Show where it is…</source>
         <translation>Speicherort zeigen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="244"/>
+        <location filename="../../ui/panels/data/panel.py" line="245"/>
         <source>A table is being chosen and read.</source>
         <translation>Eine Tabelle wird gewählt und gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="267"/>
+        <location filename="../../ui/panels/data/panel.py" line="268"/>
         <source>Choose attributes</source>
         <translation>Merkmale festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="276"/>
+        <location filename="../../ui/panels/data/panel.py" line="277"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="288"/>
-        <location filename="../../ui/panels/data/panel.py" line="307"/>
+        <location filename="../../ui/panels/data/panel.py" line="289"/>
+        <location filename="../../ui/panels/data/panel.py" line="308"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="343"/>
+        <location filename="../../ui/panels/data/panel.py" line="344"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="365"/>
+        <location filename="../../ui/panels/data/panel.py" line="366"/>
         <source>Open {table}</source>
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="375"/>
+        <location filename="../../ui/panels/data/panel.py" line="376"/>
         <source>{count} rows of the file were left out.</source>
         <translation>{count} Zeilen der Datei wurden weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="378"/>
+        <location filename="../../ui/panels/data/panel.py" line="379"/>
         <source>You chose so in how the file is read.</source>
         <translation>So haben Sie es bei der Art des Lesens gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="386"/>
+        <location filename="../../ui/panels/data/panel.py" line="387"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="388"/>
+        <location filename="../../ui/panels/data/panel.py" line="389"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="392"/>
+        <location filename="../../ui/panels/data/panel.py" line="393"/>
         <source>Choose another file…</source>
         <translation>Andere Datei wählen&#xa0;…</translation>
     </message>
@@ -1229,123 +1229,123 @@
 <context>
     <name>DatabaseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="60"/>
+        <location filename="../../ui/dialogs/databases.py" line="61"/>
         <source>Open a table of a database</source>
         <translation>Tabelle einer Datenbank öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="62"/>
+        <location filename="../../ui/dialogs/databases.py" line="63"/>
         <source>Sfumato only reads. The password is forgotten when the project is closed, and never saved.</source>
         <translation>Sfumato liest nur. Das Kennwort wird beim Schließen des Projekts vergessen und nie gespeichert.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="73"/>
+        <location filename="../../ui/dialogs/databases.py" line="74"/>
         <source>PostgreSQL server</source>
         <translation>PostgreSQL-Server</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="74"/>
+        <location filename="../../ui/dialogs/databases.py" line="75"/>
         <source>SQLite or DuckDB file</source>
         <translation>SQLite- oder DuckDB-Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="75"/>
+        <location filename="../../ui/dialogs/databases.py" line="76"/>
         <source>Folder of Parquet files</source>
         <translation>Ordner mit Parquet-Dateien</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="80"/>
+        <location filename="../../ui/dialogs/databases.py" line="81"/>
         <source>&amp;Choose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="82"/>
+        <location filename="../../ui/dialogs/databases.py" line="83"/>
         <source>Show the password</source>
         <translation>Kennwort zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="84"/>
+        <location filename="../../ui/dialogs/databases.py" line="85"/>
         <source>&amp;Kind</source>
         <translation>&amp;Art</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="86"/>
+        <location filename="../../ui/dialogs/databases.py" line="87"/>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="88"/>
+        <location filename="../../ui/dialogs/databases.py" line="89"/>
         <source>&amp;Host</source>
         <translation>&amp;Host</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="89"/>
+        <location filename="../../ui/dialogs/databases.py" line="90"/>
         <source>P&amp;ort</source>
         <translation>P&amp;ort</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="90"/>
+        <location filename="../../ui/dialogs/databases.py" line="91"/>
         <source>&amp;Database</source>
         <translation>Daten&amp;bank</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="91"/>
+        <location filename="../../ui/dialogs/databases.py" line="92"/>
         <source>&amp;User</source>
         <translation>Ben&amp;utzer</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="92"/>
+        <location filename="../../ui/dialogs/databases.py" line="93"/>
         <source>&amp;Password</source>
         <translation>&amp;Kennwort</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="97"/>
+        <location filename="../../ui/dialogs/databases.py" line="98"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="98"/>
+        <location filename="../../ui/dialogs/databases.py" line="99"/>
         <source>File or folder</source>
         <translation>Datei oder Ordner</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="99"/>
+        <location filename="../../ui/dialogs/databases.py" line="100"/>
         <source>db.example.org, or a whole postgresql:// address</source>
         <translation>db.example.org oder eine ganze postgresql://-Adresse</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="100"/>
+        <location filename="../../ui/dialogs/databases.py" line="101"/>
         <source>empty: from your password file, if you have one</source>
         <translation>leer: aus Ihrer Kennwortdatei, falls vorhanden</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="104"/>
-        <location filename="../../ui/dialogs/databases.py" line="145"/>
+        <location filename="../../ui/dialogs/databases.py" line="105"/>
+        <location filename="../../ui/dialogs/databases.py" line="146"/>
         <source>Show its tables</source>
         <translation>Tabellen zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="145"/>
+        <location filename="../../ui/dialogs/databases.py" line="146"/>
         <source>Show its rows</source>
         <translation>Zeilen zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="155"/>
+        <location filename="../../ui/dialogs/databases.py" line="156"/>
         <source>Choose a folder of Parquet files</source>
         <translation>Ordner mit Parquet-Dateien wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="157"/>
+        <location filename="../../ui/dialogs/databases.py" line="158"/>
         <source>All files (*)</source>
         <translation>Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="157"/>
+        <location filename="../../ui/dialogs/databases.py" line="158"/>
         <source>Choose a database</source>
         <translation>Datenbank wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="205"/>
+        <location filename="../../ui/dialogs/databases.py" line="206"/>
         <source>Looking into {database}</source>
         <translation>{database} wird untersucht</translation>
     </message>
@@ -1429,7 +1429,7 @@
 <context>
     <name>Dialog</name>
     <message>
-        <location filename="../../ui/dialogs/base.py" line="109"/>
+        <location filename="../../ui/dialogs/base.py" line="127"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -1452,57 +1452,57 @@
 <context>
     <name>DomainEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="133"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="134"/>
         <source>A value that could occur</source>
         <translation>Ein Wert, der vorkommen könnte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="134"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="135"/>
         <source>A value to add to the domain</source>
         <translation>Ein Wert, der in den Wertebereich aufgenommen wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="136"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="137"/>
         <source>Add</source>
         <translation>Hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="138"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="139"/>
         <source>Move up</source>
         <translation>Nach oben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="139"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="140"/>
         <source>Move down</source>
         <translation>Nach unten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="141"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="142"/>
         <source>Sort by value</source>
         <translation>Nach Wert sortieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="159"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="160"/>
         <source>Taken from the rows: recipients can tell that somebody has each value. Add any other values that could occur, or confirm that the list is complete.</source>
         <translation>Aus den Zeilen übernommen: Empfänger können daraus schließen, dass jemand jeden dieser Werte hat. Fügen Sie weitere Werte hinzu, die vorkommen könnten, oder bestätigen Sie, dass die Liste vollständig ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="162"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="163"/>
         <source>Confirm</source>
         <translation>Bestätigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="178"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="179"/>
         <source>Values of the domain</source>
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="233"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="234"/>
         <source>Remove from the domain</source>
         <translation>Aus dem Wertebereich entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="235"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="236"/>
         <source>A value that records have can&apos;t be removed</source>
         <translation>Ein Wert, den Datensätze haben, lässt sich nicht entfernen</translation>
     </message>
@@ -1702,7 +1702,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="142"/>
+        <location filename="../../ui/widgets/tables.py" line="157"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -1896,97 +1896,97 @@
         <translation>Die Zusage an diesen Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="72"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="73"/>
         <source>Promised to</source>
         <translation>Zugesagt an</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="127"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="129"/>
         <source>Fold the guarantee</source>
         <translation>Zusicherung einklappen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="127"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="129"/>
         <source>Show the guarantee</source>
         <translation>Zusicherung zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="138"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="140"/>
         <source>Open the project&apos;s table.</source>
         <translation>Öffnen Sie die Tabelle des Projekts.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="186"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="188"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="189"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="191"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="194"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="196"/>
         <source>Together</source>
         <translation>Gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="197"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="199"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="205"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="207"/>
         <source>Not promised</source>
         <translation>Nicht zugesagt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="225"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="227"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="239"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="241"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="239"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="241"/>
         <source>Fewer figures</source>
         <translation>Weniger Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="268"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="271"/>
         <source>What other columns tell</source>
         <translation>Was andere Spalten verraten</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="291"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="294"/>
         <source>Asked of the generalized table</source>
         <translation>Von der vergröberten Tabelle verlangt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="292"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="295"/>
         <source>Policy finds out which levels keep it, and what is not promised.</source>
         <translation>Das Regelwerk ermittelt, welche Stufen das einhalten und was nicht zugesagt ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="303"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="307"/>
         <source>Caution</source>
         <translation>Vorsicht</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="313"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="317"/>
         <source>Not everything is set yet</source>
         <translation>Noch ist nicht alles festgelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="313"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="317"/>
         <source>Nothing is promised yet</source>
         <translation>Noch ist nichts zugesagt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="316"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="320"/>
         <source>Before a release can be made:</source>
         <translation>Vor einer Freigabe ist noch nötig:</translation>
     </message>
@@ -2008,7 +2008,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="76"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="181"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
@@ -2244,22 +2244,22 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="125"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="119"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="150"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="144"/>
         <source>Looking at {column}</source>
         <translation>{column} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="169"/>
         <source>Read {count} hierarchies</source>
         <translation>{count} Hierarchien einlesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="181"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
         <source>Remove the hierarchy of {column}</source>
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
@@ -2416,37 +2416,37 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="68"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="65"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="70"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="67"/>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="72"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="69"/>
         <source>Read several…</source>
         <translation>Mehrere einlesen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="75"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="72"/>
         <source>Read hierarchies from files that are named after their columns</source>
         <translation>Hierarchien aus Dateien lesen, die nach ihren Spalten benannt sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="95"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="89"/>
         <source>Edit…</source>
         <translation>Bearbeiten&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="95"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="89"/>
         <source>Make one…</source>
         <translation>Eine bilden&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="97"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="91"/>
         <source>None yet. A hierarchy says how values become coarser, level by level: 37, then [35, 40), then [30, 40), then *. With one, each recipient can be shown this column as coarsely as that recipient&apos;s k asks.</source>
         <translation>Noch keine. Eine Hierarchie sagt, wie Werte Stufe um Stufe gröber werden: 37, dann [35, 40), dann [30, 40), dann *. Mit einer Hierarchie kann jedem Empfänger diese Spalte so grob gezeigt werden, wie sein k es verlangt.</translation>
     </message>
@@ -2706,22 +2706,22 @@
 <context>
     <name>LadderView</name>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="83"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="81"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="111"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="120"/>
         <source>chosen</source>
         <translation>gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="146"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="155"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="146"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="155"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
@@ -2887,107 +2887,107 @@
 <context>
     <name>LedgerCard</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="36"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="37"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="41"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="42"/>
         <source>Nothing is written down yet</source>
         <translation>Noch ist nichts verzeichnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="43"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="44"/>
         <source>Each release is written down here: when, to whom, at which levels, and the digest of its files; and so is what was adopted, overridden or changed.</source>
         <translation>Hier wird jede Freigabe verzeichnet: wann, an wen, auf welchen Stufen, und der Hashwert ihrer Dateien; ebenso, was übernommen, übergangen oder geändert wurde.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="47"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="48"/>
         <source>The ledger has nothing like this</source>
         <translation>Im Freigabeverzeichnis steht nichts dergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="48"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="49"/>
         <source>Show everything</source>
         <translation>Alles zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="57"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="58"/>
         <source>Show &amp;folder</source>
         <translation>&amp;Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="59"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="60"/>
         <source>&amp;Verify a file…</source>
         <translation>Datei ü&amp;berprüfen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="62"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="63"/>
         <source>Choose a bundle, or drop one here</source>
         <translation>Wählen Sie ein Datenpaket oder legen Sie es hier ab</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="65"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="66"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="68"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="69"/>
         <source>Copy the chosen lines, or all that are shown, with whole digests</source>
         <translation>Die gewählten Zeilen oder alle gezeigten kopieren, mit vollständigen Hashwerten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="88"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="89"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="89"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="90"/>
         <source>Releases</source>
         <translation>Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="90"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="91"/>
         <source>Adoptions</source>
         <translation>Übernahmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="91"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="92"/>
         <source>Overrides</source>
         <translation>Übergangenes</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="92"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="93"/>
         <source>Project</source>
         <translation>Projekt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="96"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="97"/>
         <source>What the ledger&apos;s lines are about</source>
         <translation>Wovon die Zeilen des Freigabeverzeichnisses handeln</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="98"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="99"/>
         <source>Name, level, reason, file or digest</source>
         <translation>Name, Stufe, Begründung, Datei oder Hashwert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="99"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="100"/>
         <source>Look for words in the ledger</source>
         <translation>Im Freigabeverzeichnis nach Wörtern suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="104"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="105"/>
         <source>Clear the search</source>
         <translation>Suche leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="104"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="105"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="120"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="121"/>
         <source>What the ledger tells of</source>
         <translation>Was das Freigabeverzeichnis berichtet</translation>
     </message>
@@ -3082,47 +3082,47 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="233"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="235"/>
         <source>How it is read…</source>
         <translation>Wie gelesen wird&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="236"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="238"/>
         <source>Title of the releases</source>
         <translation>Titel der Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="237"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="239"/>
         <source>Recipients read this title, and bundles are named by it.</source>
         <translation>Empfänger lesen diesen Titel, und Datenpakete werden danach benannt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="242"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="244"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="249"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="251"/>
         <source>The table&apos;s rows</source>
         <translation>Die Zeilen der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="262"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="264"/>
         <source>Released as</source>
         <translation>Freigegeben als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="297"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="299"/>
         <source>{rows} records, {columns} columns</source>
         <translation>{rows} Datensätze, {columns} Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="309"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="311"/>
         <source>Change the title</source>
         <translation>Titel ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="343"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="345"/>
         <source>Sorting</source>
         <translation>Wird sortiert</translation>
     </message>
@@ -3130,200 +3130,210 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="224"/>
+        <location filename="../../ui/shell/main_window.py" line="228"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="324"/>
+        <location filename="../../ui/shell/main_window.py" line="332"/>
         <source>Untitled</source>
         <translation>Unbenannt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="333"/>
+        <location filename="../../ui/shell/main_window.py" line="341"/>
         <source>Not in a project yet</source>
         <translation>Noch in keinem Projekt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="335"/>
+        <location filename="../../ui/shell/main_window.py" line="343"/>
         <source>Open read-only</source>
         <translation>Schreibgeschützt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="336"/>
+        <location filename="../../ui/shell/main_window.py" line="344"/>
         <source>Saved</source>
         <translation>Gespeichert</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="336"/>
+        <location filename="../../ui/shell/main_window.py" line="344"/>
         <source>Saving…</source>
         <translation>Wird gespeichert&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="346"/>
+        <location filename="../../ui/shell/main_window.py" line="354"/>
         <source>Let go to open the project {name}</source>
         <translation>Loslassen, um das Projekt {name} zu öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="347"/>
+        <location filename="../../ui/shell/main_window.py" line="355"/>
         <source>Let go to apply the rules {name}</source>
         <translation>Loslassen, um die Regeln {name} anzuwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="349"/>
+        <location filename="../../ui/shell/main_window.py" line="357"/>
         <source>Let go to open the table {name}</source>
         <translation>Loslassen, um die Tabelle {name} zu öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="351"/>
+        <location filename="../../ui/shell/main_window.py" line="359"/>
         <source>Let go to choose what to do with {name}</source>
         <translation>Loslassen, um zu wählen, was mit {name} geschehen soll</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="450"/>
+        <location filename="../../ui/shell/main_window.py" line="463"/>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="451"/>
+        <location filename="../../ui/shell/main_window.py" line="464"/>
         <source>&amp;New</source>
         <translation>&amp;Neu</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="452"/>
+        <location filename="../../ui/shell/main_window.py" line="465"/>
         <source>Open &amp;table…</source>
         <translation>&amp;Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="453"/>
+        <location filename="../../ui/shell/main_window.py" line="466"/>
         <source>Open from a &amp;database…</source>
         <translation>Aus einer &amp;Datenbank öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="454"/>
+        <location filename="../../ui/shell/main_window.py" line="467"/>
         <source>Open the sa&amp;mple</source>
         <translation>&amp;Beispieltabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="459"/>
+        <location filename="../../ui/shell/main_window.py" line="472"/>
         <source>&amp;Open project…</source>
         <translation>&amp;Projekt öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="464"/>
+        <location filename="../../ui/shell/main_window.py" line="477"/>
         <source>Open &amp;recent</source>
         <translation>&amp;Zuletzt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="467"/>
+        <location filename="../../ui/shell/main_window.py" line="480"/>
         <source>&amp;Save</source>
         <translation>&amp;Speichern</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="468"/>
-        <location filename="../../ui/shell/main_window.py" line="567"/>
+        <location filename="../../ui/shell/main_window.py" line="481"/>
+        <location filename="../../ui/shell/main_window.py" line="590"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="470"/>
+        <location filename="../../ui/shell/main_window.py" line="483"/>
         <source>&amp;Verify or trace a file…</source>
         <translation>Datei überprü&amp;fen oder zurückverfolgen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="472"/>
+        <location filename="../../ui/shell/main_window.py" line="485"/>
         <source>Save r&amp;ules…</source>
         <translation>&amp;Regeln speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="473"/>
+        <location filename="../../ui/shell/main_window.py" line="486"/>
         <source>A&amp;pply rules…</source>
         <translation>Regeln an&amp;wenden&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="476"/>
+        <location filename="../../ui/shell/main_window.py" line="489"/>
         <source>&amp;Quit</source>
         <translation>B&amp;eenden</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="480"/>
+        <location filename="../../ui/shell/main_window.py" line="493"/>
         <source>&amp;Edit</source>
         <translation>&amp;Bearbeiten</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="482"/>
-        <location filename="../../ui/shell/main_window.py" line="557"/>
+        <location filename="../../ui/shell/main_window.py" line="495"/>
+        <location filename="../../ui/shell/main_window.py" line="580"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="483"/>
-        <location filename="../../ui/shell/main_window.py" line="558"/>
+        <location filename="../../ui/shell/main_window.py" line="496"/>
+        <location filename="../../ui/shell/main_window.py" line="581"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="485"/>
+        <location filename="../../ui/shell/main_window.py" line="498"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="489"/>
+        <location filename="../../ui/shell/main_window.py" line="502"/>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="495"/>
+        <location filename="../../ui/shell/main_window.py" line="508"/>
         <source>&amp;Reduce motion</source>
         <translation>&amp;Weniger Bewegung</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="504"/>
+        <location filename="../../ui/shell/main_window.py" line="518"/>
         <source>Fold the &amp;steps</source>
         <translation>&amp;Schritte einklappen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="512"/>
+        <location filename="../../ui/shell/main_window.py" line="526"/>
         <source>Fold the &amp;guarantee</source>
         <translation>&amp;Zusicherung einklappen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="518"/>
+        <location filename="../../ui/shell/main_window.py" line="532"/>
         <source>&amp;Full screen</source>
         <translation>&amp;Vollbild</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="525"/>
+        <location filename="../../ui/shell/main_window.py" line="537"/>
+        <source>{percent} %</source>
+        <translation>{percent}&#xa0;%</translation>
+    </message>
+    <message>
+        <location filename="../../ui/shell/main_window.py" line="540"/>
+        <source>Te&amp;xt size</source>
+        <translation>Te&amp;xtgröße</translation>
+    </message>
+    <message>
+        <location filename="../../ui/shell/main_window.py" line="550"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="528"/>
+        <location filename="../../ui/shell/main_window.py" line="553"/>
         <source>&amp;Language</source>
         <translation>S&amp;prache</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="535"/>
+        <location filename="../../ui/shell/main_window.py" line="560"/>
         <source>Restart Sfumato to apply the change.</source>
         <translation>Starten Sie Sfumato neu, damit die Änderung wirksam wird.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="542"/>
+        <location filename="../../ui/shell/main_window.py" line="565"/>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="543"/>
+        <location filename="../../ui/shell/main_window.py" line="566"/>
         <source>Sfumato &amp;Help</source>
         <translation>&amp;Hilfe zu Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="545"/>
+        <location filename="../../ui/shell/main_window.py" line="568"/>
         <source>&amp;About Sfumato</source>
         <translation>&amp;Über Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="567"/>
+        <location filename="../../ui/shell/main_window.py" line="590"/>
         <source>Save a c&amp;opy…</source>
         <translation>&amp;Kopie speichern&#xa0;…</translation>
     </message>
@@ -3420,57 +3430,57 @@
 <context>
     <name>NewPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="124"/>
+        <location filename="../../ui/dialogs/projects.py" line="125"/>
         <source>Choose a passphrase for {project}</source>
         <translation>Passphrase für {project} wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="127"/>
+        <location filename="../../ui/dialogs/projects.py" line="128"/>
         <source>It protects the secret that every release is made with. Whoever has both the project and the passphrase can tell which released values are true. Nobody can restore a passphrase that is lost.</source>
         <translation>Sie schützt das Geheimnis, mit dem jede Freigabe erzeugt wird. Wer das Projekt und die Passphrase hat, kann sagen, welche freigegebenen Werte wahr sind. Eine verlorene Passphrase kann niemand wiederherstellen.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="131"/>
+        <location filename="../../ui/dialogs/projects.py" line="132"/>
         <source>Create project</source>
         <translation>Projekt anlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="134"/>
+        <location filename="../../ui/dialogs/projects.py" line="135"/>
         <source>Show the passphrase</source>
         <translation>Passphrase zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="139"/>
+        <location filename="../../ui/dialogs/projects.py" line="140"/>
         <source>&amp;Again</source>
         <translation>&amp;Wiederholung</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="142"/>
+        <location filename="../../ui/dialogs/projects.py" line="143"/>
         <source>&amp;Use it: I know that whoever gets the project file can find it out</source>
         <translation>&amp;Trotzdem verwenden: Mir ist bewusst, dass jeder, der die Projektdatei erhält, sie herausfinden kann</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="161"/>
+        <location filename="../../ui/dialogs/projects.py" line="162"/>
         <source>Four or five random words are strong.</source>
         <translation>Vier oder fünf zufällige Wörter sind stark.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="165"/>
+        <location filename="../../ui/dialogs/projects.py" line="166"/>
         <source>Weak: a program guesses it. Add words, or say below that you know.</source>
         <translation>Schwach: Ein Programm errät sie. Ergänzen Sie Wörter oder bestätigen Sie unten, dass Sie das wissen.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="167"/>
+        <location filename="../../ui/dialogs/projects.py" line="168"/>
         <source>Fair: one more word makes it strong.</source>
         <translation>Mittel: Ein Wort mehr macht sie stark.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="168"/>
+        <location filename="../../ui/dialogs/projects.py" line="169"/>
         <source>Strong.</source>
         <translation>Stark.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="175"/>
+        <location filename="../../ui/dialogs/projects.py" line="176"/>
         <source>The two are not the same yet.</source>
         <translation>Die beiden stimmen noch nicht überein.</translation>
     </message>
@@ -3577,7 +3587,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="125"/>
+        <location filename="../../ui/widgets/fields.py" line="139"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3585,22 +3595,22 @@
 <context>
     <name>NumbersPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="109"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="110"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="109"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="110"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="111"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="112"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="117"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="118"/>
         <source>What rounding and bounds give away</source>
         <translation>Was Rundung und Grenzen preisgeben</translation>
     </message>
@@ -3617,32 +3627,32 @@
         <translation type="vanished">Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="121"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="122"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="121"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="122"/>
         <source>Who might put their releases together?</source>
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="125"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="126"/>
         <source>&amp;Guesses of</source>
         <translation>&amp;Rateversuche für</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="126"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="127"/>
         <source>by somebody who &amp;knows</source>
         <translation>von jemandem, der &amp;weiß</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="119"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="120"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="211"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="212"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -3698,12 +3708,12 @@
 <context>
     <name>OpenPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="104"/>
+        <location filename="../../ui/dialogs/projects.py" line="105"/>
         <source>Open {project}</source>
         <translation>{project} öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="106"/>
+        <location filename="../../ui/dialogs/projects.py" line="107"/>
         <source>Open</source>
         <translation>Öffnen</translation>
     </message>
@@ -4579,42 +4589,42 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Grafik, wird gezeichnet, sobald sie in Sicht kommt</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="362"/>
+        <location filename="../../ui/widgets/plot_view.py" line="364"/>
         <source>Show as table</source>
         <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="367"/>
+        <location filename="../../ui/widgets/plot_view.py" line="369"/>
         <source>Copy picture</source>
         <translation>Bild kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="368"/>
+        <location filename="../../ui/widgets/plot_view.py" line="370"/>
         <source>Copy values</source>
         <translation>Werte kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="371"/>
+        <location filename="../../ui/widgets/plot_view.py" line="373"/>
         <source>Save as PNG…</source>
         <translation>Als PNG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="374"/>
+        <location filename="../../ui/widgets/plot_view.py" line="376"/>
         <source>Save as SVG…</source>
         <translation>Als SVG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="378"/>
+        <location filename="../../ui/widgets/plot_view.py" line="380"/>
         <source>Save values as CSV…</source>
         <translation>Werte als CSV speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="420"/>
+        <location filename="../../ui/widgets/plot_view.py" line="422"/>
         <source>plot</source>
         <translation>Grafik</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="421"/>
+        <location filename="../../ui/widgets/plot_view.py" line="423"/>
         <source>Save the plot</source>
         <translation>Grafik speichern</translation>
     </message>
@@ -6179,7 +6189,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="198"/>
+        <location filename="../../ui/panels/policy/panel.py" line="199"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6189,102 +6199,102 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="30"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="31"/>
         <source>{covered} of {records} records</source>
         <translation>{covered} von {records} Datensätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="64"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="65"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="105"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="65"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="66"/>
         <source>How it is &amp;read…</source>
         <translation>&amp;Wie gelesen wird&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="68"/>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="112"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="69"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="113"/>
         <source>Column of {name}</source>
         <translation>Spalte von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="70"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
         <source>By a key column</source>
         <translation>Nach einer Schlüsselspalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="70"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
         <source>Row by row</source>
         <translation>Zeile für Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
         <source>How rows are matched</source>
         <translation>Wie Zeilen zugeordnet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="73"/>
         <source>Key column of the table</source>
         <translation>Schlüsselspalte der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="76"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
         <source>Key column of the file</source>
         <translation>Schlüsselspalte der Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
         <source>Estimate it</source>
         <translation>Schätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
         <source>I know it</source>
         <translation>Ist bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
         <source>Where the level comes from</source>
         <translation>Woher die Stufe stammt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="87"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="88"/>
         <source>Who was given it</source>
         <translation>Wer sie erhalten hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="88"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="89"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="109"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="110"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="93"/>
         <source>File</source>
         <translation>Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="112"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="113"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="117"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="118"/>
         <source>Rows are matched</source>
         <translation>Zeilen zuordnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="118"/>
-        <location filename="../../ui/panels/policy/recipients.py" line="140"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="141"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="120"/>
         <source>Held by</source>
         <translation>Im Besitz von</translation>
     </message>
@@ -6390,65 +6400,65 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Derzeit nicht sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="172"/>
+        <location filename="../../ui/panels/policy/entries.py" line="174"/>
         <source>Nothing is marked as sensitive yet</source>
         <translation>Noch ist nichts als sensibel gekennzeichnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="174"/>
+        <location filename="../../ui/panels/policy/entries.py" line="176"/>
         <source>A policy protects what nobody may learn about a person: a diagnosis, an income, an occupation. Mark such a column as sensitive first.</source>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="179"/>
-        <location filename="../../ui/panels/policy/entries.py" line="249"/>
+        <location filename="../../ui/panels/policy/entries.py" line="181"/>
+        <location filename="../../ui/panels/policy/entries.py" line="251"/>
         <location filename="../../ui/panels/policy/generalized/page.py" line="133"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="193"/>
+        <location filename="../../ui/panels/policy/entries.py" line="195"/>
         <source>Protect it</source>
         <translation>Schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="203"/>
+        <location filename="../../ui/panels/policy/entries.py" line="205"/>
         <source>{attribute} is not protected yet</source>
         <translation>{attribute} ist noch nicht geschützt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="215"/>
+        <location filename="../../ui/panels/policy/entries.py" line="217"/>
         <source>How should its values be hidden? You can change this later.</source>
         <translation>Wie sollen seine Werte verborgen werden? Sie können das später ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="220"/>
+        <location filename="../../ui/panels/policy/entries.py" line="222"/>
         <source>This version has no mechanism for a column of this kind. Read it as categories or as numbers under Attributes.</source>
         <translation>Diese Version hat kein Verfahren für eine Spalte dieser Art. Lesen Sie sie unter Merkmale als Kategorien oder als Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="250"/>
+        <location filename="../../ui/panels/policy/entries.py" line="252"/>
         <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="254"/>
+        <location filename="../../ui/panels/policy/entries.py" line="256"/>
         <source>Mark it as sensitive again, or remove its protection.</source>
         <translation>Kennzeichnen Sie es wieder als sensibel oder entfernen Sie seinen Schutz.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="255"/>
+        <location filename="../../ui/panels/policy/entries.py" line="257"/>
         <source>{attribute} is no longer sensitive</source>
         <translation>{attribute} ist nicht mehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="259"/>
+        <location filename="../../ui/panels/policy/entries.py" line="261"/>
         <source>{attribute} does not fit its domain</source>
         <translation>{attribute} passt nicht zu seinem Wertebereich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="264"/>
+        <location filename="../../ui/panels/policy/entries.py" line="266"/>
         <source>The protection of {attribute} does not suit it</source>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
@@ -6584,7 +6594,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entry_page.py" line="473"/>
-        <location filename="../../ui/panels/policy/recipients.py" line="169"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="170"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -6730,7 +6740,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="266"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="135"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -6785,231 +6795,231 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} Datensätze zeigen nur *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="63"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="64"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="66"/>
         <source>Safe</source>
         <translation>Sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="64"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="65"/>
         <source>Minimal</source>
         <translation>Minimal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="65"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="66"/>
         <source>Pinned</source>
         <translation>Fest gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="66"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="67"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="70"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="71"/>
         <source>Which combinations are listed</source>
         <translation>Welche Kombinationen aufgeführt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="73"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="74"/>
         <source>Column to filter by</source>
         <translation>Spalte, nach der gefiltert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="75"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
         <source>at least</source>
         <translation>mindestens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="75"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
         <source>at most</source>
         <translation>höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="77"/>
         <source>Bound</source>
         <translation>Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="79"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="144"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="145"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="81"/>
         <source>Filter</source>
         <translation>Filtern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="124"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="125"/>
         <source>Remove this filter</source>
         <translation>Diesen Filter entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
         <source>Keep it for comparison</source>
         <translation>Zum Vergleich behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
         <source>Pin</source>
         <translation>Anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="148"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
         <source>Choose</source>
         <translation>Wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="148"/>
         <source>Publish with these levels</source>
         <translation>Mit diesen Stufen veröffentlichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="156"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="157"/>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="145"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="168"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="252"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="54"/>
         <source>chosen</source>
         <translation>gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="170"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="250"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="404"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="171"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="251"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="405"/>
         <source>safe</source>
         <translation>sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="172"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="249"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="404"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="250"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="405"/>
         <source>not safe</source>
         <translation>nicht sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
         <source>Unpin</source>
         <translation>Lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
         <source>Choose the best</source>
         <translation>Beste wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="183"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
         <source>Pin a candidate</source>
         <translation>Kandidaten anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="183"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
         <source>Unpin a candidate</source>
         <translation>Kandidaten lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="191"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
         <source>Choose levels</source>
         <translation>Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="191"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
         <source>Choose the best levels</source>
         <translation>Beste Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="230"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="231"/>
         <source>List</source>
         <translation>Liste</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="231"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="232"/>
         <source>Picture</source>
         <translation>Bild</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="232"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="233"/>
         <source>By height</source>
         <translation>Nach Höhe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="233"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="234"/>
         <source>Side by side</source>
         <translation>Nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="237"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="238"/>
         <source>How combinations are shown</source>
         <translation>Wie Kombinationen gezeigt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="240"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="241"/>
         <source>Combinations of levels</source>
         <translation>Kombinationen von Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="245"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="246"/>
         <source>Lattice of combinations</source>
         <translation>Verband der Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="251"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="252"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="134"/>
         <source>minimal</source>
         <translation>minimal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="254"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="58"/>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="263"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="264"/>
         <source>Candidates side by side</source>
         <translation>Kandidaten nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="280"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="281"/>
         <source>Measure all</source>
         <translation>Alle messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="282"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="283"/>
         <source>Measure the loss of the combinations not measured yet</source>
         <translation>Den Verlust der noch nicht gemessenen Kombinationen messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="316"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="317"/>
         <source>There are too many combinations to draw each of them</source>
         <translation>Es sind zu viele Kombinationen, um jede davon zu zeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="357"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="358"/>
         <source>Pin candidates in the list or the picture to compare them.</source>
         <translation>Heften Sie in der Liste oder im Bild Kandidaten an, um sie zu vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="373"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="374"/>
         <source>{shown} listed</source>
         <translation>{shown} aufgeführt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="376"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="377"/>
         <source>{listed}, {count} left to measure</source>
         <translation>{listed}, {count} noch zu messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="379"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="380"/>
         <source>{listed}; there are too many to list all</source>
         <translation>{listed}; es sind zu viele, um alle aufzuführen</translation>
     </message>
@@ -7029,22 +7039,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die vergröberte Tabelle wird erzeugt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="322"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="327"/>
         <source>Zoom in (+)</source>
         <translation>Vergrößern (+)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="323"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="328"/>
         <source>Zoom out (−)</source>
         <translation>Verkleinern (−)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="324"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="329"/>
         <source>Show the whole lattice (0)</source>
         <translation>Den ganzen Verband zeigen (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="324"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="329"/>
         <source>Whole</source>
         <translation>Ganz</translation>
     </message>
@@ -7366,7 +7376,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/page.py" line="189"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="148"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="149"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7724,71 +7734,71 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="41"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="42"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="46"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="47"/>
         <source>Counts of the table with noise of about ± {spread} records, drawn once. The distribution that follows from them, which recipients see, discloses at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} Datensätzen, einmal gezogen. Die daraus folgende Verteilung, die Empfänger sehen, verrät höchstens ε0; jede Zahl enthält das.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="51"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="52"/>
         <source>The table is not used, so the distribution discloses nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="71"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="72"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="76"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="77"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="80"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="81"/>
         <source>Rare values are replacements more often then, which the promise depends on; released shares stray a little further from the true ones.</source>
         <translation>Seltene Werte dienen dann öfter als Ersatz, wovon die Zusage abhängt; freigegebene Anteile weichen etwas weiter von den wahren ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="87"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="88"/>
         <source>What replaced values are drawn from</source>
         <translation>Woraus ersetzte Werte gezogen werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="116"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="117"/>
         <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} points, by chance aside.</source>
         <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} Prozentpunkte ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="145"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="146"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="146"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
         <source>As a replacement</source>
         <translation>Als Ersatz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="174"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="42"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
         <source>Contract recipient</source>
         <translation>Vertragspartner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
         <source>Public</source>
@@ -7855,113 +7865,113 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="57"/>
         <source>Size of the noise</source>
         <translation>Stärke des Rauschens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="58"/>
         <source>Where the size of the noise comes from</source>
         <translation>Woher die Stärke des Rauschens stammt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="60"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="62"/>
         <source>ε0 of the size of the noise</source>
         <translation>ε0 der Stärke des Rauschens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="63"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="64"/>
         <source>How much the size of the noise may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0; a smaller ε0 measures the size less exactly.</source>
         <translation>Wie viel die Stärke des Rauschens über einen Datensatz verraten darf. Sie erhöht die Chancen auf irgendetwas höchstens um den Faktor e^ε0; ein kleineres ε0 misst die Stärke weniger genau.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="68"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="69"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="94"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="95"/>
         <source>The table is not used, so the size of the noise discloses nothing about it.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Stärke des Rauschens nichts über sie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="106"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="107"/>
         <source>Spread of {name}</source>
         <translation>Streuung von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="116"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="117"/>
         <source>Enter spreads that are known without this table, for instance from published statistics: all of them count from the last one on. Each column&apos;s noise is then drawn independently.</source>
         <translation>Geben Sie Streuungen an, die ohne diese Tabelle bekannt sind, etwa aus veröffentlichten Statistiken: Sobald die letzte eingetragen ist, gelten sie alle. Das Rauschen jeder Spalte wird dann unabhängig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="138"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="139"/>
         <source>Varies as they do</source>
         <translation>Schwankt gemeinsam wie sie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="139"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="140"/>
         <source>Each its own</source>
         <translation>Jede ihr eigenes</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="143"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="144"/>
         <source>How the noise of several attributes hangs together</source>
         <translation>Wie das Rauschen mehrerer Merkmale zusammenhängt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="147"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="148"/>
         <source>Use it</source>
         <translation>Verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="151"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="152"/>
         <source>Noise turns whole numbers into fractions and may make small ones negative. Rounding and bounds mend the looks, but several mended releases together tell a little more than one.</source>
         <translation>Rauschen macht aus ganzen Zahlen Brüche und kann kleine negativ machen. Rundung und Grenzen bessern das Aussehen, aber mehrere so bearbeitete Freigaben verraten zusammen etwas mehr als eine.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="155"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="156"/>
         <source>Noise</source>
         <translation>Rauschen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="160"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="161"/>
         <source>Let released numbers be</source>
         <translation>Freigegebene Zahlen seien</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="221"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="222"/>
         <source>One attribute does not help to clear the noise from another. At σ² = 1 the best estimate leaves {own} of the variance open; with noise of its own for each, it would be {other}.</source>
         <translation>Ein Merkmal hilft nicht, das Rauschen aus einem anderen zu entfernen. Bei σ² = 1 lässt der beste Schätzwert {own} der Varianz offen; mit eigenem Rauschen für jedes wären es {other}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="228"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="229"/>
         <source>Attributes that depend on each other help to clear the noise: at σ² = 1 the best estimate leaves only {own} of the variance open, instead of {other}.</source>
         <translation>Voneinander abhängige Merkmale helfen, das Rauschen zu entfernen: Bei σ² = 1 lässt der beste Schätzwert nur {own} der Varianz offen statt {other}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="240"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="241"/>
         <source>Measuring the size of the noise</source>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="263"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="264"/>
         <source>Measuring what this gives away…</source>
         <translation>Gemessen wird, was das preisgibt&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="265"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="266"/>
         <source>Measuring what rounding gives away</source>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
@@ -8693,27 +8703,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="55"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="56"/>
         <source>Frequencies</source>
         <translation>Häufigkeiten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="57"/>
         <source>Where frequencies come from</source>
         <translation>Woher die Häufigkeiten stammen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="59"/>
         <source>Noisy counts</source>
         <translation>Verrauschte Häufigkeiten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="60"/>
         <source>All values equal</source>
         <translation>Alle Werte gleich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="64"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="65"/>
         <source>ε0 of the noisy counts</source>
         <translation>ε0 der verrauschten Häufigkeiten</translation>
     </message>
@@ -8723,27 +8733,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Grenze enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="74"/>
         <source>Shares in the order of the domain</source>
         <translation>Anteile in der Reihenfolge des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="74"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="75"/>
         <source>Shares in the order of the domain, such as 50; 30; 20</source>
         <translation>Anteile in der Reihenfolge des Wertebereichs, etwa 50; 30; 20</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="96"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="97"/>
         <source>Enter shares that are known without this table.</source>
         <translation>Geben Sie Anteile ein, die ohne diese Tabelle bekannt sind.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="113"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="114"/>
         <source>The shares must be numbers separated by semicolons.</source>
         <translation>Die Anteile müssen durch Semikolon getrennte Zahlen sein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="120"/>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="121"/>
         <source>{given} shares for {size} values: one is needed for each.</source>
         <translation>{given} Anteile für {size} Werte: Für jeden ist einer nötig.</translation>
     </message>
@@ -8956,470 +8966,470 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="78"/>
+        <location filename="../../ui/panels/policy/panel.py" line="79"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="97"/>
+        <location filename="../../ui/panels/policy/panel.py" line="98"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="299"/>
+        <location filename="../../ui/panels/policy/panel.py" line="300"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="325"/>
+        <location filename="../../ui/panels/policy/panel.py" line="326"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="349"/>
+        <location filename="../../ui/panels/policy/panel.py" line="350"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="350"/>
+        <location filename="../../ui/panels/policy/panel.py" line="351"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="355"/>
+        <location filename="../../ui/panels/policy/panel.py" line="356"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="364"/>
+        <location filename="../../ui/panels/policy/panel.py" line="365"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="376"/>
+        <location filename="../../ui/panels/policy/panel.py" line="377"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="384"/>
+        <location filename="../../ui/panels/policy/panel.py" line="385"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="387"/>
+        <location filename="../../ui/panels/policy/panel.py" line="388"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="412"/>
+        <location filename="../../ui/panels/policy/panel.py" line="413"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="423"/>
+        <location filename="../../ui/panels/policy/panel.py" line="424"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="427"/>
+        <location filename="../../ui/panels/policy/panel.py" line="428"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="429"/>
+        <location filename="../../ui/panels/policy/panel.py" line="430"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="434"/>
+        <location filename="../../ui/panels/policy/panel.py" line="435"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="435"/>
-        <location filename="../../ui/panels/policy/panel.py" line="507"/>
+        <location filename="../../ui/panels/policy/panel.py" line="436"/>
+        <location filename="../../ui/panels/policy/panel.py" line="508"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="456"/>
+        <location filename="../../ui/panels/policy/panel.py" line="457"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="458"/>
+        <location filename="../../ui/panels/policy/panel.py" line="459"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="471"/>
+        <location filename="../../ui/panels/policy/panel.py" line="472"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="477"/>
+        <location filename="../../ui/panels/policy/panel.py" line="478"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="478"/>
+        <location filename="../../ui/panels/policy/panel.py" line="479"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="484"/>
+        <location filename="../../ui/panels/policy/panel.py" line="485"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="490"/>
+        <location filename="../../ui/panels/policy/panel.py" line="491"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="494"/>
+        <location filename="../../ui/panels/policy/panel.py" line="495"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="501"/>
+        <location filename="../../ui/panels/policy/panel.py" line="502"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="505"/>
+        <location filename="../../ui/panels/policy/panel.py" line="506"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="506"/>
+        <location filename="../../ui/panels/policy/panel.py" line="507"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="513"/>
+        <location filename="../../ui/panels/policy/panel.py" line="514"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="88"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="89"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="97"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="98"/>
         <source>not valid</source>
         <translation>ungültig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="108"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="109"/>
         <source>Multiplies the odds on any value by at most {factor}</source>
         <translation>Erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {factor}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="113"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="114"/>
         <source>Leaves {share} of the numbers&apos; variance unexplained</source>
         <translation>Lässt {share} der Varianz der Zahlen ungeklärt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="135"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="136"/>
         <source>Odds ×</source>
         <translation>Chancen ×</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="135"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="136"/>
         <source>The most by which a release multiplies any odds (γ)</source>
         <translation>Der größte Faktor, um den eine Freigabe irgendwelche Chancen erhöht (γ)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="137"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="138"/>
         <source>Unexplained</source>
         <translation>Ungeklärt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="138"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="139"/>
         <source>The share of the variance that the best linear estimate can&apos;t explain</source>
         <translation>Der Anteil der Varianz, den der beste lineare Schätzwert nicht erklären kann</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="139"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="140"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="195"/>
-        <location filename="../../ui/panels/policy/recipients.py" line="267"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="196"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="268"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="258"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="259"/>
         <source>Move up</source>
         <translation>Nach oben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="259"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="260"/>
         <source>Move down</source>
         <translation>Nach unten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="260"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="261"/>
         <source>Remove the recipient</source>
         <translation>Empfänger entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="306"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="307"/>
         <source>Nobody gets a release yet</source>
         <translation>Noch erhält niemand eine Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="308"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="309"/>
         <source>Name everyone who will get a version of this table. Each has their own level of trust; together they learn no more than the most trusted of them.</source>
         <translation>Nennen Sie alle, die eine Fassung dieser Tabelle erhalten werden. Jeder hat seine eigene Vertrauensstufe; gemeinsam erfahren sie nicht mehr als derjenige, dem am meisten vertraut wird.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="314"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="315"/>
         <source>Start with three typical ones</source>
         <translation>Mit drei typischen beginnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="90"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="91"/>
         <source>What all recipients together see: the finest view</source>
         <translation>Was alle Empfänger gemeinsam sehen: die feinste Sicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="95"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="96"/>
         <source>Together</source>
         <translation>Gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="128"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="129"/>
         <source>The level of {name}</source>
         <translation>Die Stufe von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="130"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="131"/>
         <source>The records, or units, of the smallest class; empty for no k</source>
         <translation>Die Datensätze oder Einheiten der kleinsten Klasse; leer für kein k</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="132"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="133"/>
         <source>Suppress at most</source>
         <translation>Höchstens unterdrücken</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="133"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="134"/>
         <source>The largest share of the records that may show * instead</source>
         <translation>Der größte Anteil der Datensätze, die stattdessen * zeigen dürfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="135"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
         <source>The records, or units, of the smallest class</source>
         <translation>Die Datensätze oder Einheiten der kleinsten Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
         <source>Records, or units, that are alone in their class</source>
         <translation>Datensätze oder Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
         <source>Unique</source>
         <translation>Einzigartig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="138"/>
         <source>Records that show * instead</source>
         <translation>Datensätze, die stattdessen * zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="138"/>
         <source>Suppressed</source>
         <translation>Unterdrückt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="144"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="145"/>
         <source>Sees the quasi-identifiers as they are</source>
         <translation>Sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="154"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="155"/>
         <source>{level} of {highest}</source>
         <translation>{level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="168"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="169"/>
         <source>{suppressed:,} of {records:,} records</source>
         <translation>{suppressed:,} von {records:,} Datensätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="174"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="175"/>
         <source>{figure} of {units:,} units; {unique:,} records are of units alone in their class</source>
         <translation>{figure} von {units:,} Einheiten; {unique:,} Datensätze gehören zu Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="200"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="201"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="201"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="474"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="202"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="476"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="203"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="204"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="215"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="216"/>
         <source>Quasi-identifiers by recipient</source>
         <translation>Quasi-Identifikatoren je Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="224"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="225"/>
         <source>State a k for each recipient: every record then shares what is shown of the quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no column more finely, so a group sees no more than the finest view.</source>
         <translation>Geben Sie für jeden Empfänger ein k an: Jeder Datensatz teilt dann das, was von den Quasi-Identifikatoren gezeigt wird, mit mindestens k − 1 anderen. Wem weniger vertraut wird, der sieht keine Spalte feiner; daher sieht eine Gruppe nicht mehr als die feinste Sicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="233"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="234"/>
         <source>All recipients together</source>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="237"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="238"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="241"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="242"/>
         <source>State these</source>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="320"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="321"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="346"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="347"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="350"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="351"/>
         <source>No k is stated for some recipients. Proposed by their trust: {ks}; at most {share} of the records suppressed.</source>
         <translation>Für einige Empfänger ist kein k festgelegt. Vorgeschlagen nach ihrem Vertrauen: {ks}; höchstens {share} der Datensätze unterdrückt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="359"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="360"/>
         <source>No recipient is trusted most with everything.</source>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="421"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="423"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>{names} folgten, damit die Kette hält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="423"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="425"/>
         <source>Change what recipients see</source>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="450"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="452"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="453"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="455"/>
         <source>Proposing hierarchies</source>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="464"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="466"/>
         <source>State proposed k</source>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="477"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="479"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="109"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="110"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="113"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="114"/>
         <source>Lattice of levels</source>
         <translation>Verband der Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="119"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="120"/>
         <source>Move here</source>
         <translation>Hierher verschieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="119"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="120"/>
         <source>Move the recipient (Enter)</source>
         <translation>Empfänger verschieben (Eingabe)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="123"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="124"/>
         <source>may keep what is asked</source>
         <translation>kann das Verlangte halten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="124"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="125"/>
         <source>can&apos;t</source>
         <translation>kann nicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="128"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="129"/>
         <source>Move</source>
         <translation>Verschieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="167"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="168"/>
         <source>Searching the lattice of levels</source>
         <translation>Der Verband der Stufen wird durchsucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="191"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="192"/>
         <source>There are {count} combinations of levels, too many to draw each of them. Type levels in the table.</source>
         <translation>Es gibt {count} Kombinationen von Stufen, zu viele, um jede davon zu zeichnen. Tragen Sie Stufen in die Tabelle ein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="232"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="233"/>
         <source> ({names})</source>
         <translation> ({names})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="235"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="236"/>
         <source>Click to count what it comes to.</source>
         <translation>Klicken Sie, um zu zählen, was daraus folgt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="239"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="240"/>
         <source>{names} would follow, so that the chain holds.</source>
         <translation>{names} würden folgen, damit die Kette hält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="268"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="269"/>
         <source>Counting what a node comes to</source>
         <translation>Gezählt wird, was aus einem Knoten folgt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="288"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="289"/>
         <source>Smallest class {smallest}, {unique} unique, {share} suppressed, loss {loss}</source>
         <translation>Kleinste Klasse {smallest}, {unique} einzigartig, {share} unterdrückt, Verlust {loss}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="295"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="296"/>
         <source>Releases for {names} would be refused.</source>
         <translation>Freigaben für {names} würden abgelehnt.</translation>
     </message>
@@ -9756,90 +9766,90 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="51"/>
+        <location filename="../../ui/panels/preview/panel.py" line="52"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="68"/>
+        <location filename="../../ui/panels/preview/panel.py" line="69"/>
         <source>There is nothing to preview yet</source>
         <translation>Noch gibt es keine Vorschau</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="70"/>
+        <location filename="../../ui/panels/preview/panel.py" line="71"/>
         <source>Open a table, mark what is sensitive, choose its protection and add a recipient: then you see here what they would get.</source>
         <translation>Öffnen Sie eine Tabelle, kennzeichnen Sie, was sensibel ist, wählen Sie dessen Schutz und fügen Sie einen Empfänger hinzu: Dann sehen Sie hier, was er erhielte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="76"/>
-        <location filename="../../ui/panels/preview/panel.py" line="86"/>
+        <location filename="../../ui/panels/preview/panel.py" line="77"/>
+        <location filename="../../ui/panels/preview/panel.py" line="87"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="84"/>
+        <location filename="../../ui/panels/preview/panel.py" line="85"/>
         <source>This can&apos;t be previewed yet</source>
         <translation>Dafür gibt es noch keine Vorschau</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="96"/>
+        <location filename="../../ui/panels/preview/panel.py" line="97"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="97"/>
+        <location filename="../../ui/panels/preview/panel.py" line="98"/>
         <source>Reci&amp;pient</source>
         <translation>Em&amp;pfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="109"/>
+        <location filename="../../ui/panels/preview/panel.py" line="110"/>
         <source>Working…</source>
         <translation>Wird berechnet&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="135"/>
-        <location filename="../../ui/panels/preview/panel.py" line="139"/>
+        <location filename="../../ui/panels/preview/panel.py" line="136"/>
+        <location filename="../../ui/panels/preview/panel.py" line="140"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="136"/>
+        <location filename="../../ui/panels/preview/panel.py" line="137"/>
         <source>What becomes of a value</source>
         <translation>Was aus einem Wert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="137"/>
+        <location filename="../../ui/panels/preview/panel.py" line="138"/>
         <source>What a value tells</source>
         <translation>Was ein Wert verrät</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="138"/>
-        <location filename="../../ui/panels/preview/panel.py" line="143"/>
+        <location filename="../../ui/panels/preview/panel.py" line="139"/>
+        <location filename="../../ui/panels/preview/panel.py" line="144"/>
         <source>Usefulness</source>
         <translation>Analysewert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="140"/>
+        <location filename="../../ui/panels/preview/panel.py" line="141"/>
         <source>Distribution</source>
         <translation>Verteilung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="141"/>
+        <location filename="../../ui/panels/preview/panel.py" line="142"/>
         <source>Dependence</source>
         <translation>Zusammenhang</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="142"/>
+        <location filename="../../ui/panels/preview/panel.py" line="143"/>
         <source>What it tells</source>
         <translation>Was es verrät</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="206"/>
+        <location filename="../../ui/panels/preview/panel.py" line="207"/>
         <source>Previewing {name}</source>
         <translation>Vorschau für {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="218"/>
+        <location filename="../../ui/panels/preview/panel.py" line="219"/>
         <source>Working out what {name} shows</source>
         <translation>Ermittelt wird, was {name} zeigt</translation>
     </message>
@@ -9875,7 +9885,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProfileList</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="207"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="209"/>
         <source>Profiles of the columns</source>
         <translation>Profile der Spalten</translation>
     </message>
@@ -10148,7 +10158,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation type="vanished">Fragen der Prüfung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/questions.py" line="43"/>
+        <location filename="../../ui/panels/audit/questions.py" line="57"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -10176,17 +10186,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="166"/>
+        <location filename="../../ui/shell/rail.py" line="183"/>
         <source>Steps of the work</source>
         <translation>Arbeitsschritte</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="207"/>
+        <location filename="../../ui/shell/rail.py" line="224"/>
         <source>Show icons only</source>
         <translation>Nur Symbole zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/rail.py" line="207"/>
+        <location filename="../../ui/shell/rail.py" line="224"/>
         <source>Show the names</source>
         <translation>Namen zeigen</translation>
     </message>
@@ -10194,27 +10204,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="51"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="52"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="58"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="59"/>
         <source>Reason for what stays open</source>
         <translation>Begründung für das, was offen bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="59"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="60"/>
         <source>Reason, kept in the ledger and the report</source>
         <translation>Begründung, wird im Freigabeverzeichnis und im Bericht festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="99"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="100"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="117"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="118"/>
         <source>Checking every recipient&apos;s release…</source>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
     </message>
@@ -10223,42 +10233,42 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation type="vanished">Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="145"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="146"/>
         <source>Not ready: {names}. Mend what is marked as danger, or say why not.</source>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie, warum nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="147"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="148"/>
         <source>Every recipient is ready.</source>
         <translation>Jeder Empfänger ist bereit.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="165"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="166"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="166"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="167"/>
         <source>Caution: {text}</source>
         <translation>Vorsicht: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="167"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="168"/>
         <source>Good: {text}</source>
         <translation>Gut: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="173"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="174"/>
         <source>Accepted: {reason}</source>
         <translation>Angenommen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="195"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="196"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="195"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="196"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
@@ -10285,22 +10295,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Datensätze werden erkannt an</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="134"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="133"/>
         <source>their position in the table</source>
         <translation>ihrer Position in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="138"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="137"/>
         <source>Rows can be sorted, added and removed between releases.</source>
         <translation>Zwischen Freigaben dürfen Zeilen sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="140"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="139"/>
         <source>The table must not change between releases; with a key it may.</source>
         <translation>Die Tabelle darf sich zwischen Freigaben nicht ändern; mit einem Schlüssel darf sie es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="143"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="142"/>
         <source>The table must stay as it is between releases: no column numbers its records.</source>
         <translation>Die Tabelle muss zwischen Freigaben bleiben, wie sie ist: Keine Spalte nummeriert ihre Datensätze.</translation>
     </message>
@@ -10390,32 +10400,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="71"/>
+        <location filename="../../ui/panels/releases/panel.py" line="72"/>
         <source>{count} releases are in {folder}.</source>
         <translation>{count} Freigaben liegen in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="73"/>
+        <location filename="../../ui/panels/releases/panel.py" line="74"/>
         <source>The release is in {folder}.</source>
         <translation>Die Freigabe liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="77"/>
+        <location filename="../../ui/panels/releases/panel.py" line="78"/>
         <source>Hand each recipient only the bundle with their name.</source>
         <translation>Geben Sie jedem Empfänger nur das Datenpaket mit seinem Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="78"/>
+        <location filename="../../ui/panels/releases/panel.py" line="79"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="89"/>
+        <location filename="../../ui/panels/releases/panel.py" line="90"/>
         <source>No release for {name}: {what}</source>
         <translation>Keine Freigabe für {name}: {what}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="94"/>
+        <location filename="../../ui/panels/releases/panel.py" line="95"/>
         <source>No release for {names}.</source>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
@@ -10447,163 +10457,163 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="116"/>
-        <location filename="../../ui/panels/releases/panel.py" line="232"/>
+        <location filename="../../ui/panels/releases/panel.py" line="117"/>
+        <location filename="../../ui/panels/releases/panel.py" line="233"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="137"/>
+        <location filename="../../ui/panels/releases/panel.py" line="138"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="183"/>
+        <location filename="../../ui/panels/releases/panel.py" line="184"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="201"/>
+        <location filename="../../ui/panels/releases/panel.py" line="202"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="218"/>
+        <location filename="../../ui/panels/releases/panel.py" line="219"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="220"/>
+        <location filename="../../ui/panels/releases/panel.py" line="221"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="222"/>
+        <location filename="../../ui/panels/releases/panel.py" line="223"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="231"/>
+        <location filename="../../ui/panels/releases/panel.py" line="232"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="237"/>
+        <location filename="../../ui/panels/releases/panel.py" line="238"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="239"/>
+        <location filename="../../ui/panels/releases/panel.py" line="240"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="244"/>
+        <location filename="../../ui/panels/releases/panel.py" line="245"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="247"/>
+        <location filename="../../ui/panels/releases/panel.py" line="248"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="253"/>
+        <location filename="../../ui/panels/releases/panel.py" line="254"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="255"/>
+        <location filename="../../ui/panels/releases/panel.py" line="256"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="257"/>
+        <location filename="../../ui/panels/releases/panel.py" line="258"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="279"/>
+        <location filename="../../ui/panels/releases/panel.py" line="280"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="289"/>
+        <location filename="../../ui/panels/releases/panel.py" line="290"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="290"/>
+        <location filename="../../ui/panels/releases/panel.py" line="291"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="291"/>
+        <location filename="../../ui/panels/releases/panel.py" line="292"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
         <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="296"/>
+        <location filename="../../ui/panels/releases/panel.py" line="297"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="304"/>
+        <location filename="../../ui/panels/releases/panel.py" line="305"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="326"/>
+        <location filename="../../ui/panels/releases/panel.py" line="327"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="353"/>
+        <location filename="../../ui/panels/releases/panel.py" line="354"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="354"/>
+        <location filename="../../ui/panels/releases/panel.py" line="355"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="364"/>
+        <location filename="../../ui/panels/releases/panel.py" line="365"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="365"/>
+        <location filename="../../ui/panels/releases/panel.py" line="366"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="383"/>
+        <location filename="../../ui/panels/releases/panel.py" line="384"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="384"/>
+        <location filename="../../ui/panels/releases/panel.py" line="385"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="391"/>
+        <location filename="../../ui/panels/releases/panel.py" line="392"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="411"/>
+        <location filename="../../ui/panels/releases/panel.py" line="412"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="413"/>
+        <location filename="../../ui/panels/releases/panel.py" line="414"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="423"/>
+        <location filename="../../ui/panels/releases/panel.py" line="424"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -10959,7 +10969,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/find_person.py" line="269"/>
-        <location filename="../../commands/audit.py" line="270"/>
+        <location filename="../../commands/audit.py" line="296"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -12658,72 +12668,77 @@ Rückgabewerte:
         <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="215"/>
+        <location filename="../../commands/audit.py" line="241"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="216"/>
+        <location filename="../../commands/audit.py" line="242"/>
         <source>Write --believes COLUMN=VALUE=SHARE, the share from 0 to 1.</source>
         <translation>Schreiben Sie --believes SPALTE=WERT=ANTEIL, den Anteil von 0 bis 1.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="250"/>
+        <location filename="../../commands/audit.py" line="276"/>
         <source>What {flag} says is of nothing that is known.</source>
         <translation>Was {flag} sagt, betrifft nichts Bekanntes.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="251"/>
+        <location filename="../../commands/audit.py" line="277"/>
         <source>Write NAME=TEXT; known are: {known}.</source>
         <translation>Schreiben Sie NAME=TEXT; bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="271"/>
+        <location filename="../../commands/audit.py" line="297"/>
         <source>Give what it shows of {columns}, parted by commas.</source>
         <translation>Geben Sie an, was sie von {columns} zeigt, durch Kommas getrennt.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="293"/>
+        <location filename="../../commands/audit.py" line="319"/>
+        <source>Answer the audit&apos;s questions in a sentence or two each.</source>
+        <translation>Die Fragen der Prüfung in je ein, zwei Sätzen beantworten.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/audit.py" line="323"/>
         <source>Weigh what recipients learn by pooling releases.</source>
         <translation>Bewerten, was Empfänger durch Zusammenlegen ihrer Freigaben erfahren.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="297"/>
+        <location filename="../../commands/audit.py" line="327"/>
         <source>Weigh how closely pooled releases tell numbers.</source>
         <translation>Bewerten, wie genau zusammengelegte Freigaben Zahlen verraten.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="301"/>
+        <location filename="../../commands/audit.py" line="331"/>
         <source>Weigh what pooling the rows of one person or household restores.</source>
         <translation>Bewerten, was das Zusammenfassen der Zeilen einer Person oder eines Haushalts wiederherstellt.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="305"/>
+        <location filename="../../commands/audit.py" line="335"/>
         <source>Play the attacker: which rows remain for somebody who knows a few things of a person.</source>
         <translation>Den Angreifer spielen: Welche Zeilen bleiben für jemanden übrig, der einiges über eine Person weiß.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="312"/>
+        <location filename="../../commands/audit.py" line="342"/>
         <source>what is known: a value, several parted by |, 40 ± 2, 38 to 42, or 1980 for a date; may be given for several columns</source>
         <translation>was bekannt ist: ein Wert, mehrere durch | getrennt, 40 ± 2, 38 to 42, oder 1980 für ein Datum; für mehrere Spalten möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="319"/>
+        <location filename="../../commands/audit.py" line="349"/>
         <source>what is believed of a sensitive value beforehand, in place of its share in the table; may be given several times</source>
         <translation>was vorab über einen sensiblen Wert angenommen wird, anstelle seines Anteils in der Tabelle; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="325"/>
+        <location filename="../../commands/audit.py" line="355"/>
         <source>the person&apos;s class in another holder&apos;s table; may be given several times</source>
         <translation>die Klasse der Person in der Tabelle einer anderen Stelle; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="334"/>
+        <location filename="../../commands/audit.py" line="364"/>
         <source>Weigh what the columns released unchanged tell of the sensitive ones.</source>
         <translation>Bewerten, was die unverändert freigegebenen Spalten über die sensiblen verraten.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="336"/>
+        <location filename="../../commands/audit.py" line="366"/>
         <location filename="../../commands/risk.py" line="162"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
@@ -14404,37 +14419,37 @@ Rückgabewerte:
         <translation>Erweitern Sie die erste oder die letzte Klasse.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="45"/>
+        <location filename="../../engine/core/values.py" line="46"/>
         <source>Entry {entry} of the domain is not a finite number.</source>
         <translation>Eintrag {entry} des Wertebereichs ist keine endliche Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="46"/>
+        <location filename="../../engine/core/values.py" line="47"/>
         <source>Remove it; a missing value is added as missing.</source>
         <translation>Entfernen Sie ihn; ein fehlender Wert wird als fehlend hinzugefügt.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="54"/>
+        <location filename="../../engine/core/values.py" line="55"/>
         <source>The domain mixes values of two types: entry {first} is a {one}, entry {second} a {other}.</source>
         <translation>Der Wertebereich mischt Werte zweier Typen: Eintrag {first} ist vom Typ {one}, Eintrag {second} vom Typ {other}.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="56"/>
+        <location filename="../../engine/core/values.py" line="57"/>
         <source>Make the column text, or give all its values one type in the source table.</source>
         <translation>Machen Sie die Spalte zu Text oder geben Sie allen Werten in der Quelltabelle denselben Typ.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="72"/>
+        <location filename="../../engine/core/values.py" line="73"/>
         <source>yes/no value</source>
         <translation>Ja/Nein-Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/core/wording.py" line="85"/>
+        <location filename="../../engine/core/wording.py" line="90"/>
         <source>{first}, {rest}</source>
         <translation>{first}, {rest}</translation>
     </message>
     <message>
-        <location filename="../../engine/core/wording.py" line="86"/>
+        <location filename="../../engine/core/wording.py" line="91"/>
         <source>{names} and {last}</source>
         <translation>{names} und {last}</translation>
     </message>
@@ -23435,12 +23450,12 @@ Rückgabewerte:
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="112"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="113"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="112"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="113"/>
         <source>Give a number, or leave it empty.</source>
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
@@ -23521,12 +23536,12 @@ Rückgabewerte:
         <translation>Die Werte der Tabelle werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="268"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="269"/>
         <source>Guessing every record</source>
         <translation>Für jeden Datensatz wird geraten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="318"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="319"/>
         <source>Measuring the size of the noise</source>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
@@ -23561,37 +23576,37 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="64"/>
+        <location filename="../../ui/panels/policy/panel.py" line="65"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="489"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="491"/>
         <source>Type one, such as 5.</source>
         <translation>Geben Sie eine ein, etwa 5.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="489"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="491"/>
         <source>{typed} is not a whole number.</source>
         <translation>{typed} ist keine ganze Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="500"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="502"/>
         <source>Type one, such as 2 %.</source>
         <translation>Geben Sie einen ein, etwa 2&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="500"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="502"/>
         <source>{typed} is not a share in percent.</source>
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="225"/>
+        <location filename="../../ui/panels/preview/panel.py" line="226"/>
         <source>Change the policy, or report the failure.</source>
         <translation>Ändern Sie das Regelwerk oder melden Sie den Fehler.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="225"/>
+        <location filename="../../ui/panels/preview/panel.py" line="226"/>
         <source>The preview failed.</source>
         <translation>Die Vorschau ist fehlgeschlagen.</translation>
     </message>
@@ -24059,7 +24074,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="477"/>
+        <location filename="../../ui/widgets/tables.py" line="550"/>
         <source>At most {most} cells can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
@@ -24138,57 +24153,57 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="199"/>
+        <location filename="../../ui/dialogs/projects.py" line="200"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="200"/>
+        <location filename="../../ui/dialogs/projects.py" line="201"/>
         <source>{project} is an older copy</source>
         <translation>{project} ist eine ältere Kopie</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="202"/>
+        <location filename="../../ui/dialogs/projects.py" line="203"/>
         <source>{project} was changed outside Sfumato</source>
         <translation>{project} wurde außerhalb von Sfumato geändert</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="207"/>
+        <location filename="../../ui/dialogs/projects.py" line="208"/>
         <source>Nothing has been written and no unfinished work was carried out. The safest course is to restore a copy from before the change. You can also open the project read-only, to inspect it and save its rules. Accept it as it stands only if you know how the change came about and have checked every column, level and recipient.</source>
         <translation>Nichts wurde geschrieben und keine unvollendete Arbeit ausgeführt. Am sichersten ist es, eine Kopie aus der Zeit vor der Änderung wiederherzustellen. Sie können das Projekt auch schreibgeschützt öffnen, um es zu untersuchen und seine Regeln zu speichern. Nehmen Sie es nur dann so an, wie es ist, wenn Sie wissen, wie die Änderung zustande kam, und jede Spalte, jede Stufe und jeden Empfänger geprüft haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="221"/>
+        <location filename="../../ui/dialogs/projects.py" line="222"/>
         <source>Restored from a backup</source>
         <translation>Aus einer Sicherung wiederhergestellt</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="222"/>
+        <location filename="../../ui/dialogs/projects.py" line="223"/>
         <source>&amp;Reason for accepting it</source>
         <translation>&amp;Begründung für die Annahme</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="225"/>
+        <location filename="../../ui/dialogs/projects.py" line="226"/>
         <source>I have checked the project and take responsibility for it as it stands</source>
         <translation>Ich habe das Projekt geprüft und übernehme die Verantwortung dafür, wie es ist</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="230"/>
+        <location filename="../../ui/dialogs/projects.py" line="231"/>
         <source>Your reason and the findings are recorded in the ledger.</source>
         <translation>Ihre Begründung und die Befunde werden im Freigabeverzeichnis festgehalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="237"/>
+        <location filename="../../ui/dialogs/projects.py" line="238"/>
         <source>Accept and seal again</source>
         <translation>Annehmen und neu versiegeln</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="238"/>
+        <location filename="../../ui/dialogs/projects.py" line="239"/>
         <source>Open read-only</source>
         <translation>Schreibgeschützt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="249"/>
+        <location filename="../../ui/dialogs/projects.py" line="250"/>
         <source>Danger: Sfumato cannot vouch for what this project says</source>
         <translation>Gefahr: Sfumato kann nicht für das einstehen, was dieses Projekt sagt</translation>
     </message>
@@ -24239,12 +24254,12 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="149"/>
+        <location filename="../../ui/panels/data/panel.py" line="150"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="179"/>
+        <location filename="../../ui/panels/data/panel.py" line="180"/>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -24252,52 +24267,52 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="50"/>
+        <location filename="../../ui/panels/data/panel.py" line="51"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="52"/>
+        <location filename="../../ui/panels/data/panel.py" line="53"/>
         <source>One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays where it is: Sfumato only reads it.</source>
         <translation>Eine Zeile je Person, in CSV, Excel, Parquet, SPSS, Stata oder SAS. Die Datei bleibt, wo sie ist: Sfumato liest sie nur.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="57"/>
+        <location filename="../../ui/panels/data/panel.py" line="58"/>
         <source>Open a table…</source>
         <translation>Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="60"/>
+        <location filename="../../ui/panels/data/panel.py" line="61"/>
         <source>From a database…</source>
         <translation>Aus einer Datenbank&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="63"/>
+        <location filename="../../ui/panels/data/panel.py" line="64"/>
         <source>Try the sample</source>
         <translation>Beispiel ausprobieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="65"/>
+        <location filename="../../ui/panels/data/panel.py" line="66"/>
         <source>The sample is a made-up clinic with 10 000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="85"/>
+        <location filename="../../ui/panels/data/panel.py" line="86"/>
         <source>Your decisions become a project: one file that you save where you like, without any row of the table.</source>
         <translation>Ihre Entscheidungen werden zu einem Projekt: einer Datei, die Sie speichern, wo Sie möchten, ohne eine einzige Zeile der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="92"/>
+        <location filename="../../ui/panels/data/panel.py" line="93"/>
         <source>The secret that releases are made with is in it, encrypted by your passphrase. Nobody can restore a passphrase that is lost.</source>
         <translation>Darin liegt, mit Ihrer Passphrase verschlüsselt, das Geheimnis, mit dem Freigaben erzeugt werden. Eine verlorene Passphrase kann niemand wiederherstellen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="99"/>
+        <location filename="../../ui/panels/data/panel.py" line="100"/>
         <source>Nothing leaves this computer: Sfumato connects to no network, unless you open a database.</source>
         <translation>Nichts verlässt diesen Computer: Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="125"/>
+        <location filename="../../ui/panels/data/panel.py" line="126"/>
         <source>Recent projects</source>
         <translation>Zuletzt geöffnete Projekte</translation>
     </message>
@@ -24336,12 +24351,12 @@ Rückgabewerte:
 <context>
     <name>_PassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="57"/>
+        <location filename="../../ui/dialogs/projects.py" line="58"/>
         <source>Show the passphrase</source>
         <translation>Passphrase zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="58"/>
+        <location filename="../../ui/dialogs/projects.py" line="59"/>
         <source>&amp;Passphrase</source>
         <translation>&amp;Passphrase</translation>
     </message>
