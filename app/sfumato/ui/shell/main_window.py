@@ -536,7 +536,9 @@ class WindowMenus(Menus):
     def _add_text_sizes(self, menu: QMenu) -> None:
         """Add the choice of how large text is."""
         percent = _tr("{percent} %")
-        names = {str(one): percent.format(percent=one) for one in TextScale.OFFERED}
+        marked = ("&90", "1&00", "&115", "1&25", "1&50")  # a digit of its own for each
+        offered = zip(TextScale.OFFERED, marked, strict=True)
+        names = {str(one): percent.format(percent=text) for one, text in offered}
         now = str(TextScale(self._main.session.store).percent)
         self.add_choice(menu.addMenu(_tr("Te&xt size")), "text", names, now, self._size)
 

@@ -44,9 +44,10 @@ def with_letters(texts: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
         if wish and wish not in used:
             used.add(wish)
             found[place] = text
-    for place, text in enumerate(texts):
-        if place not in found:
-            found[place] = _lettered(text, used)
+    left = [place for place in range(len(texts)) if place not in found]
+    # First those that have the fewest letters to choose from.
+    for place in sorted(left, key=lambda place: len(set(texts[place].casefold()) - used)):
+        found[place] = _lettered(texts[place], used)
     return [found[place] for place in range(len(texts))]
 
 
