@@ -3221,7 +3221,7 @@
     </message>
     <message>
         <location filename="../../ui/shell/main_window.py" line="481"/>
-        <location filename="../../ui/shell/main_window.py" line="590"/>
+        <location filename="../../ui/shell/main_window.py" line="592"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
@@ -3252,13 +3252,13 @@
     </message>
     <message>
         <location filename="../../ui/shell/main_window.py" line="495"/>
-        <location filename="../../ui/shell/main_window.py" line="580"/>
+        <location filename="../../ui/shell/main_window.py" line="582"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
         <location filename="../../ui/shell/main_window.py" line="496"/>
-        <location filename="../../ui/shell/main_window.py" line="581"/>
+        <location filename="../../ui/shell/main_window.py" line="583"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
@@ -3298,42 +3298,42 @@
         <translation>{percent}&#xa0;%</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="540"/>
+        <location filename="../../ui/shell/main_window.py" line="542"/>
         <source>Te&amp;xt size</source>
         <translation>Te&amp;xtgröße</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="550"/>
+        <location filename="../../ui/shell/main_window.py" line="552"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="553"/>
+        <location filename="../../ui/shell/main_window.py" line="555"/>
         <source>&amp;Language</source>
         <translation>S&amp;prache</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="560"/>
+        <location filename="../../ui/shell/main_window.py" line="562"/>
         <source>Restart Sfumato to apply the change.</source>
         <translation>Starten Sie Sfumato neu, damit die Änderung wirksam wird.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="565"/>
+        <location filename="../../ui/shell/main_window.py" line="567"/>
         <source>&amp;Help</source>
         <translation>&amp;Hilfe</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="566"/>
+        <location filename="../../ui/shell/main_window.py" line="568"/>
         <source>Sfumato &amp;Help</source>
         <translation>&amp;Hilfe zu Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="568"/>
+        <location filename="../../ui/shell/main_window.py" line="570"/>
         <source>&amp;About Sfumato</source>
         <translation>&amp;Über Sfumato</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="590"/>
+        <location filename="../../ui/shell/main_window.py" line="592"/>
         <source>Save a c&amp;opy…</source>
         <translation>&amp;Kopie speichern&#xa0;…</translation>
     </message>
@@ -18453,7 +18453,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="112"/>
-        <location filename="../../formats/bundles/readme.py" line="84"/>
+        <location filename="../../formats/bundles/readme.py" line="90"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
@@ -18640,98 +18640,98 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="47"/>
+        <location filename="../../formats/bundles/readme.py" line="53"/>
         <source>No column of this table was perturbed: count as you would in any table.</source>
         <translation>Keine Spalte dieser Tabelle wurde verfremdet: Zählen Sie wie in jeder Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="50"/>
+        <location filename="../../formats/bundles/readme.py" line="56"/>
         <source>In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept so that counts over the whole table stay right; a count within a group misses them.</source>
         <translation>In {rows:,} Zeilen zeigen diese Spalten `*`: Ihre Werte wären herausgeragt. Die Zeilen sind enthalten, damit Auszählungen über die ganze Tabelle stimmen; einer Auszählung innerhalb einer Gruppe fehlen sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="55"/>
+        <location filename="../../formats/bundles/readme.py" line="61"/>
         <source>The rows are in a random order of this release&apos;s own. A row&apos;s position says nothing about whose it is, and the row at the same position in another release belongs to another record.</source>
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="114"/>
+        <location filename="../../formats/bundles/readme.py" line="120"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="136"/>
+        <location filename="../../formats/bundles/readme.py" line="148"/>
         <source>column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="136"/>
+        <location filename="../../formats/bundles/readme.py" line="148"/>
         <source>what it is</source>
         <translation>was sie ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="136"/>
+        <location filename="../../formats/bundles/readme.py" line="148"/>
         <source>what was done</source>
         <translation>was damit geschah</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="142"/>
-        <location filename="../../formats/bundles/readme.py" line="170"/>
+        <location filename="../../formats/bundles/readme.py" line="154"/>
+        <location filename="../../formats/bundles/readme.py" line="182"/>
         <source>grouped into bins</source>
         <translation>in Klassen eingeteilt</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="144"/>
+        <location filename="../../formats/bundles/readme.py" line="156"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="147"/>
+        <location filename="../../formats/bundles/readme.py" line="159"/>
         <source>**a pseudonym** in place of the identifier: the same for the same one</source>
         <translation>**ein Pseudonym** anstelle der Kennung: dasselbe für dieselbe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="150"/>
+        <location filename="../../formats/bundles/readme.py" line="162"/>
         <source>a sampling weight</source>
         <translation>ein Hochrechnungsfaktor</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="174"/>
         <source>as in the source</source>
         <translation>wie in der Quelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="174"/>
+        <location filename="../../formats/bundles/readme.py" line="186"/>
         <source>`*` in {rows:,} rows</source>
         <translation>`*` in {rows:,} Zeilen</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="179"/>
+        <location filename="../../formats/bundles/readme.py" line="191"/>
         <source>**generalized** to level {level} of {highest}</source>
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="186"/>
+        <location filename="../../formats/bundles/readme.py" line="198"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="189"/>
+        <location filename="../../formats/bundles/readme.py" line="201"/>
         <source>Columns that identify a person directly are not included.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="223"/>
+        <location filename="../../formats/bundles/readme.py" line="235"/>
         <source>What this does not promise</source>
         <translation>Was damit nicht zugesagt ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="229"/>
+        <location filename="../../formats/bundles/readme.py" line="241"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="229"/>
+        <location filename="../../formats/bundles/readme.py" line="241"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
@@ -22805,7 +22805,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="198"/>
-        <location filename="../../formats/bundles/readme.py" line="152"/>
+        <location filename="../../formats/bundles/readme.py" line="164"/>
         <location filename="../../report/sections.py" line="41"/>
         <location filename="../../report/sections.py" line="227"/>
         <source>perturbed</source>
