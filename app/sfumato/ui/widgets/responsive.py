@@ -48,15 +48,20 @@ class ResponsiveRow(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Ask for no more width than a column needs: then it can become one."""
+        return QSize(max(self._least_widths(), default=0), super().minimumSizeHint().height())
+
+    def _least_widths(self) -> list[int]:
+        """Return the least width of each widget in sight; a translation may need more."""
         parts = (self._box.itemAt(place) for place in range(self._box.count()))
-        widths = (part.minimumSize().width() for part in parts if part is not None)
-        return QSize(max(widths, default=0), super().minimumSizeHint().height())
+        return [part.minimumSize().width() for part in parts if part and not part.isEmpty()]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Turn the row into a column, or back."""
         super().resizeEvent(event)
         directions = QBoxLayout.Direction
-        wide = self.width() >= self._wide
+        least = self._least_widths()
+        together = sum(least) + self._box.spacing() * (len(least) - 1)
+        wide = self.width() >= max(self._wide, together)
         wanted = directions.LeftToRight if wide else directions.TopToBottom
         if self._box.direction() != wanted:
             self._box.setDirection(wanted)

@@ -12,15 +12,17 @@ from PySide6.QtWidgets import QHeaderView, QLineEdit, QToolButton, QWidget
 
 from sfumato.project.ledger.records import LedgerEvent, Subject
 from sfumato.project.verification.verify import VerificationReport
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.releases.ledger_model import BUNDLE, DIGEST, LEVELS, WHEN, LedgerModel
 from sfumato.ui.panels.releases.verification import VerificationView
 from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Badge, Card, EmptyState, button, row
-from sfumato.ui.widgets.responsive import Pages
+from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, row
+from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import TableView
 
+NARROW: Final = 560
+"""Below this width the search stands below what the lines are about; pixels at scale 1."""
 WIDE: Final = 780
 """From this width on, the digests' beginnings are shown."""
 WIDEST: Final = 1000
@@ -72,13 +74,9 @@ class LedgerCard(Card):
         self.show_folder.setEnabled(False)
         self.filters = self._build_filters()
         self.body.removeWidget(self.heading)
-        head = row(self.heading)
-        head.addSpacing(8)
-        head.addWidget(self.intact)
-        head.addStretch(1)
-        for one in (self.copy, self.show_folder, self.verify):
-            head.addWidget(one)
-        self.body.addLayout(head)
+        title = boxed(row(self.heading, self.intact))
+        deeds = (self.copy, self.show_folder, self.verify)
+        self.body.addLayout(FlowLayout(title, *deeds, apart=True))
         self.body.addWidget(self.filters)
         self.body.addWidget(self.pages, 1)
         self.setMinimumHeight(scaled(300))
@@ -109,11 +107,10 @@ class LedgerCard(Card):
             part.setAccessibleName(name)
         self.subject.chosen.connect(self._narrow)
         self.search.textChanged.connect(self._narrow)
-        whole = QWidget(self)
-        line = row(self.subject, self.search, spacing=Space.BETWEEN)
-        line.setStretch(1, 1)
-        whole.setLayout(line)
-        return whole
+        line = ResponsiveRow(NARROW, parent=self)
+        line.add(self.subject, 0)
+        line.add(self.search)
+        return line
 
     def _build_table(self) -> TableView:
         table = _LedgerTable(self)
