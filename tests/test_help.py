@@ -62,4 +62,5 @@ def test_the_page_on_the_command_line_knows_every_command_and_exit_code():
 def test_what_a_document_of_the_project_points_to_is_there(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     named = [*LINK.findall(text), *re.findall(r'(?:src|srcset)="([^"]+)"', text)]
-    assert [n for n in named if "://" not in n and not (ROOT / n).exists()] == []
+    places = [n.partition("#")[0] for n in named if "://" not in n]
+    assert [place for place in places if place and not (ROOT / place).exists()] == []

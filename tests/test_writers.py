@@ -78,4 +78,4 @@ def opens_to_write(call: ast.Call) -> bool:
 
 def is_method_of_values(call: ast.Call, name: str) -> bool:
     """Whether it copies a value in memory, or makes a text."""
-    return name == "copy" and not call.args
+    return name in ("copy", "to_json") and not call.args

@@ -7,9 +7,8 @@ Workers need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -27,6 +26,9 @@ from sfumato.project.release.workers import (
     released_part,
     view_of,
 )
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
 
 __all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 

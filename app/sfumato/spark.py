@@ -1,19 +1,17 @@
 """Releases made by Spark: the same rows as Sfumato's own, on as many executors as there are.
 
 Executors need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in the place that the
-`KeySource` names. No key stands in a plan of Spark's, an event log or a shuffle.
+`KeySource` names. No key stands in a plan of Spark's, an event log or a shuffle. Spark is imported
+where it is used: the module itself is there without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import BinaryType, StructField, StructType
 
 from sfumato.engine.randomness.row_order import Hashes
 from sfumato.project.release.plan import Plan
@@ -28,6 +26,10 @@ from sfumato.project.release.workers import (
     released_part,
     view_of,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
 __all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 
@@ -68,6 +70,8 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
         When the result is computed, if a row does not fit the plan or the keys are not there: it
         quotes Sfumato's error, which names columns and never a value.
     """
+    from pyspark.sql.types import StructType
+
     check_columns(plan, df.columns)
     given = (plan.to_json(), key_source)
     key = df.select(_quoted(str(plan.record_key)))
@@ -91,6 +95,9 @@ def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 def _made(df: DataFrame, plan: Plan, source: KeySource) -> DataFrame:
     """Return the released rows as they come, with what they are ordered by."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import StructType
+
     schema = _of_spark(plan.output_schema())
     types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     work = partial(_released, plan.to_json(), source, schema)
@@ -143,6 +150,8 @@ def _of_spark(schema: pa.Schema) -> pa.Schema:
 
 
 def _binary() -> StructField:
+    from pyspark.sql.types import BinaryType, StructField
+
     return StructField(_ORDER, BinaryType(), nullable=False)
 
 

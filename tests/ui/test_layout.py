@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QApplication, QDialog
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.proposals import propose_columns
+from sfumato.formats import language
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.model import Document
 from sfumato.project.rules.rules import apply_rules
@@ -50,10 +52,13 @@ def wordy(tmp_path_factory) -> Path:
 @pytest.fixture
 def wordily(wordy: Path, themed: QApplication) -> Iterator[None]:
     """The application speaks that language; afterwards its text is as large as before."""
+    before, written = language.spoken(), QLocale()
     translators = languages.speak(themed, "eo", wordy.parent)
     yield
     for translator in translators:
         themed.removeTranslator(translator)
+    language.speak(before)
+    QLocale.setDefault(written)
     themes().set_scale()
 
 

@@ -207,8 +207,10 @@ def _missing(work: Work) -> str:
 def _empty(work: Work) -> str:
     """Say which promise hides nothing; empty where all hide something."""
     for made in work.guarantee.promises:
-        chosen = [work.attributes[name] for name in made.entry.attributes]
         entry = made.entry
+        if not set(entry.attributes) <= set(work.attributes):
+            continue  # their values are being read
+        chosen = [work.attributes[name] for name in entry.attributes]
         told = promise_is_empty(entry.mechanism, made.level, entry.settings, chosen, entry.key)
         if told:
             return told
