@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
@@ -91,6 +92,7 @@ class Panel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
+        self._waiting: list[Callable[[], object]] = []
         self.setObjectName(f"panel-{self.name}")
         self.setProperty("look", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -131,6 +133,27 @@ class Panel(QWidget):
         The session's steps say so themselves.
         """
         return self.session.steps.of(self.name)
+
+    def in_sight(self, refresh: Callable[[], object]) -> Callable[..., None]:
+        """Return what refreshes at once where somebody looks at the panel, else once somebody does.
+
+        An edit costs nothing for panels that are not shown.
+        """
+
+        def soon(*_changed: object) -> None:
+            if self.isVisible():
+                refresh()
+            elif refresh not in self._waiting:
+                self._waiting.append(refresh)
+
+        return soon
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what has changed while nobody looked."""
+        super().showEvent(event)
+        waiting, self._waiting = self._waiting, []
+        for refresh in waiting:
+            refresh()
 
     def activate(self) -> None:
         """Take notice of having come into sight; expensive updates can wait until here."""

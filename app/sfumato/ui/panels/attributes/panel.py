@@ -223,8 +223,8 @@ class AttributesPanel(Panel):
 
     def _connect(self) -> None:
         session, detail = self.session, self.detail
-        session.document_changed.connect(self.refresh)
-        session.table_changed.connect(self.refresh)
+        session.document_changed.connect(self.in_sight(self.refresh))
+        session.table_changed.connect(self.in_sight(self.refresh))
         session.profiles_changed.connect(self._take_insight)
         session.attribute_changed.connect(lambda _name: self._show_detail())
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_detail())

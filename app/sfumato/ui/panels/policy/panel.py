@@ -107,14 +107,15 @@ class PolicyPanel(Panel):
 
     def _connect(self) -> None:
         session = self.session
-        session.document_changed.connect(self._refresh)
-        session.table_changed.connect(self._refresh)
-        session.attribute_changed.connect(self._refresh)
+        refresh = self.in_sight(self._refresh)
+        session.document_changed.connect(refresh)
+        session.table_changed.connect(refresh)
+        session.attribute_changed.connect(refresh)
         self.misfit.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
         self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
         self.misfit.removal_asked.connect(self._remove_entry)
         self.list.entry_chosen.connect(self.choose)
-        self.ways.changed.connect(self._refresh)
+        self.ways.changed.connect(refresh)
         self.ways.changed.connect(self.state_changed)
         self.ways.page.told.connect(self.messages.show_message)
         page = self.page

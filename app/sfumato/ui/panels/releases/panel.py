@@ -167,7 +167,7 @@ class ReleasesPanel(Panel):
             session.project_changed,
             session.attribute_changed,
         ):
-            signal.connect(self._refresh)
+            signal.connect(self.in_sight(self._refresh))
         session.ledger_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
