@@ -106,7 +106,7 @@ def _what_if(stage: Stage) -> None:
     _scroll_to(stage, page, page.what_if)
 
 
-def _scroll_to(stage: Stage, page: CoalitionPage, widget: QWidget) -> None:
+def _scroll_to(stage: Stage, page: AuditPage, widget: QWidget) -> None:
     bar = page.sheet.verticalScrollBar()
     for _ in range(3):  # what comes into sight is drawn, and may take more room
         inside = page.sheet.widget()
@@ -192,7 +192,7 @@ def _other_holders(stage: Stage, *, needed: float = 3, down: bool = False) -> No
         page.person.share.spin.setValue(20)
         page.person.count.click()
         stage.settle()
-        page.work.ensureWidgetVisible(page.person.ways)
+        _scroll_to(stage, page, page.person.ways)
     stage.settle()
 
 

@@ -106,7 +106,7 @@ class CodingEditor(QWidget):
         """Return what was typed; raise `DomainError` where it is no coding."""
         stated: list[float | None] = []
         for field in self.fields:
-            text = field.text().strip().replace("\u2212", "-")
+            text = field.text().strip().replace("\u2212", "-").replace(",", ".")
             try:
                 stated.append(float(text) if text else None)
             except ValueError:

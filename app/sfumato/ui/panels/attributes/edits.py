@@ -98,7 +98,7 @@ def value_of_text(text: str, values: Iterable[Value], series: pd.Series) -> Valu
         if kinds == {int} or (not kinds and "int" in stored):
             return int(text)
         if kinds and kinds <= {int, float}:
-            return float(text)
+            return float(text.replace(",", "."))
     except ValueError:
         raise DomainError(
             "The new value is not of the type of the others.", "Type a number, or true or false."

@@ -56,6 +56,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments, prompt
 from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import sheet_rows
 
 MOST_NAMED: Final = 3
@@ -116,7 +117,7 @@ class FineGrainSettings(SettingsEditor):
         card.body.addLayout(row(label(tr("Limits of the values"), "heading"), None, self.mode))
         for widget in (self.mode_words, self.frequencies, self.presets):
             card.body.addWidget(widget)
-        card.body.addLayout(row(self.search, self.only_own, None, paste, fill, clear))
+        card.body.addLayout(FlowLayout(self.search, self.only_own, paste, fill, clear))
         card.body.addWidget(grid)
         card.body.addWidget(self.status)
         self.setLayout(column(card, self.outcome, spacing=Space.BETWEEN))

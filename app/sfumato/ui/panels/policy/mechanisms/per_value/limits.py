@@ -168,8 +168,8 @@ def names_of(attribute: Attribute) -> tuple[str, ...]:
 
 def shown(value: float) -> str:
     """Return a number as it is typed: no noise, nothing lost."""
-    short = localized(f"{value:.12g}")
-    return short if float(short) == value else repr(value)
+    short = f"{value:.12g}"
+    return localized(short if float(short) == value else repr(value))
 
 
 def meaning(pair: Pair) -> str:
