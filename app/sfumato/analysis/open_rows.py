@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -117,20 +116,26 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
     shared: dict[str, Places] = {}
     repeating = set()
     for spec in specs:
+        look = look_of(spec)
+
+        def find(look: Look = look) -> tuple[Places | None, float]:
+            return _sharing(look.shown(table), part, estimated)
+
         try:
-            found, alone = _sharing(look_of(spec).shown(table), part, estimated)
+            # No edit of another column changes this.
+            found, alone = columns.keep(("sharing", look, most), find)
         except (DomainError, TypeError):
             continue
         if alone <= 0.5:
             repeating.add(spec.name)
             if found is not None:
                 shared[spec.name] = found
-    rows = reduce(np.union1d, shared.values(), part)
+    rows = np.flatnonzero(_marked(table.rows, part, *shared.values()))
     frame = pd.DataFrame(
         {name: column.take(rows).reset_index(drop=True) for name, column in table.frame.items()},
         copy=False,
     )
-    counted = {name: np.isin(rows, np.union1d(part, also)) for name, also in shared.items()}
+    counted = {name: _marked(table.rows, part, also)[rows] for name, also in shared.items()}
     sample = np.searchsorted(rows, estimated)
     return WeighedRows(
         Table(frame, table.value_labels, table.column_labels),
@@ -139,6 +144,14 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
         counted,
         frozenset(repeating),
     )
+
+
+def _marked(rows: int, *parts: Places) -> Flags:
+    """Return which of a table's rows are in any of several parts of it, shape (n,)."""
+    marked = np.zeros(rows, dtype=np.bool_)
+    for part in parts:
+        marked[part] = True
+    return marked
 
 
 def _sharing(column: pd.Series, part: Places, estimated: Places) -> tuple[Places | None, float]:
