@@ -43,6 +43,9 @@ class Person:
         self.open("clinic.csv")
         self.window.rules.apply(self._folder / "tables" / "clinic.toml")
         self._settle()
+        # What is found of the decisions is kept: found each time, it is there whenever it counts.
+        self.window.session.steps.check_policy()
+        self._settle()
 
     def look_around(self) -> None:
         self.decide()

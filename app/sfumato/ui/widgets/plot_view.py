@@ -103,6 +103,7 @@ class PlotView(QWidget):
         self._more.setIcon(themed_icon("more"))
         self._more.setToolTip(self.tr("Save or copy this plot"))
         self._more.setAccessibleName(self.tr("Save or copy this plot"))
+        self.setAccessibleName(self.tr("plot"))
         self._more.clicked.connect(self._open_menu)
         self._more.hide()
         themes().changed.connect(self._refresh)
@@ -127,7 +128,7 @@ class PlotView(QWidget):
         turns().leave(self)
         self._more.hide()
         self.show_table(False)
-        self.setAccessibleName("")
+        self.setAccessibleName(self.tr("plot"))
         self.update()
 
     @property
