@@ -67,7 +67,7 @@ def message_button(bar: MessageBar, text: str) -> QPushButton:
     """Return a message's button by its text."""
     for view in bar.findChildren(MessageView):
         for button in view.findChildren(QPushButton):
-            if button.text() == text and not view.isHidden():
+            if button.text().replace("&", "") == text and not view.isHidden():
                 return button
     raise AssertionError(f"no message offers {text!r}")
 
