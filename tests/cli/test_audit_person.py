@@ -1,4 +1,4 @@
-"""``sfumato audit person``, beside an attack that has nothing but the files that were released."""
+"""``sfumato audit person``, beside an attack by the released files and the table's frequencies."""
 
 from __future__ import annotations
 
