@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import is_number
+from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
     KeyedNoise,
@@ -126,6 +127,19 @@ class Frequencies:
         if self.source is FrequencySource.STATED:
             plain["shares"] = list(self.shares)
         return plain
+
+
+def records_of(attribute: Attribute) -> int:
+    """Return how many records an attribute's counts are of; 0 where they are not known."""
+    return 0 if attribute.counts is None else int(attribute.counts.sum())
+
+
+def frequency_facts(spent: float) -> tuple[Fact, ...]:
+    """Return the figure of ε0 for a promise that counts it; none where nothing is spent."""
+    if spent == 0.0:
+        return ()
+    title = "Privacy loss of the frequencies"
+    return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)
 
 
 def usual_frequencies(records: int) -> Frequencies:

@@ -2887,107 +2887,107 @@
 <context>
     <name>LedgerCard</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="37"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="39"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="42"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="44"/>
         <source>Nothing is written down yet</source>
         <translation>Noch ist nichts verzeichnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="44"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="46"/>
         <source>Each release is written down here: when, to whom, at which levels, and the digest of its files; and so is what was adopted, overridden or changed.</source>
         <translation>Hier wird jede Freigabe verzeichnet: wann, an wen, auf welchen Stufen, und der Hashwert ihrer Dateien; ebenso, was übernommen, übergangen oder geändert wurde.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="48"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="50"/>
         <source>The ledger has nothing like this</source>
         <translation>Im Freigabeverzeichnis steht nichts dergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="49"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="51"/>
         <source>Show everything</source>
         <translation>Alles zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="58"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="60"/>
         <source>Show &amp;folder</source>
         <translation>&amp;Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="60"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="62"/>
         <source>&amp;Verify a file…</source>
         <translation>Datei ü&amp;berprüfen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="63"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="65"/>
         <source>Choose a bundle, or drop one here</source>
         <translation>Wählen Sie ein Datenpaket oder legen Sie es hier ab</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="66"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="68"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="69"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="71"/>
         <source>Copy the chosen lines, or all that are shown, with whole digests</source>
         <translation>Die gewählten Zeilen oder alle gezeigten kopieren, mit vollständigen Hashwerten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="89"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="87"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="90"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="88"/>
         <source>Releases</source>
         <translation>Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="91"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="89"/>
         <source>Adoptions</source>
         <translation>Übernahmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="92"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="90"/>
         <source>Overrides</source>
         <translation>Übergangenes</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="93"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="91"/>
         <source>Project</source>
         <translation>Projekt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="97"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="95"/>
         <source>What the ledger&apos;s lines are about</source>
         <translation>Wovon die Zeilen des Freigabeverzeichnisses handeln</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="99"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="97"/>
         <source>Name, level, reason, file or digest</source>
         <translation>Name, Stufe, Begründung, Datei oder Hashwert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="100"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="98"/>
         <source>Look for words in the ledger</source>
         <translation>Im Freigabeverzeichnis nach Wörtern suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="105"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="103"/>
         <source>Clear the search</source>
         <translation>Suche leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="105"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="103"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="121"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="118"/>
         <source>What the ledger tells of</source>
         <translation>Was das Freigabeverzeichnis berichtet</translation>
     </message>
@@ -4584,47 +4584,49 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Diese Grafik speichern oder kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="119"/>
+        <location filename="../../ui/widgets/plot_view.py" line="120"/>
         <source>Plot, drawn when it comes into sight</source>
         <translation>Grafik, wird gezeichnet, sobald sie in Sicht kommt</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="364"/>
+        <location filename="../../ui/widgets/plot_view.py" line="365"/>
         <source>Show as table</source>
         <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="369"/>
+        <location filename="../../ui/widgets/plot_view.py" line="370"/>
         <source>Copy picture</source>
         <translation>Bild kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="370"/>
+        <location filename="../../ui/widgets/plot_view.py" line="371"/>
         <source>Copy values</source>
         <translation>Werte kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="373"/>
+        <location filename="../../ui/widgets/plot_view.py" line="374"/>
         <source>Save as PNG…</source>
         <translation>Als PNG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="376"/>
+        <location filename="../../ui/widgets/plot_view.py" line="377"/>
         <source>Save as SVG…</source>
         <translation>Als SVG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="380"/>
+        <location filename="../../ui/widgets/plot_view.py" line="381"/>
         <source>Save values as CSV…</source>
         <translation>Werte als CSV speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="422"/>
+        <location filename="../../ui/widgets/plot_view.py" line="105"/>
+        <location filename="../../ui/widgets/plot_view.py" line="130"/>
+        <location filename="../../ui/widgets/plot_view.py" line="423"/>
         <source>plot</source>
         <translation>Grafik</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="423"/>
+        <location filename="../../ui/widgets/plot_view.py" line="424"/>
         <source>Save the plot</source>
         <translation>Grafik speichern</translation>
     </message>
@@ -6189,7 +6191,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="199"/>
+        <location filename="../../ui/panels/policy/panel.py" line="200"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -7982,7 +7984,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="52"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="109"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8018,7 +8020,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="91"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="62"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
@@ -8036,7 +8038,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="111"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="236"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="238"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
@@ -8147,13 +8149,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="317"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="421"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="423"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="318"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="422"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="424"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
@@ -8218,137 +8220,137 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="77"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="81"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="82"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="83"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="86"/>
         <source>Only with limits of their own</source>
         <translation>Nur mit eigenen Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="87"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="89"/>
         <source>Show the cell</source>
         <translation>Zelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="88"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
         <source>Remove the unknown values</source>
         <translation>Unbekannte Werte entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
         <source>Solve again</source>
         <translation>Erneut lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="108"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="110"/>
         <source>A list (value, ρ1, ρ2) or a block of cells from a spreadsheet</source>
         <translation>Eine Liste (Wert, ρ1, ρ2) oder ein Zellblock aus einer Tabellenkalkulation</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
         <source>The top cell, to all below it</source>
         <translation>Die oberste Zelle auf alle darunter übertragen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
         <source>Fill down</source>
         <translation>Nach unten ausfüllen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="114"/>
         <source>Back to the tolerance rule</source>
         <translation>Zurück zur Toleranzregel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
         <source>Clear</source>
         <translation>Leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="117"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="223"/>
         <source>Limits of the values</source>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="221"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="223"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="225"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="227"/>
         <source>These limits were solved for the exact counts, which the profile gives away.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten gelöst, die das Profil preisgibt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="244"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="246"/>
         <source>Not in the domain: {named}{more}.</source>
         <translation>Nicht im Wertebereich: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="248"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="240"/>
         <source> and {count} others</source>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="251"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="253"/>
         <source>Until this is right, the limits before stay in force.</source>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="292"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="294"/>
         <source>Solving the limits of {count} values…</source>
         <translation>Die Grenzen von {count} Werten werden gelöst&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="295"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="297"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="339"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="341"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="350"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="352"/>
         <source>There is no text on the clipboard.</source>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="401"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="403"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="405"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="407"/>
         <source>Nothing released makes a value more likely than its limit allows. It may become less likely by more: the paper says this can&apos;t happen, but that half of its theorem fails.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt. Er kann stärker an Wahrscheinlichkeit verlieren: Die Veröffentlichung sagt, das könne nicht geschehen, aber diese Hälfte ihres Satzes trifft nicht zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="420"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="422"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -8976,138 +8978,138 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="300"/>
+        <location filename="../../ui/panels/policy/panel.py" line="301"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="326"/>
+        <location filename="../../ui/panels/policy/panel.py" line="327"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="350"/>
+        <location filename="../../ui/panels/policy/panel.py" line="351"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="351"/>
+        <location filename="../../ui/panels/policy/panel.py" line="352"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="356"/>
+        <location filename="../../ui/panels/policy/panel.py" line="357"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="365"/>
+        <location filename="../../ui/panels/policy/panel.py" line="366"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="377"/>
+        <location filename="../../ui/panels/policy/panel.py" line="378"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="385"/>
+        <location filename="../../ui/panels/policy/panel.py" line="386"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="388"/>
+        <location filename="../../ui/panels/policy/panel.py" line="389"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="413"/>
+        <location filename="../../ui/panels/policy/panel.py" line="414"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="424"/>
+        <location filename="../../ui/panels/policy/panel.py" line="425"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="428"/>
+        <location filename="../../ui/panels/policy/panel.py" line="429"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="430"/>
+        <location filename="../../ui/panels/policy/panel.py" line="431"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="435"/>
+        <location filename="../../ui/panels/policy/panel.py" line="436"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="436"/>
-        <location filename="../../ui/panels/policy/panel.py" line="508"/>
+        <location filename="../../ui/panels/policy/panel.py" line="437"/>
+        <location filename="../../ui/panels/policy/panel.py" line="509"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="457"/>
+        <location filename="../../ui/panels/policy/panel.py" line="458"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="459"/>
+        <location filename="../../ui/panels/policy/panel.py" line="460"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="472"/>
+        <location filename="../../ui/panels/policy/panel.py" line="473"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="478"/>
+        <location filename="../../ui/panels/policy/panel.py" line="479"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="479"/>
+        <location filename="../../ui/panels/policy/panel.py" line="480"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="485"/>
+        <location filename="../../ui/panels/policy/panel.py" line="486"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="491"/>
+        <location filename="../../ui/panels/policy/panel.py" line="492"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="495"/>
+        <location filename="../../ui/panels/policy/panel.py" line="496"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="502"/>
+        <location filename="../../ui/panels/policy/panel.py" line="503"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="506"/>
+        <location filename="../../ui/panels/policy/panel.py" line="507"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="507"/>
+        <location filename="../../ui/panels/policy/panel.py" line="508"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="514"/>
+        <location filename="../../ui/panels/policy/panel.py" line="515"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -16199,7 +16201,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="129"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="331"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="343"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
@@ -17022,8 +17024,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/matrix/mechanism.py" line="55"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="70"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="342"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="75"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="347"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -17168,7 +17170,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="104"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="105"/>
         <source>The frequencies of {column} are {given} numbers for {size} values.</source>
         <translation>Die Häufigkeiten von {column} sind {given} Zahlen für {size} Werte.</translation>
     </message>
@@ -17177,27 +17179,27 @@ Rückgabewerte:
         <translation type="vanished">Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="105"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="106"/>
         <source>Give one share for each value of the domain, or have the counts drawn again.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lassen Sie die Häufigkeiten erneut ziehen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="159"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="173"/>
         <source>The setting frequencies is none of: {known}.</source>
         <translation>Die Einstellung frequencies ist keines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="160"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="174"/>
         <source>Choose where the frequencies come from.</source>
         <translation>Wählen Sie, woher die Häufigkeiten stammen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="172"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="186"/>
         <source>The stated shares are not a list of numbers from 0 on, one of them above 0.</source>
         <translation>Die angegebenen Anteile sind keine Liste von Zahlen ab 0, von denen eine über 0 liegt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="173"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="187"/>
         <source>Give one share for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
@@ -17289,221 +17291,224 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="71"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="77"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="82"/>
         <source>Highest retention probability</source>
         <translation>Höchste Beibehaltungswahrscheinlichkeit</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="78"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="83"/>
         <source>The retention probability of the value that keeps most.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit des Werts, von dem am meisten beibehalten wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="79"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="84"/>
         <source>max p</source>
         <translation>max. p</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="91"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="96"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="93"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="98"/>
         <source>Each value has a limit of its own and is kept as often as that allows; otherwise it is replaced by one drawn evenly from the whole domain.</source>
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="130"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="135"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="131"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="136"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="145"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="150"/>
         <source>the retention probabilities of {name}</source>
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="149"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="154"/>
         <source>The retention probabilities of {name} follow from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what they tell.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} folgen aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verraten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="176"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="181"/>
         <source>The profile of {column} has {given} probabilities for {size} values.</source>
         <translation>Das Profil von {column} hat {given} Wahrscheinlichkeiten für {size} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="177"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="185"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="190"/>
         <source>Solve the limits again.</source>
         <translation>Lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="184"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="189"/>
         <source>The profile of {column} is not a list of probabilities above 0.</source>
         <translation>Das Profil von {column} ist keine Liste von Wahrscheinlichkeiten über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="232"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="237"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="211"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="234"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="216"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="239"/>
         <source>Give a larger one, or lower ε0 of the frequencies.</source>
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="245"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="250"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="246"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="251"/>
         <source>Give a number from 0 to {highest}, at which the value that keeps most is always kept.</source>
         <translation>Geben Sie eine Zahl von 0 bis {highest} an, bei der der am meisten beibehaltene Wert immer beibehalten wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="271"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="276"/>
         <source>fine-grain ladder</source>
         <translation>Leiter mit Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="309"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="314"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="316"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="321"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on {value} by at most {odds}, and on no value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="344"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="349"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="348"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="353"/>
         <source>Values whose limit is exceeded</source>
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="350"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="355"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="392"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="393"/>
         <source>The retention probabilities of {name} were solved for the exact counts of the table and are published with every release: anyone who knows all other records can tell a person&apos;s {name} from them. Solve the limits again, with noisy counts.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="98"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="103"/>
         <source>Published distribution</source>
         <translation>Veröffentlichte Verteilung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="100"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="105"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced by one drawn from a distribution that is published with the release.</source>
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="112"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="117"/>
         <source>The domain of column {column} has {size} values; a published distribution takes {most} at most.</source>
         <translation>Der Wertebereich der Spalte {column} hat {size} Werte; eine veröffentlichte Verteilung nimmt höchstens {most}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="114"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="119"/>
         <source>Choose uniform retention, or group the values.</source>
         <translation>Wählen Sie gleichverteilte Ersetzung oder gruppieren Sie die Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="152"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="157"/>
         <source>The distribution that replaced values of {name} are drawn from follows from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what it tells.</source>
         <translation>Die Verteilung, aus der ersetzte Werte von {name} gezogen werden, folgt aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verrät.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="157"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="162"/>
         <source>the distribution of replaced values of {name}</source>
         <translation>die Verteilung ersetzter Werte von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="165"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="170"/>
         <source>A published distribution has no setting called {name}.</source>
         <translation>Eine veröffentlichte Verteilung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="209"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="214"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the published distribution alone costs ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die veröffentlichte Verteilung kostet ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="229"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="234"/>
         <source>distribution ladder</source>
         <translation>Leiter mit veröffentlichter Verteilung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="269"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="273"/>
+        <source>All released values are random. The distribution that they are drawn from multiplies the odds on a person&apos;s {name} by at most {gamma}.</source>
+        <translation>Alle freigegebenen Werte sind zufällig. Die Verteilung, aus der sie gezogen werden, erhöht die Chancen auf {name} einer Person höchstens um den Faktor {gamma}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="281"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}, most of all those on {value}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}, am stärksten die auf {value}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="278"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="290"/>
         <source>min π</source>
         <translation>min. π</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="279"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="291"/>
         <source>Rarest replacement</source>
         <translation>Seltenster Ersatz</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="281"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="293"/>
         <source>The rarer a replacement, the more its value stands out where it is released.</source>
         <translation>Je seltener ein Ersatz, desto mehr fällt sein Wert auf, wo er freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="352"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="364"/>
         <source>The setting even_share is not a number from 0 to 1.</source>
         <translation>Die Einstellung even_share ist keine Zahl von 0 bis 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="353"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="365"/>
         <source>Give the share of an even distribution to mix in, such as 0.1.</source>
         <translation>Geben Sie den Anteil einer Gleichverteilung an, der beigemischt wird, etwa 0,1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="370"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="402"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="140"/>
         <source>Privacy loss of the frequencies</source>
         <translation>Privatheitsverlust der Häufigkeiten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="371"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="403"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="141"/>
         <source>Counted in the odds factors and in ε.</source>
         <translation>In den Chancenfaktoren und in ε enthalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="418"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="412"/>
         <source>The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Die Grenze von {value} (γ = {gamma}) lässt für dessen freigegebene Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="420"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="414"/>
         <source>Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count the same.</source>
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
@@ -17564,8 +17569,8 @@ Rückgabewerte:
         <translation>Die Einstellung {name} des Rekonstruktionsschutzes hat keine solche Auswahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="84"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="276"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="75"/>
@@ -17679,7 +17684,7 @@ Rückgabewerte:
         <translation>Pr</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="276"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
         <source>A value is kept on purpose this often.</source>
@@ -17927,7 +17932,7 @@ Rückgabewerte:
         <translation>Wer sie alle hat, gibt dem wahren Wert im Mittel eine Wahrscheinlichkeit von {found:.1%}; mit einer Leiter derselben Stufen wären es {fitting:.1%}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="85"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="90"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="76"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
@@ -17943,7 +17948,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="166"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="171"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
         <location filename="../../project/rules/reading.py" line="36"/>
         <source>Remove it.</source>
@@ -17955,7 +17960,7 @@ Rückgabewerte:
         <translation>Gleichverteilte Ersetzung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="262"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="267"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="208"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
@@ -23571,7 +23576,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="385"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="387"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -23912,52 +23917,52 @@ Rückgabewerte:
         <translation>{recipient} hat noch keine Stufe für {key}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="233"/>
+        <location filename="../../analysis/steps.py" line="235"/>
         <source>Nothing can be released yet.</source>
         <translation>Noch kann nichts freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="237"/>
+        <location filename="../../analysis/steps.py" line="239"/>
         <source>Every recipient has a release by the present settings.</source>
         <translation>Jeder Empfänger hat eine Freigabe nach den jetzigen Einstellungen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="244"/>
+        <location filename="../../analysis/steps.py" line="246"/>
         <source>The ledger is not as it was written.</source>
         <translation>Das Freigabeverzeichnis ist nicht so, wie es geschrieben wurde.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="248"/>
+        <location filename="../../analysis/steps.py" line="250"/>
         <source>The release to {name} is unfinished.</source>
         <translation>Die Freigabe an {name} ist unvollendet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="256"/>
+        <location filename="../../analysis/steps.py" line="258"/>
         <source>Changed since the last release to {names}.</source>
         <translation>Seit der letzten Freigabe an {names} geändert.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="258"/>
+        <location filename="../../analysis/steps.py" line="260"/>
         <source>No release to {names} yet.</source>
         <translation>Noch keine Freigabe an {names}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="259"/>
+        <location filename="../../analysis/steps.py" line="261"/>
         <source>There is no recipient any more.</source>
         <translation>Es gibt keinen Empfänger mehr.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="266"/>
+        <location filename="../../analysis/steps.py" line="268"/>
         <source>The generalized table is not published yet.</source>
         <translation>Die vergröberte Tabelle ist noch nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="274"/>
+        <location filename="../../analysis/steps.py" line="276"/>
         <source>The generalized table is published by the present settings.</source>
         <translation>Die vergröberte Tabelle ist nach den jetzigen Einstellungen veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="276"/>
+        <location filename="../../analysis/steps.py" line="278"/>
         <source>Changed since the table was published.</source>
         <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
     </message>

@@ -240,7 +240,9 @@ def test_even_a_release_of_noise_tells_what_its_distribution_does(column):
     settings = DISTRIBUTION.complete_settings(attributes, {"frequencies": "noisy"}, NOISE)
     cost = DISTRIBUTION.byproduct_epsilon(settings)
     assert DISTRIBUTION.odds_factor(0.0, attributes, settings) == pytest.approx(math.exp(cost))
-    assert "at most" in DISTRIBUTION.promise(0.0, attributes, settings).sentence
+    sentence = DISTRIBUTION.promise(0.0, attributes, settings).sentence
+    assert "All released values are random" in sentence
+    assert "at most" in sentence
     (told,) = DISTRIBUTION.byproducts(attributes, settings)
     assert told.origin is Origin.NOISY
     assert "says nothing" in DISTRIBUTION.promise(0.0, attributes, STATED).sentence

@@ -67,9 +67,14 @@ from sfumato.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.frequency_source import frequencies_in, usual_frequencies
+from sfumato.engine.mechanisms.frequency_source import (
+    frequencies_in,
+    frequency_facts,
+    records_of,
+    usual_frequencies,
+)
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Attributes
+from sfumato.engine.table.table import Attributes
 
 USUAL_EVEN_SHARE: Final = 0.1
 """The share of an even distribution that a new policy mixes in."""
@@ -122,7 +127,7 @@ class PublishedDistribution(CategoricalMechanism):
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return noisy counts of the table with a tenth of an even distribution."""
         self.check_attributes(attributes)
-        chosen = usual_frequencies(_records(attributes[0]))
+        chosen = usual_frequencies(records_of(attributes[0]))
         return {**chosen.to_dict(), "even_share": USUAL_EVEN_SHARE}
 
     def complete_settings(
@@ -135,7 +140,7 @@ class PublishedDistribution(CategoricalMechanism):
         PolicyError
             If the settings are not valid for the attribute.
         """
-        chosen = frequencies_in(settings, _records(attributes[0])).drawn(attributes[0], noise)
+        chosen = frequencies_in(settings, records_of(attributes[0])).drawn(attributes[0], noise)
         complete = {**settings, **chosen.to_dict(), "even_share": even_share_in(settings)}
         self.check_settings(attributes, complete)
         return complete
@@ -264,6 +269,13 @@ class PublishedDistribution(CategoricalMechanism):
             )
         elif gamma == 1.0:
             sentence = nothing_told(name)
+        elif level == 0.0:
+            sentence = Sentence(
+                "All released values are random. The distribution that they are drawn from"
+                " multiplies the odds on a person's {name} by at most {gamma}.",
+                name=name,
+                gamma=at_most(gamma),
+            )
         else:
             rarest = int(matrix.distribution.argmin())
             sentence = Sentence(
@@ -281,7 +293,7 @@ class PublishedDistribution(CategoricalMechanism):
                 float(matrix.distribution.min()),
                 "The rarer a replacement, the more its value stands out where it is released.",
             ),
-            *_frequency_facts(spent),
+            *frequency_facts(spent),
             *self.matrix_facts(matrix, spent),
         )
         told = tuple(each.sentence for each in self.byproducts(attributes, settings))
@@ -359,14 +371,3 @@ def even_share_in(settings: Mapping[str, Any]) -> float:
 @lru_cache(maxsize=64)
 def _cells(shares: tuple[float, ...], even: float) -> tuple[int, ...]:
     return cells_of(shares, even)
-
-
-def _records(attribute: Attribute) -> int:
-    return 0 if attribute.counts is None else int(attribute.counts.sum())
-
-
-def _frequency_facts(spent: float) -> tuple[Fact, ...]:
-    if spent == 0.0:
-        return ()
-    title = "Privacy loss of the frequencies"
-    return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)

@@ -52,10 +52,15 @@ from sfumato.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.frequency_source import frequencies_in, usual_frequencies
+from sfumato.engine.mechanisms.frequency_source import (
+    frequencies_in,
+    frequency_facts,
+    records_of,
+    usual_frequencies,
+)
 from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits, Profile, solve, violations
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Attributes
+from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,7 +106,7 @@ class PerValueLimits(CategoricalMechanism):
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return strict limits by the tolerance rule, for noisy counts of the table."""
         self.check_attributes(attributes)
-        chosen = usual_frequencies(_records(attributes[0]))
+        chosen = usual_frequencies(records_of(attributes[0]))
         return {**PrivacyLimits(theta=USUAL_THETA).to_dict(), **chosen.to_dict()}
 
     def complete_settings(
@@ -122,7 +127,7 @@ class PerValueLimits(CategoricalMechanism):
             return settings
         domain = self.domain_of(attributes)
         limits = PrivacyLimits.from_dict(settings)
-        chosen = frequencies_in(settings, _records(attributes[0])).drawn(attributes[0], noise)
+        chosen = frequencies_in(settings, records_of(attributes[0])).drawn(attributes[0], noise)
         shares = chosen.of(attributes[0])
         gammas = _left_for_values(domain, limits.gammas(domain, shares), chosen.cost)
         profile = solve(shares, gammas, limits.mode)
@@ -325,7 +330,7 @@ class PerValueLimits(CategoricalMechanism):
             )
         facts = (
             *self._limit_facts(level, attributes, settings),
-            *_frequency_facts(spent),
+            *frequency_facts(spent),
             *self.matrix_facts(matrix, spent),
         )
         told = tuple(each.sentence for each in self.byproducts(attributes, settings))
@@ -384,10 +389,6 @@ class PerValueLimits(CategoricalMechanism):
 MECHANISM = PerValueLimits()
 
 
-def _records(attribute: Attribute) -> int:
-    return 0 if attribute.counts is None else int(attribute.counts.sum())
-
-
 def _exact_sentence(name: str) -> Sentence:
     return Sentence(
         "The retention probabilities of {name} were solved for the exact counts of the table and"
@@ -395,13 +396,6 @@ def _exact_sentence(name: str) -> Sentence:
         " person's {name} from them. Solve the limits again, with noisy counts.",
         name=name,
     )
-
-
-def _frequency_facts(spent: float) -> tuple[Fact, ...]:
-    if spent == 0.0:
-        return ()
-    title = "Privacy loss of the frequencies"
-    return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)
 
 
 def _left_for_values(domain: Domain, gammas: Floats, cost: float) -> Floats:

@@ -16,6 +16,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     FrequencySource,
     frequencies_in,
+    records_of,
     usual_frequencies,
 )
 from sfumato.engine.mechanisms.per_value.limits import BreachMode, PrivacyLimits
@@ -162,7 +163,7 @@ class FineGrainSettings(SettingsEditor):
 
     def _frequencies_in(self, settings: Settings, attribute: Attribute) -> Frequencies:
         """Return where the frequencies of settings come from, with counts drawn."""
-        records = 0 if attribute.counts is None else int(attribute.counts.sum())
+        records = records_of(attribute)
         try:
             chosen = frequencies_in(settings, records).drawn(attribute, self.session.noise)
             chosen.of(attribute)
