@@ -123,17 +123,19 @@ class Overview(ScrollPage):
         session = self._session
         table, document = session.table, session.document
         names = [name for entry in document.policy for name in entry.attributes]
-        encoded = {name: session.attribute(name) for name in names}
-        known = {name: column for name, column in encoded.items() if column is not None}
         if table is None or not names:
             session.runner.cancel(JOB)
             self._asked, self._answers = (), ()
             self._say_waiting()
             self.state_changed.emit()
             return
+        if not self.isVisible():
+            return
+        encoded = {name: session.attribute(name) for name in names}
+        known = {name: column for name, column in encoded.items() if column is not None}
         releases = releases_of(session)
         asked = (table, document, releases, tuple(sorted(known)))
-        if not self.isVisible() or len(known) < len(encoded) or asked == self._asked:
+        if len(known) < len(encoded) or asked == self._asked:
             return
         self._asked, columns = asked, session.columns_of(table)
         attributes = {name: column.attribute for name, column in known.items()}

@@ -207,9 +207,6 @@ class ViewsCard(Card):
         self._build()
         say(self._problem, "")
         say(self._note, "")
-        for changed in (session.document_changed, session.table_changed, session.attribute_changed):
-            changed.connect(self.refresh)
-        self.refresh()
 
     def _build(self) -> None:
         self.model = ViewsModel(self)
@@ -280,7 +277,7 @@ class ViewsCard(Card):
         super().showEvent(event)
         self.refresh()
 
-    def refresh(self, _changed: object = None) -> None:
+    def refresh(self) -> None:
         """Show what the document has, and count what it comes to where that is in sight."""
         document, table = self.session.document, self.session.table
         names = quasi_identifiers(document)

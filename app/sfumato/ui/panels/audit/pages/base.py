@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -54,7 +53,7 @@ class Topic(StrEnum):
     """The report, for whoever answers for the releases."""
 
 
-class AuditPage(QWidget):
+class AuditPage(LazyWidget):
     """One question about what releases reveal.
 
     A page has a job at most, an empty state, and a sheet below its controls: a sentence that
@@ -124,9 +123,11 @@ class AuditPage(QWidget):
             words.hide()
         self.build()
         self.sheet.column.addStretch(1)
+        look_again = self.in_sight(self.refresh)
         for name in self.listens:
-            getattr(session, name).connect(self.refresh)
-        self.refresh()
+            getattr(session, name).connect(look_again)
+            getattr(session, name).connect(self._leave)
+        look_again()
 
     # ----- what a page adds
 
@@ -136,7 +137,16 @@ class AuditPage(QWidget):
 
     @abstractmethod
     def refresh(self, _changed: object = None) -> None:
-        """Look again at what is open; what takes long waits until somebody looks."""
+        """Look again at what is open, now that somebody looks."""
+
+    def _leave(self) -> None:
+        if not self.isVisible():
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Stop the work that nobody looks at, and whose question has changed."""
+        if self.job:
+            self.session.runner.cancel(self.job)
 
     def state(self) -> PanelState:
         """Return how far the page's question is answered."""
@@ -209,11 +219,6 @@ class AuditPage(QWidget):
     def tell(self, message: Message) -> None:
         """Show a message in the panel."""
         self.told.emit(message)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Look again, now that somebody does."""
-        super().showEvent(event)
-        self.refresh()
 
     @classmethod
     def translated_title(cls) -> str:
