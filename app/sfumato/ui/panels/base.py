@@ -71,7 +71,7 @@ class PanelKind:
 
 
 class LazyWidget(QWidget):
-    """Shows what has changed only while somebody looks at it: an edit costs nothing for the rest."""
+    """Shows what has changed only while somebody looks at it: else an edit costs nothing."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
