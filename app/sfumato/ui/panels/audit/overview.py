@@ -20,8 +20,9 @@ from sfumato.ui.panels.audit.wording import tr
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row, say
+from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, say
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "audit questions"
 QUESTIONS: Final[Mapping[Question, Topic]] = {
@@ -43,7 +44,7 @@ class AnswerCard(Card):
         self.figures.setAccessibleName(tr("All figures: {question}", question=tr(topic.value)))
         self.body.addWidget(self.badge)
         self.body.addWidget(self.answer)
-        self.body.addLayout(row(*actions, self.figures, None))
+        self.body.addLayout(FlowLayout(*actions, self.figures))
         self.badge.hide()
 
     def show_answer(self, answer: Answer) -> None:

@@ -234,7 +234,7 @@ class ViewsCard(Card):
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
         heading = label(tr("Quasi-identifiers"), "heading")
-        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=True))
+        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=1))
         together = (self._virtual_head, self._virtual, self._gets)
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
@@ -21,6 +21,7 @@ from sfumato.ui.widgets.layout import (
     EmptyState,
     Part,
     ScrollPage,
+    boxed,
     button,
     label,
     row,
@@ -28,7 +29,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 
 WIDE: Final = 760
 """From this width on, two parts of a page stand side by side."""
@@ -164,11 +165,9 @@ class AuditPage(LazyWidget):
 
     # ----- what it is built of
 
-    def controls(self, *pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
-        """Put a line above the sheet: fields with their names, widgets, None for room."""
-        line = field_line(*pieces)
-        self._above.insertLayout(self._above.count() - 1, line)
-        return line
+    def controls(self, *pieces: tuple[str, QWidget] | QWidget | None) -> None:
+        """Put fields with their names and widgets above the sheet; what follows None is apart."""
+        self._above.insertLayout(self._above.count() - 1, field_line(*pieces))
 
     def add(self, *parts: Part) -> None:
         """Put parts below one another; what a plot fails with is told in the panel."""
@@ -231,23 +230,22 @@ class AuditPage(LazyWidget):
         return QCoreApplication.translate("Audit", text)
 
 
-def field_line(*pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
-    """Return fields side by side, each after its name; None is the room that is left."""
-    line = QHBoxLayout()
-    line.setSpacing(Space.INSIDE)
-    for piece in pieces:
-        if piece is None:
-            line.addStretch(1)
-            continue
-        if isinstance(piece, tuple):
-            words, field = piece
-            name = label(words, "muted")
-            name.setBuddy(field)
-            if not field.accessibleName():
-                field.setAccessibleName(words.replace("&", ""))
-            line.addWidget(name)
-            line.addWidget(field)
-            line.addSpacing(Space.INSIDE)
-        else:
-            line.addWidget(piece)
-    return line
+def field_line(*pieces: tuple[str, QWidget] | QWidget | None) -> FlowLayout:
+    """Return fields side by side, each after its name, on as many lines as they need.
+
+    What follows None stands at the right, where there is room.
+    """
+    return FlowLayout(
+        *(named(*piece) if isinstance(piece, tuple) else piece for piece in pieces if piece),
+        spacing=Space.BETWEEN,
+        apart=pieces.index(None) if None in pieces else 0,
+    )
+
+
+def named(words: str, field: QWidget) -> QWidget:
+    """Return a field after its name, to be shown and hidden as one."""
+    name = label(words, "muted")
+    name.setBuddy(field)
+    if not field.accessibleName():
+        field.setAccessibleName(words.replace("&", ""))
+    return boxed(row(name, field))
