@@ -44,6 +44,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 as_zip=arguments.zip,
                 override=arguments.override,
                 escape_formulas=not arguments.keep_formulas,
+                dcat=arguments.dcat,
                 prepared=prepared,
                 accepted=accepted_for(checked, recipient),
                 rows_by=rows_by,

@@ -208,6 +208,8 @@ class BundleContents:
         Which row of `table` leaves at each place, shape (n,); None for as they stand.
     language
         What the recipient is told in; programs read the same in every language.
+    dcat
+        Whether the bundle is described for data catalogues too.
     """
 
     table: Table
@@ -225,6 +227,7 @@ class BundleContents:
     unit: UnitTold | None = None
     order: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     language: str = ENGLISH
+    dcat: bool = False
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

@@ -95,6 +95,7 @@ def readme_of(
         rows=localized(f"{contents.table.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
+        dcat=_catalogue(contents),
         columns=_columns(contents, names),
         identifying=_identifying(contents),
         row_order=_row_order(contents),
@@ -125,6 +126,7 @@ def _generalized(
         rows=localized(f"{contents.table.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
+        dcat=_catalogue(contents),
         columns=_columns(contents, names),
         row_order=_row_order(contents),
         promises="\n".join(promises),
@@ -132,6 +134,14 @@ def _generalized(
         reading=reading,
         sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
+
+
+def _catalogue(contents: BundleContents) -> str:
+    """Return the list's line about the description for catalogues; empty where there is none."""
+    if not contents.dcat:
+        return ""
+    told = worded("the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))")
+    return f"\n| `dcat.jsonld` | {told} |"
 
 
 def _template(name: str) -> Template:

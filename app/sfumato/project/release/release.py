@@ -74,6 +74,7 @@ def make_release(
     *,
     override: str = "",
     escape_formulas: bool = True,
+    dcat: bool = False,
     at_step: AtStep = no_step,
     prepared: PreparedTable | None = None,
     accepted: Sequence[Mapping[str, str]] = (),
@@ -92,13 +93,11 @@ def make_release(
         ``csv``, ``parquet``, ``sav`` or ``dta``; and whether one zip file instead of a folder.
     context
         Progress and cancelling. A cancelled release leaves no file and no ledger entry.
-    override
-        The custodian's reason to show a column that was perturbed before, or the reverse.
-    escape_formulas
-        Whether texts that a spreadsheet would run are made harmless (`sfumato.formats.formulas`).
+    override, escape_formulas, dcat
+        See `Making`.
     at_step, prepared, accepted, rows_by
         Told each step as it is done; what releases to others have prepared; what stays open, with
-        the custodian's reasons, for the ledger; and what makes the rows in this process's place.
+        the reasons, for the ledger; and what makes the rows in this process's place.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def make_release(
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
         making = making_of(project, plan, prepared, accepted, rows_by)
-        making = replace(making, escape_formulas=escape_formulas)
+        making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 

@@ -956,6 +956,19 @@
     </message>
 </context>
 <context>
+    <name>CatalogueChoice</name>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="356"/>
+        <source>Describe it for data catalogues too</source>
+        <translation>Auch für Datenkataloge beschreiben</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="359"/>
+        <source>Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle has ddi.xml, which data archives read (DDI-Codebook 2.5).</source>
+        <translation>Fügt dcat.jsonld hinzu, das Portale für offene Daten lesen (DCAT als JSON-LD). Jedes Datenpaket enthält ddi.xml, das Datenarchive lesen (DDI-Codebook 2.5).</translation>
+    </message>
+</context>
+<context>
     <name>CoalitionPage</name>
     <message>
         <source>Attribute</source>
@@ -3587,7 +3600,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="139"/>
+        <location filename="../../ui/widgets/fields.py" line="140"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3967,7 +3980,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/order_card.py" line="147"/>
-        <location filename="../../ui/panels/releases/order_card.py" line="167"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
@@ -3987,67 +4000,67 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="153"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="154"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="154"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
         <source>A folder for the bundles</source>
         <translation>Ein Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="156"/>
         <source>C&amp;hoose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="157"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="158"/>
         <source>Reason</source>
         <translation>Begründung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="158"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="159"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="169"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="172"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="174"/>
         <source>Into</source>
         <translation>In</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="185"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="187"/>
         <source>Recipients of this release</source>
         <translation>Empfänger dieser Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="196"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="198"/>
         <source>Keep spreadsheets from reading text as formulas</source>
         <translation>Verhindern, dass Tabellenkalkulationen Text als Formel lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="199"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="201"/>
         <source>In CSV files, an apostrophe is put before text that begins with =, +, - or @. Numbers stay unchanged. The README explains how to remove it.</source>
         <translation>In CSV-Dateien wird Text, der mit =, +, - oder @ beginnt, ein Apostroph vorangestellt. Zahlen bleiben unverändert. Die README erklärt, wie er sich entfernen lässt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="222"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
         <source>Progress of the release</source>
         <translation>Fortschritt der Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="226"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="259"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="261"/>
         <source>Changed since the last release to {name}: {changes}</source>
         <translation>Seit der letzten Freigabe an {name} geändert: {changes}</translation>
     </message>
@@ -6883,7 +6896,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="157"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="147"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
@@ -7449,13 +7462,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="89"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="98"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="99"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="90"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="100"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="102"/>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
@@ -7470,122 +7483,122 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="93"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="94"/>
         <source>A folder for the bundle</source>
         <translation>Ein Ordner für das Datenpaket</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="94"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="95"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="96"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="97"/>
         <source>C&amp;hoose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="99"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="100"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="104"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="106"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="105"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="107"/>
         <source>Reason to publish anyway</source>
         <translation>Begründung, trotzdem zu veröffentlichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="110"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="112"/>
         <source>It conflicts with what was released before. You can still publish it by giving a reason, which the ledger keeps.</source>
         <translation>Sie widerspricht dem, was früher freigegeben wurde. Sie können sie dennoch veröffentlichen, wenn Sie eine Begründung angeben, die das Freigabeverzeichnis festhält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="120"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="122"/>
         <source>Publish…</source>
         <translation>Veröffentlichen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="127"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="129"/>
         <source>The bundle contains the table, its description with the hierarchies used, and a README for its readers. The ledger records the publication.</source>
         <translation>Das Datenpaket enthält die Tabelle, ihre Beschreibung mit den verwendeten Hierarchien und eine README für ihre Leser. Das Freigabeverzeichnis hält die Veröffentlichung fest.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="159"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="161"/>
         <source>Not made yet</source>
         <translation>Noch nicht erzeugt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="161"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="163"/>
         <source>Recounted from the rows: it holds</source>
         <translation>Aus den Zeilen nachgezählt: erfüllt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="163"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="165"/>
         <source>Recounted from the rows: broken</source>
         <translation>Aus den Zeilen nachgezählt: verletzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="185"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="187"/>
         <source>There are no safe levels yet.</source>
         <translation>Noch gibt es keine sicheren Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="187"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="189"/>
         <source>The table is being made.</source>
         <translation>Die Tabelle wird erzeugt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="190"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="192"/>
         <source>The table does not keep its promise.</source>
         <translation>Die Tabelle hält ihre Zusage nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="192"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="194"/>
         <source>Choose a folder first.</source>
         <translation>Wählen Sie zuerst einen Ordner.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="193"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="195"/>
         <source>Give the reason to publish it anyway, or don&apos;t publish it.</source>
         <translation>Begründen Sie, warum trotzdem veröffentlicht wird, oder veröffentlichen Sie sie nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="202"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="204"/>
         <source>Folder for the bundle</source>
         <translation>Ordner für das Datenpaket</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="226"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="230"/>
         <source>Publishing the generalized table</source>
         <translation>Die vergröberte Tabelle wird veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="242"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="246"/>
         <source>The generalized table is in {folder}.</source>
         <translation>Die vergröberte Tabelle liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="243"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="247"/>
         <source>It is listed under Releases, where a bundle can be verified.</source>
         <translation>Sie steht unter Freigaben, wo ein Datenpaket überprüft werden kann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="244"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="248"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="260"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="264"/>
         <source>(The worst class: {reached}.)</source>
         <translation>(Die schlechteste Klasse: {reached}.)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="261"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="265"/>
         <source>(The weakest class: {reached}.)</source>
         <translation>(Die schwächste Klasse: {reached}.)</translation>
     </message>
@@ -10459,163 +10472,163 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="117"/>
-        <location filename="../../ui/panels/releases/panel.py" line="233"/>
+        <location filename="../../ui/panels/releases/panel.py" line="118"/>
+        <location filename="../../ui/panels/releases/panel.py" line="236"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="138"/>
+        <location filename="../../ui/panels/releases/panel.py" line="139"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="184"/>
+        <location filename="../../ui/panels/releases/panel.py" line="187"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="202"/>
+        <location filename="../../ui/panels/releases/panel.py" line="205"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="219"/>
+        <location filename="../../ui/panels/releases/panel.py" line="222"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="221"/>
+        <location filename="../../ui/panels/releases/panel.py" line="224"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="223"/>
+        <location filename="../../ui/panels/releases/panel.py" line="226"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="232"/>
+        <location filename="../../ui/panels/releases/panel.py" line="235"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="238"/>
+        <location filename="../../ui/panels/releases/panel.py" line="241"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="240"/>
+        <location filename="../../ui/panels/releases/panel.py" line="243"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="245"/>
+        <location filename="../../ui/panels/releases/panel.py" line="248"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="248"/>
+        <location filename="../../ui/panels/releases/panel.py" line="251"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="254"/>
+        <location filename="../../ui/panels/releases/panel.py" line="257"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="256"/>
+        <location filename="../../ui/panels/releases/panel.py" line="259"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="258"/>
+        <location filename="../../ui/panels/releases/panel.py" line="261"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="280"/>
+        <location filename="../../ui/panels/releases/panel.py" line="283"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="290"/>
+        <location filename="../../ui/panels/releases/panel.py" line="293"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="291"/>
+        <location filename="../../ui/panels/releases/panel.py" line="294"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="292"/>
+        <location filename="../../ui/panels/releases/panel.py" line="295"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
         <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="297"/>
+        <location filename="../../ui/panels/releases/panel.py" line="300"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="305"/>
+        <location filename="../../ui/panels/releases/panel.py" line="308"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="327"/>
+        <location filename="../../ui/panels/releases/panel.py" line="330"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="354"/>
+        <location filename="../../ui/panels/releases/panel.py" line="357"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="355"/>
+        <location filename="../../ui/panels/releases/panel.py" line="358"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="365"/>
+        <location filename="../../ui/panels/releases/panel.py" line="368"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="366"/>
+        <location filename="../../ui/panels/releases/panel.py" line="369"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="384"/>
+        <location filename="../../ui/panels/releases/panel.py" line="387"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="385"/>
+        <location filename="../../ui/panels/releases/panel.py" line="388"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="392"/>
+        <location filename="../../ui/panels/releases/panel.py" line="395"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="412"/>
+        <location filename="../../ui/panels/releases/panel.py" line="415"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="414"/>
+        <location filename="../../ui/panels/releases/panel.py" line="417"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="424"/>
+        <location filename="../../ui/panels/releases/panel.py" line="427"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -13398,7 +13411,7 @@ Rückgabewerte:
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../commands/publish.py" line="45"/>
+        <location filename="../../commands/publish.py" line="46"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
@@ -13542,12 +13555,12 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="65"/>
+        <location filename="../../commands/release.py" line="66"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="71"/>
+        <location filename="../../commands/release.py" line="72"/>
         <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet files, with a process for each core</source>
         <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
     </message>
@@ -13578,7 +13591,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/plan.py" line="62"/>
-        <location filename="../../commands/release.py" line="66"/>
+        <location filename="../../commands/release.py" line="67"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -13794,7 +13807,12 @@ Rückgabewerte:
         <translation>eine Zip-Datei anstelle eines Ordners</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="170"/>
+        <location filename="../../commands/shared/command.py" line="168"/>
+        <source>describe the bundle for data catalogues too: DCAT as JSON-LD</source>
+        <translation>das Datenpaket auch für Datenkataloge beschreiben: DCAT als JSON-LD</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/command.py" line="171"/>
         <source>leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run them (usual: an apostrophe before them)</source>
         <translation>Texte, die mit = + - oder @ beginnen, in CSV unverändert lassen, obwohl Tabellenkalkulationen sie ausführen (üblich: ein Apostroph davor)</translation>
     </message>
@@ -13804,32 +13822,32 @@ Rückgabewerte:
         <translation>{override}; das Freigabeverzeichnis hält die Begründung fest</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="188"/>
+        <location filename="../../commands/shared/command.py" line="189"/>
         <source>FAIL</source>
         <translation>FEHL</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="188"/>
+        <location filename="../../commands/shared/command.py" line="189"/>
         <source>ok  </source>
         <translation>ok  </translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="197"/>
+        <location filename="../../commands/shared/command.py" line="198"/>
         <source>{failed} of {checks} checks failed.</source>
         <translation>{failed} von {checks} Prüfungen sind fehlgeschlagen.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="199"/>
+        <location filename="../../commands/shared/command.py" line="200"/>
         <source>Verified.</source>
         <translation>Überprüft.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="207"/>
+        <location filename="../../commands/shared/command.py" line="208"/>
         <source>The project and its ledger are as Sfumato wrote them.</source>
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="209"/>
+        <location filename="../../commands/shared/command.py" line="210"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
@@ -18457,23 +18475,23 @@ Rückgabewerte:
         <translation>{columns}: Jede Zeile wurde für sich gezogen, und die Fehler unten gelten für das Rauschen. Wo Sie über diese Zeilen hinaus verallgemeinern, sind die Zeilen einer Einheit ein Klumpen wie in jeder Erhebung.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="112"/>
+        <location filename="../../formats/bundles/datapackage.py" line="113"/>
         <location filename="../../formats/bundles/readme.py" line="90"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="114"/>
+        <location filename="../../formats/bundles/datapackage.py" line="115"/>
         <source>Released to {recipient}. Columns were made coarser. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Spalten wurden vergröbert. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="117"/>
+        <location filename="../../formats/bundles/datapackage.py" line="118"/>
         <source>Released to {recipient}. Perturbed columns can&apos;t be read as they stand. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Verfremdete Spalten lassen sich nicht unmittelbar lesen. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="201"/>
+        <location filename="../../formats/bundles/datapackage.py" line="162"/>
         <source>How the labels of {column} become coarser still</source>
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
@@ -18660,83 +18678,88 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="120"/>
+        <location filename="../../formats/bundles/readme.py" line="121"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="142"/>
+        <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
+        <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>what it is</source>
         <translation>was sie ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>what was done</source>
         <translation>was damit geschah</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="154"/>
-        <location filename="../../formats/bundles/readme.py" line="182"/>
+        <location filename="../../formats/bundles/readme.py" line="164"/>
+        <location filename="../../formats/bundles/readme.py" line="192"/>
         <source>grouped into bins</source>
         <translation>in Klassen eingeteilt</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="156"/>
+        <location filename="../../formats/bundles/readme.py" line="166"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="159"/>
+        <location filename="../../formats/bundles/readme.py" line="169"/>
         <source>**a pseudonym** in place of the identifier: the same for the same one</source>
         <translation>**ein Pseudonym** anstelle der Kennung: dasselbe für dieselbe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="172"/>
         <source>a sampling weight</source>
         <translation>ein Hochrechnungsfaktor</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="174"/>
+        <location filename="../../formats/bundles/readme.py" line="184"/>
         <source>as in the source</source>
         <translation>wie in der Quelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="186"/>
+        <location filename="../../formats/bundles/readme.py" line="196"/>
         <source>`*` in {rows:,} rows</source>
         <translation>`*` in {rows:,} Zeilen</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="191"/>
+        <location filename="../../formats/bundles/readme.py" line="201"/>
         <source>**generalized** to level {level} of {highest}</source>
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="198"/>
+        <location filename="../../formats/bundles/readme.py" line="208"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="201"/>
+        <location filename="../../formats/bundles/readme.py" line="211"/>
         <source>Columns that identify a person directly are not included.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="235"/>
+        <location filename="../../formats/bundles/readme.py" line="245"/>
         <source>What this does not promise</source>
         <translation>Was damit nicht zugesagt ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="241"/>
+        <location filename="../../formats/bundles/readme.py" line="251"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="241"/>
+        <location filename="../../formats/bundles/readme.py" line="251"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
@@ -20694,22 +20717,22 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="169"/>
+        <location filename="../../project/publication/publish.py" line="170"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="173"/>
+        <location filename="../../project/publication/publish.py" line="174"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="175"/>
+        <location filename="../../project/publication/publish.py" line="176"/>
         <source>Look for labels that two classes share, and give them different names.</source>
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="307"/>
+        <location filename="../../project/publication/publish.py" line="308"/>
         <source>Describing the table</source>
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
@@ -20770,27 +20793,27 @@ Rückgabewerte:
         <translation>Lesen Sie die Spalte als diesen Typ oder erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="133"/>
+        <location filename="../../project/release/bundle_making.py" line="138"/>
         <source>Waiting for another release</source>
         <translation>Auf eine andere Freigabe wird gewartet</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="144"/>
+        <location filename="../../project/release/bundle_making.py" line="149"/>
         <source>{target} exists already, and a release never overwrites anything.</source>
         <translation>{target} gibt es schon, und eine Freigabe überschreibt nie etwas.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="145"/>
+        <location filename="../../project/release/bundle_making.py" line="150"/>
         <source>The same release may have been made before. Choose another folder, or move what is there.</source>
         <translation>Dieselbe Freigabe könnte schon gemacht worden sein. Wählen Sie einen anderen Ordner oder verschieben Sie, was dort liegt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="282"/>
+        <location filename="../../project/release/bundle_making.py" line="288"/>
         <source>its name was taken</source>
         <translation>Ihr Name war vergeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="287"/>
+        <location filename="../../project/release/bundle_making.py" line="293"/>
         <source>it could not get its final name</source>
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
@@ -21494,6 +21517,7 @@ Rückgabewerte:
         <translation>Runden Sie weniger oder schneiden Sie sie unten bei einer Zahl über 0 ab.</translation>
     </message>
     <message>
+        <location filename="../../formats/bundles/metadata.py" line="164"/>
         <location filename="../../project/release/weights.py" line="99"/>
         <source>missing</source>
         <translation>fehlt</translation>
@@ -22810,7 +22834,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="198"/>
-        <location filename="../../formats/bundles/readme.py" line="164"/>
+        <location filename="../../formats/bundles/readme.py" line="174"/>
         <location filename="../../report/sections.py" line="41"/>
         <location filename="../../report/sections.py" line="227"/>
         <source>perturbed</source>
@@ -23820,12 +23844,12 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="282"/>
+        <location filename="../../project/release/release.py" line="281"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="283"/>
+        <location filename="../../project/release/release.py" line="282"/>
         <source>Let them be made from the project&apos;s source table.</source>
         <translation>Lassen Sie sie aus der Quelltabelle des Projekts erzeugen.</translation>
     </message>
@@ -23970,6 +23994,16 @@ Rückgabewerte:
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="165"/>
         <source>Finding which limits bind</source>
         <translation>Gesucht wird, welche Grenzen binden</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/writing.py" line="147"/>
+        <source>Description for archives (DDI-Codebook 2.5)</source>
+        <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/writing.py" line="152"/>
+        <source>Description for data catalogues (DCAT)</source>
+        <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
 </context>
 <context>

@@ -405,6 +405,20 @@ class ChoiceField(QComboBox):
         event.ignore()
 
 
+class CatalogueChoice(QCheckBox):
+    """Whether a bundle is described for data catalogues, beside its description for archives."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(self.tr("Describe it for data catalogues too"))
+        self.setToolTip(
+            self.tr(
+                "Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle"
+                " has ddi.xml, which data archives read (DDI-Codebook 2.5)."
+            )
+        )
+
+
 class Segments(QWidget):
     """A few choices side by side, one of them chosen; the arrow keys move.
 
