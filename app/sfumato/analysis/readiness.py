@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS
-from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
@@ -21,10 +21,12 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.units import propose_unit
 
@@ -187,8 +189,31 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
     )
 
 
+def looked_at(
+    project: ProjectFile, table: Table | LongTable, context: Context
+) -> tuple[ShownColumns, Mapping[str, Attribute]]:
+    """Return what is examined: the columns of the rows that leave, and the policy's attributes.
+
+    Raises
+    ------
+    SfumatoError
+        If policy and table don't fit together.
+    """
+    document = project.document
+    if isinstance(table, LongTable):
+        check_policy(document)
+        summary = table.summary(document, context)
+        attributes = {name: column.attribute for name, column in summary.encoded.items()}
+        return LongColumns(summary, table.rows), attributes
+    return LeavingColumns(table, project.keys).of(document), attributes_of(document, table)
+
+
 def settle(
-    project: ProjectFile, table: Table, recipients: Sequence[str], reason: str, context: Context
+    project: ProjectFile,
+    table: Table | LongTable,
+    recipients: Sequence[str],
+    reason: str,
+    context: Context,
 ) -> tuple[Readiness, ...]:
     """Examine a project before releases; record a reason for what is open, or refuse.
 
@@ -211,8 +236,8 @@ def settle(
         If policy and table don't fit together.
     """
     document = project.document
-    attributes = attributes_of(document, table)
-    columns = LeavingColumns(table, project.keys).of(document)
+    columns, attributes = looked_at(project, table, Part(context, 0.0, 0.6))
+    context = Part(context, 0.6, 1.0)
     found = examine(document, columns, attributes, project.releases, context)
     if not reason.strip():
         require_ready(found, recipients)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.formats.options import ReadOptions
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
 
 _NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": "."}
 """Words for marks that a command line hardly lets one write."""
@@ -82,6 +83,16 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
     return project
 
 
+MEMORY: Final = argument(
+    "--memory",
+    type=float,
+    metavar="MB",
+    default=2000.0,
+    help="release a Parquet table in parts that would take more memory than so many megabytes"
+    " (usual: 2000)",
+)
+
+
 @contextmanager
 def opened(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
@@ -105,6 +116,38 @@ def opened(
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         table = source_of(project, Part(context, 0.0, share))
         yield project, table, Part(context, share, 1.0)
+
+
+@contextmanager
+def opened_by_parts(
+    arguments: Namespace, terminal: Terminal, recipients: Sequence[str], share: float
+) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
+    """Open a project for writing, and its source table as `opened` does.
+
+    A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
+    releases to the recipients can be made of its parts; which is said.
+    """
+    from sfumato.project.release.long_table import reason_for_whole
+    from sfumato.project.source import is_long, open_long_source
+
+    with open_project(arguments, terminal) as project, terminal.working() as context:
+        reading, found = Part(context, 0.0, share), None
+        if not arguments.engine and is_long(project.document, arguments.memory * 1e6):
+            why = reason_for_whole(project.document, recipients)
+            if not why:
+                found = open_long_source(project.document, reading, project.path.parent)
+            terminal.note(
+                worded("The table is released in parts.")
+                if found
+                else worded("The table is read as a whole: {why}.", why=said(why))
+                if why
+                else worded("The table is read as a whole, since its file can't be read in parts.")
+            )
+        if found is None:
+            yield project, source_of(project, reading), Part(context, share, 1.0)
+        else:
+            project.save_document(found[1])
+            yield project, found[0], Part(context, share, 1.0)
 
 
 def read_text(path: Path) -> str:

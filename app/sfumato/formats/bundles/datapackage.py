@@ -125,7 +125,7 @@ def describe(
             "version": contents.version,
             "release": contents.release_id,
             "recipient": contents.recipient,
-            "rows": contents.table.rows,
+            "rows": contents.rows,
             "row_order": TABLE_ORDER if contents.rows_as_in_table else KEYED_ORDER,
             "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
         },

@@ -92,7 +92,7 @@ def readme_of(
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=localized(f"{contents.table.rows:,}"),
+        rows=localized(f"{contents.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
         dcat=_catalogue(contents),
@@ -123,7 +123,7 @@ def _generalized(
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=localized(f"{contents.table.rows:,}"),
+        rows=localized(f"{contents.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
         dcat=_catalogue(contents),
@@ -263,7 +263,7 @@ def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Per
         "attribute": _plain(columns[0]),
         "attributes": _listed(columns),
         "attribute_code": json.dumps(columns[0], ensure_ascii=False),
-        "rows": localized(f"{contents.table.rows:,}"),
+        "rows": localized(f"{contents.rows:,}"),
         **{name: _told(value) for name, value in perturbation.published.values.items()},
     }
     text = _template(perturbation.published.guide).substitute(values).strip()

@@ -38,7 +38,7 @@ from sfumato.formats.bundles.metadata import (
 )
 from sfumato.formats.bundles.readme import README_NAME, readme_of
 from sfumato.formats.files import new_private, write_private
-from sfumato.formats.formulas import escaped, with_escapes
+from sfumato.formats.formulas import escaped, rows_with_escapes, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
 from sfumato.formats.language import speaking, worded
 from sfumato.formats.reading import names_in_file, write_table
@@ -120,12 +120,12 @@ def write_bundle(
     """
     data_name = f"data.{format_name}"
     names = names_in_file(contents.table.columns, format_name)
-    table = contents.table
+    table, order = contents.table, contents.order
     escapes = contents.escaped_in(format_name)
     if escapes:
         names = {name: escaped(in_file) for name, in_file in names.items()}
-        table = with_escapes(table)
-    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), contents.order)
+        table, order = with_escapes(table), rows_with_escapes(order)
+    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), order)
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
     with speaking(contents.language):

@@ -117,7 +117,13 @@ def material_of(document: Document, table: Table) -> Material:
     for entry in document.policy:
         own = {name: encoded[name] for name in entry.attributes}
         encoded |= with_groups(document, table, own, entry.mechanism, entry.settings, Silent())
-    encoded = encoded_by_unit(document, table, encoded)
+    return material_with(document, table, encoded_by_unit(document, table, encoded))
+
+
+def material_with(
+    document: Document, table: Table, encoded: Mapping[str, EncodedColumn]
+) -> Material:
+    """Return what releases are made from, once every attribute of the policy is encoded."""
     for name, column in encoded.items():
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
