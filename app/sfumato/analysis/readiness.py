@@ -20,14 +20,14 @@ from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute, Table, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
 from sfumato.project.release.units import propose_unit
 
 
@@ -191,8 +191,10 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
 
 def looked_at(
     project: ProjectFile, table: Table | LongTable, context: Context
-) -> tuple[ShownColumns, Mapping[str, Attribute]]:
-    """Return what is examined: the columns of the rows that leave, and the policy's attributes.
+) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
+    """Return what is examined: what is decided, the columns that leave, and the attributes.
+
+    Of a table that is too long for memory the document has the domains that all rows tell.
 
     Raises
     ------
@@ -200,12 +202,18 @@ def looked_at(
         If policy and table don't fit together.
     """
     document = project.document
-    if isinstance(table, LongTable):
-        check_policy(document)
-        summary = table.summary(document, context)
-        attributes = {name: column.attribute for name, column in summary.encoded.items()}
-        return LongColumns(summary, table.rows), attributes
-    return LeavingColumns(table, project.keys).of(document), attributes_of(document, table)
+    if not isinstance(table, LongTable):
+        columns = LeavingColumns(table, project.keys).of(document)
+        return document, columns, attributes_of(document, table)
+    check_policy(document)
+    check_columns(document, table)
+    summary = table.summary(document, context)
+    document = material_with(document, summary.witnesses, summary.encoded).document
+    sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
+    numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
+    encoded = {**summary.encoded, **numbers}
+    attributes = {name: column.attribute for name, column in encoded.items()}
+    return document, LongColumns(summary, table.rows), attributes
 
 
 def settle(
@@ -235,8 +243,7 @@ def settle(
     SfumatoError
         If policy and table don't fit together.
     """
-    document = project.document
-    columns, attributes = looked_at(project, table, Part(context, 0.0, 0.6))
+    document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.6))
     context = Part(context, 0.6, 1.0)
     found = examine(document, columns, attributes, project.releases, context)
     if not reason.strip():
@@ -245,8 +252,9 @@ def settle(
     named = [one for each in found if each.recipient in recipients for one in each.open]
     if not named:
         return found
-    project.save_document(accepting(document, named, reason))
-    return examine(project.document, columns, attributes, project.releases, context)
+    project.save_document(accepting(project.document, named, reason))
+    document = replace(document, accepted=project.document.accepted)
+    return examine(document, columns, attributes, project.releases, context)
 
 
 def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:

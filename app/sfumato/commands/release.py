@@ -27,7 +27,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
     recipients = arguments.recipient
-    with opened_by_parts(arguments, terminal, recipients, 0.15) as (project, table, whole):
+    with opened_by_parts(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
         checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
         context = Part(whole, 0.1, 1.0)

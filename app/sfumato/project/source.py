@@ -30,7 +30,7 @@ from sfumato.project.release.release_compatibility import check_source
 
 Tell = Callable[[Note], object]
 
-_CELL_BYTES = 30
+_CELL_BYTES = 12
 """What releasing a table in memory takes for each of its values, about."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -87,9 +87,9 @@ MEMORY: Final = argument(
     "--memory",
     type=float,
     metavar="MB",
-    default=2000.0,
-    help="release a Parquet table in parts that would take more memory than so many megabytes"
-    " (usual: 2000)",
+    default=1000.0,
+    help="read a Parquet table in parts that would take more memory than so many megabytes"
+    " (usual: 1000)",
 )
 
 
@@ -120,34 +120,38 @@ def opened(
 
 @contextmanager
 def opened_by_parts(
-    arguments: Namespace, terminal: Terminal, recipients: Sequence[str], share: float
+    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
 ) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
-    """Open a project for writing, and its source table as `opened` does.
+    """Open a project and its source table as `opened` does.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    releases to the recipients can be made of its parts; which is said.
+    it can be worked on in parts; which is said.
     """
     from sfumato.project.release.long_table import reason_for_whole
     from sfumato.project.source import is_long, open_long_source
 
-    with open_project(arguments, terminal) as project, terminal.working() as context:
+    with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         reading, found = Part(context, 0.0, share), None
-        if not arguments.engine and is_long(project.document, arguments.memory * 1e6):
-            why = reason_for_whole(project.document, recipients)
+        document = project.document
+        by_engine = getattr(arguments, "engine", None) is not None
+        if not by_engine and is_long(document, arguments.memory * 1e6):
+            why = reason_for_whole(document)
             if not why:
-                found = open_long_source(project.document, reading, project.path.parent)
+                found = open_long_source(document, reading, project.path.parent)
             terminal.note(
-                worded("The table is released in parts.")
+                worded("The table is read in parts, since it is long.")
                 if found
                 else worded("The table is read as a whole: {why}.", why=said(why))
                 if why
                 else worded("The table is read as a whole, since its file can't be read in parts.")
             )
+        rest = Part(context, share, 1.0)
         if found is None:
-            yield project, source_of(project, reading), Part(context, share, 1.0)
-        else:
+            yield project, source_of(project, reading), rest
+            return
+        if not read_only:
             project.save_document(found[1])
-            yield project, found[0], Part(context, share, 1.0)
+        yield project, found[0], rest
 
 
 def read_text(path: Path) -> str:

@@ -31,12 +31,10 @@ class Buckets:
         Where there is room for all rows.
     rows
         About how many rows will come.
-    bucket_rows
-        How many rows of a bucket fit in memory.
     """
 
-    def __init__(self, folder: Path, rows: int, bucket_rows: int = BUCKET_ROWS) -> None:
-        self._bits = min(_MOST - 1, rows // bucket_rows).bit_length()
+    def __init__(self, folder: Path, rows: int) -> None:
+        self._bits = min(_MOST - 1, rows // BUCKET_ROWS).bit_length()
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []

@@ -19,7 +19,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.formats.table_format import RowStream
 from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_table import LongTable, naming_rows
 from sfumato.project.release.plan import Releaser
 from sfumato.project.release.workers import refuse_repeated
 
@@ -43,7 +43,8 @@ def _made(
     with Buckets(folder, table.rows) as buckets:
         part = Part(context, 0.0, 0.6)
         for batch in table.read(tuple(plan.schema), "Releasing the rows", part):
-            released, hashes = releaser.release_part(batch, first_row)
+            with naming_rows():
+                released, hashes = releaser.release_part(batch, first_row)
             first_row += len(batch)
             words = order_words(hashes[:, 0].copy(), order_key)
             if plan.rows_as_in_table:

@@ -8,6 +8,7 @@ are drawn from a long table in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_bytes
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import DomainError, PolicyError, TableError
+from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -84,6 +85,8 @@ class Summary:
         Rows that estimates are made from.
     witnesses
         Rows that show whatever decides how a column is stored and what its domain is.
+    places
+        Where these stand in the table, shape (k,).
     encoded
         Every attribute of the policy, by name: the values of the witnesses, counts of all rows.
     columns
@@ -96,6 +99,7 @@ class Summary:
 
     sample: Table
     witnesses: Table
+    places: npt.NDArray[np.int64] = field(repr=False)
     encoded: Mapping[str, EncodedColumn]
     columns: Mapping[str, ColumnFacts]
     alone: AloneInRelease | None
@@ -169,6 +173,33 @@ def in_memory(table: Table | LongTable) -> Table:
     return table
 
 
+@contextmanager
+def naming_rows(places: npt.NDArray[np.int64] | None = None) -> Iterator[None]:
+    """Let errors in some rows name the table's rows, and say that there may be more such rows.
+
+    Parameters
+    ----------
+    places
+        Where each of the rows stands in the table, shape (k,); None where they are named right.
+    """
+    found = None
+    try:
+        yield
+    except SfumatoError as error:
+        row, counted = error.details.get("row"), "count" in error.details
+        if not isinstance(row, int) or (places is None and not counted):
+            raise
+        if places is not None:
+            error.details = {**error.details, "row": int(places[row - 1]) + 1}
+        found = error
+    if found is not None:
+        raise type(found)(
+            "{finding} There may be more such rows." if counted else "{finding}",
+            found.remedy_template,
+            finding=found.what,
+        )
+
+
 class _Pass:
     """One pass over a long table."""
 
@@ -214,6 +245,7 @@ class _Pass:
         return Summary(
             Table(self._frame(kept), *labels),
             found,
+            rows,
             {name: self._encoded(found, rows, name) for name in self.attributes},
             {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
@@ -249,15 +281,8 @@ class _Pass:
         """Return an attribute with the values of the witnesses, and how often each occurs."""
         spec = self.document.column(name)
         counter = self.counters.get(name)
-        try:
+        with naming_rows(rows):
             column = encode_attribute(witnesses, spec)
-        except DomainError as error:
-            if isinstance(row := error.details.get("row"), int):
-                error.details = {**error.details, "row": int(rows[row - 1]) + 1}
-                if "count" in error.details and counter is not None:
-                    error.details["count"] = counter.misfits(spec)
-                error.args = (error.what, error.remedy)
-            raise
         domain = column.attribute.domain
         if counter is None or domain is None:
             return column
@@ -400,19 +425,6 @@ class _ValueCounts:
             found[spec.domain.values.index(None)] += self.missing
         return found
 
-    def misfits(self, spec: ColumnSpec) -> int:
-        """Return how many rows don't fit a column's domain or bins."""
-        table, count = self._values(), self.missing
-        if spec.domain is not None and spec.domain.allows_missing and spec.missing != "refused":
-            count = 0
-        for place, occurring in enumerate(self.counts.tolist()):
-            one = Table(table.frame.iloc[[place]].reset_index(drop=True), is_part=True)
-            try:
-                encode_attribute(one, spec)
-            except DomainError:
-                count += occurring
-        return count
-
 
 def _first_place(codes: pa.Array, code: int) -> int:
     return int(pc.index(codes, pa.scalar(code, codes.type)).as_py())
@@ -486,12 +498,12 @@ class _OpenColumn:
         return ColumnFacts(self._missing, distinct, self._counts if complete else None, ends)
 
 
-def reason_for_whole(document: Document, recipients: Sequence[str]) -> str:
-    """Return why releases to some recipients need all rows at once; empty where they don't."""
+def reason_for_whole(document: Document) -> str:
+    """Return why releases need all rows at once; empty where they don't."""
     found = [
         Sentence("{recipient} sees the quasi-identifiers more coarsely", recipient=each.name)
         for each in document.recipients
-        if each.view is not None and each.name in recipients
+        if each.view is not None
     ]
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:

@@ -34,7 +34,7 @@ from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.long_release import stream_of
-from sfumato.project.release.long_table import LongTable, Summary, in_memory
+from sfumato.project.release.long_table import LongTable, Summary, in_memory, naming_rows
 from sfumato.project.release.plan import Plan, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
@@ -268,8 +268,9 @@ class PreparedLong(PreparedTable):
         context: Context,
     ) -> tuple[pd.DataFrame, RowsToWrite]:
         """Return some released rows of every sort, and what makes all while they are written."""
-        releaser = plan.bind(self._project.keys)
-        frame, _ = releaser.shown_alone(self.summary(context).witnesses)
+        releaser, summary = plan.bind(self._project.keys), self.summary(context)
+        with naming_rows(summary.places):
+            frame, _ = releaser.shown_alone(summary.witnesses)
         return frame, stream_of(releaser, self._long)
 
 
