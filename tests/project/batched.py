@@ -52,6 +52,7 @@ def hospital(rows: int = 300) -> Table:
             "grade_of_pain": [GRADES[i] for i in rng.integers(0, 3, rows)],
             "severity": pd.Categorical.from_codes(at % 3, list(GRADES), ordered=True),
             "weight": 1.0 + (at % 4) / 4,
+            "dose": np.where(at % 19 == 0, np.nan, rng.integers(0, 600, rows) / 10),
         }
     )
     return Table(frame)
@@ -80,6 +81,7 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
             ColumnSpec("grade_of_pain", Role.SENSITIVE, categorical, Domain(GRADES)),
             ColumnSpec("severity", Role.INSENSITIVE, categorical),
             ColumnSpec("weight", Role.WEIGHT, numeric),
+            ColumnSpec("dose", Role.SENSITIVE, numeric),
         ),
         record_key="person",
         hierarchies={
@@ -93,6 +95,7 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
         "ward": {"trust_factor": 0.8},
         "grade_of_pain": {"trust_factor": 0.7},
         "cost + stay": {"sigma_squared": 0.5},
+        "dose": {"epsilon": 3.0},
     }
     policy = []
     for names, mechanism, chosen in (
@@ -100,10 +103,14 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
         (("ward",), "finegrain", {}),
         (("grade_of_pain",), "matrix", {}),
         (("cost", "stay"), "gaussian", {"rounding": {"stay": 1.0}}),
+        (("dose",), "laplace", {"lowest": 0, "highest": 60, "step": 0.1, "bounds": "stated"}),
     ):
         attributes = [encode_attribute(table, document.column(name)).attribute for name in names]
-        settings = mechanism_called(mechanism).first_settings(attributes, NOISE)
-        policy.append(PolicyEntry(names, mechanism, {**settings, **chosen}))
+        found = mechanism_called(mechanism)
+        stated = {**found.default_settings(attributes), **chosen}
+        policy.append(
+            PolicyEntry(names, mechanism, found.complete_settings(attributes, stated, NOISE))
+        )
     recipients = (Recipient("Clinic A", statements, view=view),)
     return replace(document, policy=tuple(policy), recipients=recipients)
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
-from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options, digest_of
@@ -105,7 +105,7 @@ class Stage:
         self.settle()
         return table
 
-    def open_numbers(self, *, together: bool = True) -> Table:
+    def open_numbers(self, *, together: bool = True, mechanism_name: str = "gaussian") -> Table:
         """Load the sample with two sensitive columns of numbers, protected by noise."""
         table = self.open_sample()
         document = self.session.document
@@ -113,7 +113,7 @@ class Stage:
             spec = ColumnSpec(name, Role.SENSITIVE, Kind.NUMERIC)
             document = document.with_column(spec)
         groups = (NUMBERS,) if together else tuple((name,) for name in NUMBERS)
-        mechanism = next(m for m in all_mechanisms().values() if Kind.NUMERIC in m.kinds)
+        mechanism = mechanism_called(mechanism_name)
         entries = []
         for group in groups:
             columns = [encode_column(table, document.column(name)).attribute for name in group]

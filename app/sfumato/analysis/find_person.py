@@ -221,7 +221,7 @@ class _Asker:
                 return
             looked.shown.append(Shown(places, domain.encode(released[name], name), matrix))
             return
-        noise = mechanism.noise_covariance(plan.level, attributes, plan.settings)
+        noise = mechanism.noise_law(plan.level, attributes, plan.settings)
         if noise is None:
             looked.reason = "its mechanism adds no noise."
             return

@@ -130,7 +130,12 @@ class EstimatesData:
 
 
 def estimates_of(
-    recipient: str, attributes: Sequence[str], true: Floats, released: Floats, noise: Floats
+    recipient: str,
+    attributes: Sequence[str],
+    true: Floats,
+    released: Floats,
+    noise: Floats,
+    excess: float = 0.0,
 ) -> EstimatesData:
     """Return every mean, spread and correlation with its error.
 
@@ -146,6 +151,8 @@ def estimates_of(
         The numbers, shape (n, N); not a number where missing.
     noise
         The covariance of the noise, shape (N, N), which the recipient is told.
+    excess
+        Its excess kurtosis: 0 where it is normal.
 
     Raises
     ------
@@ -154,7 +161,7 @@ def estimates_of(
     """
     count = int(np.isfinite(released).any(axis=1).sum())
     means = estimate_means(released.T, noise)
-    corrected = estimate_covariance(released.T, noise)
+    corrected = estimate_covariance(released.T, noise, excess=excess)
     truth = estimate_covariance(true.T, np.zeros_like(noise)).values
     true_means = np.nanmean(true, axis=0)
     scales = np.sqrt(np.where(np.diag(truth) > 0, np.diag(truth), 1.0))
@@ -322,6 +329,7 @@ def quantiles_of(
     released: Floats,
     noise: Floats,
     weights: Weights | None = None,
+    excess: float = 0.0,
 ) -> tuple[EstimatesData | None, ...]:
     """Return each attribute's quantiles; None where too much noise hides its spread.
 
@@ -337,10 +345,18 @@ def quantiles_of(
         The covariance of the noise, shape (N, N), which the recipient is told.
     weights
         Where there are any, quantiles of the population.
+    excess
+        The noise's excess kurtosis: 0 where it is normal.
     """
     return tuple(
         _quantiles(
-            recipient, name, true[:, place], released[:, place], noise[place, place], weights
+            recipient,
+            name,
+            true[:, place],
+            released[:, place],
+            noise[place, place],
+            weights,
+            excess,
         )
         for place, name in enumerate(attributes)
     )
@@ -353,10 +369,11 @@ def _quantiles(
     released: Floats,
     noise: float,
     weights: Weights | None,
+    excess: float,
 ) -> EstimatesData | None:
     share = None if weights is None else weights.numbers
     try:
-        found = estimate_quantiles(released, float(noise), SHARES, share)
+        found = estimate_quantiles(released, float(noise), SHARES, share, excess)
     except EstimationError:
         return None
     spread = float(np.nanstd(true)) or 1.0

@@ -156,7 +156,9 @@ def weigh_numbers(coalition: NumbersCoalition, context: Context) -> PooledNumber
     forms = form_leaks_of(
         pool.mechanism, pool.levels, pool.attributes, pool.settings, Part(context, 0.7, 1.0)
     )
-    here = pool.mechanism.in_table(min(pool.levels), pool.attributes, pool.settings)
+    here = pool.mechanism.in_table(
+        max(pool.levels, key=pool.mechanism.trust), pool.attributes, pool.settings
+    )
     return PooledNumbers(coalition, expected, experiment, bayes, forms, here)
 
 

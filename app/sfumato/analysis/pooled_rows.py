@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
-
-_NORMAL_95: Final = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -270,10 +267,10 @@ def _pooled(
             continue
         chosen = [attributes[each] for each in entry.attributes]
         mechanism = mechanism_called(entry.mechanism)
-        noise = mechanism.noise_covariance(holding.level, chosen, holding.plan.settings)
-        if noise is not None:
+        law = mechanism.noise_law(holding.level, chosen, holding.plan.settings)
+        if law is not None:
             at = entry.attributes.index(name)
-            alone = _NORMAL_95 * math.sqrt(float(noise[at, at]))
-            spread = (alone, alone / math.sqrt(facts.rows))
+            together = law.pooled_half_widths(0.95, facts.rows)
+            spread = (float(law.half_widths(0.95)[at]), float(together[at]))
             made.append(replace(facts, recipient=holding.recipient, spread=spread))
     return made

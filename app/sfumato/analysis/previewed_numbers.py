@@ -325,8 +325,9 @@ def _estimates(
 ]:
     """Return moments, quantiles and regressions as the recipient estimates them, by cluster."""
     mechanism = mechanism_called(plan.mechanism)
-    noise = added_covariance(mechanism, plan.level, question.attributes, plan.settings)
-    if noise is None:
+    about = (plan.level, question.attributes, plan.settings)
+    noise, law = added_covariance(mechanism, *about), mechanism.noise_law(*about)
+    if noise is None or law is None:
         return None, (), (), None
     names = question.entry.attributes
     beside = columns_beside(question.document, names)
@@ -337,10 +338,15 @@ def _estimates(
         table = replace(table, frame=table.frame.iloc[left].reset_index(drop=True))
     column, numbers = weight_column(question.document), weights_of(question.document, table)
     weights = None if column is None or numbers is None else Weights(column.name, numbers)
-    moments = estimates_of(*asked) if weights is None else weighted_estimates_of(*asked, weights)
+    moments = (
+        estimates_of(*asked, law.excess)
+        if weights is None
+        else weighted_estimates_of(*asked, weights)
+    )
+    quantiles = quantiles_of(*asked, weights, law.excess)
     return (
         moments.by_cluster(together),
-        tuple(each and each.by_cluster(together) for each in quantiles_of(*asked, weights)),
+        tuple(each and each.by_cluster(together) for each in quantiles),
         tuple(each and each.by_cluster(together) for each in regressions_of(*asked)),
         Recovery(*asked, table, beside, together),
     )

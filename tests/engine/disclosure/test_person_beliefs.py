@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.disclosure.gaussian_attack import Prior
+from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.disclosure.person_beliefs import (
     Shown,
     ShownNumbers,
@@ -68,6 +69,6 @@ def test_numbers_are_believed_by_bayes_over_the_records():
         off = seen[:, record, None] - atoms
         chance = shares * np.exp(-0.5 * (off * np.linalg.solve(noise, off)).sum(axis=0))
         expected = expected + weights[record] * chance / chance.sum()
-    shown = [ShownNumbers(np.array([0, 1]), seen, noise)]
+    shown = [ShownNumbers(np.array([0, 1]), seen, NoiseLaw(noise))]
     found = belief_about_numbers(shown, weights, Prior(atoms, shares))
     assert found == pytest.approx(expected, abs=1e-12)

@@ -16,7 +16,9 @@ from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.edits import with_entry
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
+from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
@@ -199,8 +201,10 @@ def _small_groups(stage: Stage, *, asked: float = 17.0, test: str = "exact") -> 
     stage.settle()
 
 
-def _numbers(stage: Stage, *, together: bool = True) -> PolicyPanel:
-    stage.open_numbers(together=together)
+def _numbers(
+    stage: Stage, *, together: bool = True, mechanism: str = GaussianEditor.mechanism
+) -> PolicyPanel:
+    stage.open_numbers(together=together, mechanism_name=mechanism)
     panel = _panel(stage)
     stage.settle()
     return panel
@@ -209,6 +213,13 @@ def _numbers(stage: Stage, *, together: bool = True) -> PolicyPanel:
 def _numbers_level(stage: Stage) -> None:
     panel = _numbers(stage)
     if panel.page.editor is not None:
+        panel.scroll_to(panel.page.editor)
+    stage.settle()
+
+
+def _bounds(stage: Stage, *, level: bool = False) -> None:
+    panel = _numbers(stage, together=False, mechanism=LaplaceEditor.mechanism)
+    if level and panel.page.editor is not None:
         panel.scroll_to(panel.page.editor)
     stage.settle()
 
@@ -250,4 +261,6 @@ SCENES = (
     Scene("numbers-apart", partial(_numbers, together=False)),
     Scene("numbers-level", _numbers_level),
     Scene("numbers-rounding", _rounding),
+    Scene("bounds", _bounds),
+    Scene("bounds-level", partial(_bounds, level=True)),
 )

@@ -43,8 +43,8 @@ def _error(stage: Stage) -> None:
     stage.settle()
 
 
-def _numbers(stage: Stage, page: str) -> None:
-    stage.open_numbers()
+def _numbers(stage: Stage, page: str, mechanism: str = "gaussian") -> None:
+    stage.open_numbers(together=mechanism == "gaussian", mechanism_name=mechanism)
     panel = _panel(stage)
     stage.settle()
     panel.tabs.setCurrentWidget(getattr(panel, page))
@@ -75,4 +75,6 @@ SCENES = (
     Scene("numbers-record", partial(_numbers, page="record")),
     Scene("numbers-usefulness", partial(_numbers, page="estimates")),
     Scene("numbers-regression", _regression),
+    Scene("bounded-noise", partial(_numbers, page="distribution", mechanism="laplace")),
+    Scene("bounded-noise-usefulness", partial(_numbers, page="estimates", mechanism="laplace")),
 )

@@ -23,7 +23,7 @@ whatever is known of X.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
 from sfumato.engine.table.covariance import Moments
 
@@ -424,13 +425,50 @@ def posterior_means(
     atoms = _white(prior.atoms - middle, factor)
     prior_part = np.log(prior.shares) - 0.5 * np.square(atoms).sum(axis=0) / level
     shown = _white(numbers - middle, factor)
-    estimates = np.empty_like(numbers)
-    step = max(1, _WORK // atoms.shape[1])
-    rows = numbers.shape[1]
+
+    def scores(block: slice) -> Floats:
+        found: Floats = shown[:, block].T @ atoms / level + prior_part
+        return found
+
+    return _means(scores, prior, numbers.shape[1], context)
+
+
+def posterior_means_by(
+    laws: Sequence[NoiseLaw], copies: Floats, prior: Prior, context: Context
+) -> Floats:
+    """Return the Bayes estimate from copies with noise of any law, each drawn by itself.
+
+    Parameters
+    ----------
+    laws
+        The law of each copy's noise.
+    copies
+        What they show, shape (M, N, n).
+    prior, context
+        As for `posterior_means`.
+    """
+    prior_part = np.log(prior.shares)
+
+    def scores(block: slice) -> Floats:
+        told = (
+            law.scores(copy[:, block], prior.atoms) for law, copy in zip(laws, copies, strict=True)
+        )
+        found: Floats = sum(told, prior_part)
+        return found
+
+    return _means(scores, prior, copies.shape[2], context)
+
+
+def _means(
+    scores_of: Callable[[slice], Floats], prior: Prior, rows: int, context: Context
+) -> Floats:
+    """Return posterior means of records, shape (N, rows), by the scores of blocks of them."""
+    estimates = np.empty((len(prior.atoms), rows))
+    step = max(1, _WORK // len(prior.shares))
     for start in range(0, rows, step):
         context.report(start / rows, "Estimating from the distribution")
         block = slice(start, start + step)
-        scores = shown[:, block].T @ atoms / level + prior_part
+        scores = scores_of(block)
         scores -= scores.max(axis=1, keepdims=True)
         chances = np.exp(scores, out=scores)
         chances /= chances.sum(axis=1, keepdims=True)
@@ -463,6 +501,7 @@ def bayes_by_copies(
     dependence: Dependence,
     factor: Floats,
     context: Context,
+    laws: Sequence[NoiseLaw] = (),
 ) -> BayesGrowth:
     """Return the error of the Bayes estimate as copies are pooled one by one.
 
@@ -477,6 +516,9 @@ def bayes_by_copies(
         there the second one is passed over.
     context
         Told of the progress; may stop the work.
+    laws
+        The law of each copy's noise where it is not normal. On a ladder the copy with least
+        noise is all that counts, whatever the law: the others are made from it.
     """
     prior = empirical_prior(true)
     variances = true.var(axis=1)
@@ -489,8 +531,13 @@ def bayes_by_copies(
             errors.append(errors[-1])
             continue
         held.append(place)
-        pooled = combine(copies[held], [levels[at] for at in held], dependence)
-        estimates.append(posterior_means(pooled.numbers, pooled.level, prior, factor, part))
+        if laws:
+            used = held[:1] if dependence is Dependence.LADDER else held
+            own = [laws[at] for at in used]
+            estimates.append(posterior_means_by(own, copies[used], prior, part))
+        else:
+            pooled = combine(copies[held], [levels[at] for at in held], dependence)
+            estimates.append(posterior_means(pooled.numbers, pooled.level, prior, factor, part))
         errors.append(np.square(estimates[-1] - true).mean(axis=1) / variances)
     apart = np.abs(estimates[-1] - estimates[0]) / np.sqrt(variances)[:, np.newaxis]
     return BayesGrowth(np.array(errors), float(apart.max()))

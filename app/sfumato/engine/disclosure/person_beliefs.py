@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.disclosure.gaussian_attack import Prior
+from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
-from sfumato.engine.table.covariance import factor_of
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -114,12 +114,12 @@ class ShownNumbers:
     numbers
         What is shown of them, shape (N, r), without gaps.
     noise
-        The covariance of the noise, shape (N, N).
+        The law of the noise.
     """
 
     records: Places = field(repr=False)
     numbers: Floats = field(repr=False)
-    noise: Floats = field(repr=False)
+    noise: NoiseLaw
 
 
 def belief_about_numbers(shown: Sequence[ShownNumbers], weights: Vector, prior: Prior) -> Vector:
@@ -138,16 +138,12 @@ def belief_about_numbers(shown: Sequence[ShownNumbers], weights: Vector, prior: 
     """
     unseen = weights.copy()
     found = np.zeros(len(prior.shares))
-    middle = prior.atoms.mean(axis=1, keepdims=True)
+    own = np.log(prior.shares)
+    step = max(1, _CELLS // len(own))
     for each in shown:
-        factor = factor_of(each.noise)
-        inverse = np.linalg.pinv(factor)
-        atoms, seen = inverse @ (prior.atoms - middle), inverse @ (each.numbers - middle)
-        own = np.log(prior.shares) - 0.5 * np.square(atoms).sum(axis=0)
-        step = max(1, _CELLS // atoms.shape[1])
-        for start in range(0, seen.shape[1], step):
+        for start in range(0, each.numbers.shape[1], step):
             block = slice(start, start + step)
-            scores = seen[:, block].T @ atoms + own
+            scores = each.noise.scores(each.numbers[:, block], prior.atoms) + own
             chances = np.exp(scores - scores.max(axis=1, keepdims=True))
             chances /= chances.sum(axis=1, keepdims=True)
             found += weights[each.records[block]] @ chances

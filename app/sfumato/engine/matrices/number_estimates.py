@@ -1,10 +1,11 @@
-"""What a recipient recovers from numbers with Gaussian noise: moments, regressions, quantiles.
+"""What a recipient recovers from numbers with noise: moments, regressions, quantiles.
 
 A released number is the true one plus noise whose covariance is published. So the mean is right
 as it is; the covariance of the noise is subtracted from that of the released numbers; linear
 regressions follow from the corrected covariances (Fuller, "Measurement Error Models", 1987,
-section 2.2); and the third and fourth central moments, of which normal noise has none of its
-own beyond its variance, give quantiles by the expansion of Cornish and Fisher (1938).
+section 2.2); and the third and fourth central moments, of which noise has what
+its variance and its excess kurtosis say, give quantiles by the expansion of Cornish and Fisher
+(1938).
 
 Standard errors refer to the records of the release, or to the population that they are a
 sample of (`Target`).
@@ -90,7 +91,7 @@ def weighted_means(scores: Floats, weights: Floats) -> Estimates:
 
 
 def estimate_covariance(
-    released: Floats, noise: Floats, target: Target = Target.TABLE
+    released: Floats, noise: Floats, target: Target = Target.TABLE, excess: float = 0.0
 ) -> Estimates:
     """Estimate the true covariance matrix, from the records that have both numbers of a pair.
 
@@ -98,6 +99,8 @@ def estimate_covariance(
     ----------
     released, noise, target
         As for `estimate_means`.
+    excess
+        The excess kurtosis of each number's noise: 0 where it is normal.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def estimate_covariance(
     # Given the true numbers, noise meets itself and, twice, the true numbers.
     true, own = np.maximum(np.diagonal(values), 0.0), np.diagonal(noise)
     met = np.outer(true, own) + np.outer(own, true) + 2.0 * values * noise
-    alone = np.outer(own, own) + noise**2
+    alone = np.outer(own, own) + noise**2 + np.diag(excess * own**2)
     return Estimates(values, np.sqrt(np.maximum(met + alone, 0.0) / counts))
 
 
@@ -185,6 +188,7 @@ def estimate_quantiles(
     noise_variance: float,
     shares: Sequence[float],
     weights: Floats | None = None,
+    excess: float = 0.0,
 ) -> Estimates:
     """Estimate quantiles of one attribute from its first four moments.
 
@@ -201,6 +205,8 @@ def estimate_quantiles(
         Where the quantiles are wanted, each between 0 and 1.
     weights
         How many of the population each record stands for, shape (n,); None where all are alike.
+    excess
+        The excess kurtosis of its noise: 0 where it is normal.
 
     Returns
     -------
@@ -233,29 +239,27 @@ def estimate_quantiles(
         )
     powers = ((told - centre) / scale) ** np.arange(1, 5)[:, np.newaxis]
     moments = powers @ share
-    hidden = noise_variance / scale**2
-    scores = special.ndtri(wanted)
-    values = _bent(moments, hidden, scores)
-    slopes = _slopes(moments, hidden, scores)
-    errors = weighted_means(slopes @ powers, share).errors
+    about = (noise_variance / scale**2, special.ndtri(wanted), excess)
+    values = _bent(moments, *about)
+    errors = weighted_means(_slopes(moments, *about) @ powers, share).errors
     return Estimates(centre + scale * values, scale * errors)
 
 
-def _slopes(moments: Floats, hidden: float, scores: Floats) -> Floats:
+def _slopes(moments: Floats, hidden: float, scores: Floats, noisy: float) -> Floats:
     """Return how each quantile follows each moment, by central differences, shape (q, 4)."""
     slopes = np.empty((len(scores), 4))
     for place in range(4):
         moved = np.zeros(4)
         moved[place] = _STEP * max(abs(moments[place]), 1.0)
         above, below = (
-            _bent(moments + moved, hidden, scores),
-            _bent(moments - moved, hidden, scores),
+            _bent(moments + moved, hidden, scores, noisy),
+            _bent(moments - moved, hidden, scores, noisy),
         )
         slopes[:, place] = (above - below) / (2.0 * moved[place])
     return slopes
 
 
-def _bent(moments: Floats, hidden: float, scores: Floats) -> Floats:
+def _bent(moments: Floats, hidden: float, scores: Floats, noisy: float) -> Floats:
     """Return quantiles from raw moments of the released numbers (Cornish and Fisher).
 
     Parameters
@@ -266,6 +270,8 @@ def _bent(moments: Floats, hidden: float, scores: Floats) -> Floats:
         The variance of the noise.
     scores
         The standard normal quantiles, shape (q,).
+    noisy
+        The excess kurtosis of the noise.
     """
     first, second, third, fourth = moments.tolist()
     spread = second - first**2
@@ -273,7 +279,7 @@ def _bent(moments: Floats, hidden: float, scores: Floats) -> Floats:
     to_fourth = fourth - 4.0 * first * third + 6.0 * first**2 * second - 3.0 * first**4
     variance = max(spread - hidden, 1e-12)
     skewness = cubed / variance**1.5
-    excess = (to_fourth - 3.0 * spread**2) / variance**2
+    excess = (to_fourth - 3.0 * spread**2 - noisy * hidden**2) / variance**2
     bent = scores + (scores**2 - 1.0) * skewness / 6.0 + (scores**3 - 3.0 * scores) * excess / 24.0
     bent -= (2.0 * scores**3 - 5.0 * scores) * skewness**2 / 36.0
     order = np.argsort(scores)

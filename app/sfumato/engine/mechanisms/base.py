@@ -16,6 +16,8 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.disclosure.noise_law import NoiseLaw
+from sfumato.engine.disclosure.number_widths import told_in_table, widths_with
 from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
@@ -472,6 +474,13 @@ class Mechanism(ABC):
         del level, attributes, settings
         return None
 
+    def noise_law(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> NoiseLaw | None:
+        """Return the law of the noise a level adds to numbers; None where none is added."""
+        covariance = self.noise_covariance(level, attributes, settings)
+        return None if covariance is None else NoiseLaw(covariance)
+
     @abstractmethod
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises."""
@@ -500,8 +509,11 @@ class Mechanism(ABC):
         It is computed from the exact rows and is for the custodian alone: unlike `promise`, it
         goes into no bundle and no report for outsiders.
         """
-        del level, attributes, settings
-        return ""
+        law = self.noise_law(level, attributes, settings)
+        known = [attribute.numbers for attribute in attributes if attribute.numbers is not None]
+        if law is None or len(known) < len(attributes):
+            return ""
+        return told_in_table([attribute.name for attribute in attributes], np.stack(known), law)
 
     def widths_in_table(
         self,
@@ -525,8 +537,8 @@ class Mechanism(ABC):
         numpy.ndarray or None
             Shape (N,); None where the mechanism does not protect numbers by noise.
         """
-        del level, numbers, attributes, settings
-        return None
+        law = self.noise_law(level, attributes, settings)
+        return None if law is None else widths_with(numbers, law)
 
     @abstractmethod
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:

@@ -68,7 +68,7 @@ def check_against_table(
     retention
         Each value's retention probability, shape (m,).
     """
-    rows = _check_rows(len(codes), len(released), "the table")
+    rows = check_rows(len(codes), len(released), "the table")
     seen, values = _encoded(domain, released, "Released values")
     if seen is None or not rows.holds:
         return rows, values
@@ -93,7 +93,7 @@ def check_against_matrix(
     matrix
         What the release was made by.
     """
-    rows = _check_rows(len(codes), len(released), "the table")
+    rows = check_rows(len(codes), len(released), "the table")
     seen, values = _encoded(domain, released, "Released values")
     if seen is None or not rows.holds:
         return rows, values
@@ -106,7 +106,7 @@ def check_against_matrix(
             impossible=found.impossible,
         ),
     )
-    return rows, values, possible, _spread_check(found.spread)
+    return rows, values, possible, check_spread(found.spread)
 
 
 def check_between_releases(
@@ -126,7 +126,7 @@ def check_between_releases(
     upper_level, lower_level
         Their retention probabilities, the lower one not above the upper one.
     """
-    rows = _check_rows(len(upper), len(lower), "the more trusted release")
+    rows = check_rows(len(upper), len(lower), "the more trusted release")
     above, above_values = _encoded(domain, upper, "Values of the more trusted release")
     below, below_values = _encoded(domain, lower, "Values of the less trusted release")
     checks = (rows, above_values, below_values)
@@ -139,7 +139,8 @@ def check_between_releases(
     return *checks, *found
 
 
-def _check_rows(expected: int, found: int, whose: str) -> Check:
+def check_rows(expected: int, found: int, whose: str) -> Check:
+    """Examine how many records there are."""
     return Check(
         "Number of records",
         expected == found,
@@ -195,10 +196,11 @@ def _statistical(
             alarm=_ALARM,
         ),
     )
-    return kept_check, _spread_check(spread)
+    return kept_check, check_spread(spread)
 
 
-def _spread_check(spread: SpreadTest) -> Check:
+def check_spread(spread: SpreadTest, title: str = "Spread of released values") -> Check:
+    """Say what was found of how released values spread."""
     if spread.freedom == 0:
         finding = "There are too few records to examine how replaced values spread."
     else:
@@ -210,7 +212,7 @@ def _spread_check(spread: SpreadTest) -> Check:
             chance=spread.chance,
             alarm=_ALARM,
         )
-    return Check("Spread of released values", spread.holds, finding)
+    return Check(title, spread.holds, finding)
 
 
 USUAL_RHO1 = 0.1
@@ -324,15 +326,7 @@ class CategoricalMechanism(Mechanism):
             for fact in self.promise(level, attributes, settings).facts
             if fact.symbol == "ε"
         ]
-        if len(losses) < len(levels) or not math.isfinite(sum(losses)):
-            return ""
-        return Sentence(
-            "If it is known that its value was another in each edition, the loss about which ones"
-            " is ε = {total} at worst, where it is {one} for a value that is known to have stayed."
-            " No figure bounds what is told of whether it stayed.",
-            total=f"{math.ceil(sum(losses) * 1000 - 1e-9) / 1000:.4g}",
-            one=f"{math.ceil(max(losses) * 1000 - 1e-9) / 1000:.4g}",
-        )
+        return losses_added(losses) if len(losses) == len(levels) else ""
 
     @staticmethod
     def matrix_terms(matrix: PerturbationMatrix, spent: float = 0.0) -> Mapping[str, Statement]:
@@ -402,6 +396,19 @@ def falling_retentions(first: float, last: float, count: int) -> tuple[Statement
     factor = max(0.5, (last / first) ** (1.0 / max(count - 1, 1)))
     levels = (first * factor**place for place in range(count))
     return tuple({"retention_probability": float(f"{level:.3g}")} for level in levels)
+
+
+def losses_added(losses: Sequence[float]) -> str:
+    """Say the sum of the losses ε of editions that each show a value with draws of its own."""
+    if not math.isfinite(sum(losses)):
+        return ""
+    return Sentence(
+        "If it is known that its value was another in each edition, the loss about which ones"
+        " is ε = {total} at worst, where it is {one} for a value that is known to have stayed."
+        " No figure bounds what is told of whether it stayed.",
+        total=f"{math.ceil(sum(losses) * 1000 - 1e-9) / 1000:.4g}",
+        one=f"{math.ceil(max(losses) * 1000 - 1e-9) / 1000:.4g}",
+    )
 
 
 def nothing_told(name: str) -> Sentence:

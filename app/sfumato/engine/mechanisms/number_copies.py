@@ -34,6 +34,8 @@ from sfumato.engine.disclosure.gaussian_attack import (
     learned_moments,
     learned_weights,
 )
+from sfumato.engine.disclosure.noise_law import NoiseLaw
+from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
 from sfumato.engine.mechanisms.adoption import ADOPTED
 from sfumato.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
 from sfumato.engine.randomness.keys import KeyRing
@@ -122,7 +124,7 @@ class Pool:
     attributes
         The N attributes with their numbers.
     levels
-        σ² of each of the M copies, in the order in which they come in; at least one.
+        The level of each of the M copies, in the order in which they come in; at least one.
     """
 
     mechanism: Mechanism
@@ -143,22 +145,41 @@ class Pool:
 
     @cached_property
     def noise(self) -> Floats:
-        """The covariance of the noise at σ² = 1, shape (N, N).
+        """The covariance of the noise at σ² = 1, shape (N, N); raises as `laws` does.
+
+        Where levels are no σ², that is noise that varies as the numbers do.
+        """
+        law = self.laws[0]
+        return self.moments.covariance if law.excess else law.covariance / self.levels[0]
+
+    @cached_property
+    def sizes(self) -> tuple[float, ...]:
+        """σ² of each copy, shape (M,): the variance of its noise beside `noise`."""
+        if not self.laws[0].excess:
+            return self.levels
+        shares = [float(law.covariance[0, 0] / self.noise[0, 0]) for law in self.laws]
+        return tuple(min(max(share, LOWEST), HIGHEST) for share in shares)
+
+    @cached_property
+    def laws(self) -> tuple[NoiseLaw, ...]:
+        """The law of each copy's noise.
 
         Raises
         ------
         PolicyError
             If the mechanism adds no noise to numbers.
         """
-        level = self.levels[0]
-        noise = self.mechanism.noise_covariance(level, self.attributes, self.settings)
-        if noise is None:
+        found = [
+            self.mechanism.noise_law(level, self.attributes, self.settings) for level in self.levels
+        ]
+        laws = tuple(law for law in found if law is not None)
+        if len(laws) < len(found):
             raise PolicyError(
                 "Nothing is known of the noise on {columns}.",
                 "Choose a mechanism that adds noise to numbers.",
                 columns=", ".join(attribute.name for attribute in self.attributes),
             )
-        return noise / level
+        return laws
 
 
 def expected_by_copies(pool: Pool) -> dict[Dependence, Floats]:
@@ -174,7 +195,7 @@ def expected_by_copies(pool: Pool) -> dict[Dependence, Floats]:
     SfumatoError
         As `Pool.moments` and `Pool.noise` do, or if a level is not positive.
     """
-    return errors_by_copies(pool.levels, pool.moments.covariance, pool.noise)
+    return errors_by_copies(pool.sizes, pool.moments.covariance, pool.noise)
 
 
 @dataclass(frozen=True)
@@ -257,7 +278,7 @@ def guesses(
     count
         From how many copies, the first ones; None for all.
     """
-    levels = experiment.pool.levels[:count]
+    levels = experiment.pool.sizes[:count]
     copies = experiment.copies[dependence][:count]
     if attacker.samples is not None and not attacker.structured:
         return estimate(copies, *learned_weights(copies, levels, attacker.samples))
@@ -302,14 +323,15 @@ def bayes_experiment(experiment: Experiment, most: int, context: Context) -> Bay
     """
     rows = experiment.true.shape[1]
     chosen = np.unique(np.linspace(0, rows - 1, most).astype(np.intp))
-    true, levels = experiment.true[:, chosen], experiment.pool.levels
+    true, levels = experiment.true[:, chosen], experiment.pool.sizes
     noise = experiment.pool.noise
     factor = factor_of(noise)
+    laws = experiment.pool.laws if experiment.pool.laws[0].excess else ()
     growth = {}
     for place, dependence in enumerate(COMPARED):
         part = Part(context, place / len(COMPARED), (place + 1) / len(COMPARED))
         held = experiment.copies[dependence][:, :, chosen]
-        growth[dependence] = bayes_by_copies(true, held, levels, dependence, factor, part)
+        growth[dependence] = bayes_by_copies(true, held, levels, dependence, factor, part, laws)
     covariance = np.atleast_2d(np.cov(true))
     linear = [
         expected_errors(levels[: count + 1], Dependence.LADDER, covariance, noise).normalized

@@ -46,11 +46,9 @@ from sfumato.engine.mechanisms.gaussian.adoption import GaussianAdopting
 from sfumato.engine.mechanisms.gaussian.checks import check_noise, check_noise_between
 from sfumato.engine.mechanisms.gaussian.promise import (
     Uncertainty,
-    in_table,
     measured_sentence,
     promise_of,
     told_apart_over_editions,
-    widths_with,
 )
 from sfumato.engine.mechanisms.gaussian.release import (
     Recipe,
@@ -325,22 +323,6 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         """Say how well two histories of values can be told apart, from noise in each edition."""
         read = self.read(attributes, settings)
         return told_apart_over_editions(read, [check_noise_level(level) for level in levels])
-
-    def in_table(self, level: float, attributes: Attributes, settings: Settings) -> str:
-        """Return how closely the best attacker tells 90 of 100 of the table's numbers."""
-        read = self.read(attributes, settings)
-        known = [attribute.numbers for attribute in attributes if attribute.numbers is not None]
-        if len(known) < len(attributes):
-            return ""
-        names = [attribute.name for attribute in attributes]
-        return in_table(names, np.stack(known), read, check_noise_level(level))
-
-    def widths_in_table(
-        self, level: float, numbers: Floats, attributes: Attributes, settings: Settings
-    ) -> Floats:
-        """Return how closely the best attacker tells 90 of 100 of some numbers, by Bayes' rule."""
-        factor = self.read(attributes, settings).factor
-        return widths_with(numbers, factor * math.sqrt(check_noise_level(level)))
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return σ² and K, without which nobody could use the numbers, and a guide to estimate."""

@@ -1,22 +1,13 @@
 """What a release with Gaussian noise promises, in words and figures.
 
-How closely can somebody who knows a table's distribution tell 90 of 100 of its numbers? A width w
-is *reached* by whoever names, for each record, an interval of length 2w and is right for 90 % of
-the records. Without a release the best interval is the shortest that holds 90 % of the column.
-With one it is, for each record, the interval of that length in which the posterior probability is
-largest; its average over what a release can show is the share of records that the best attacker
-gets right (the Bayes rule for a loss of 0 inside and 1 outside). Nothing is assumed about the
-distribution but that the attacker knows it: it is the table's own.
-
-These figures are computed from the exact table. They are for the custodian, and never leave
-with a release.
-
-Of all attackers only this is proved: two values of an attribute that lie d apart, and seemed
-equally likely, are told apart from one release with probability Φ(d/(2s)) at most (the
-likelihood-ratio test; Neyman and Pearson 1933). Here s is the standard deviation of the
-attribute's noise given the noise of all others, 1/√((σ²·K)⁻¹)_ii, so that it holds for somebody
-who knows the person's other numbers as well, whatever the numbers' distribution. Where the
-covariance was measured in the table with a privacy loss of ε0, it can have moved the odds of the
+How closely the table's own numbers can be told is measured by
+`sfumato.engine.disclosure.number_widths`. Of all attackers only this is proved: two values of an
+attribute that lie d apart, and seemed equally likely, are told apart from one release with
+probability Φ(d/(2s)) at most (the likelihood-ratio test; Neyman and Pearson 1933). Here s is the
+standard deviation of the attribute's noise given the noise of all others, 1/√((σ²·K)⁻¹)_ii, so
+that it holds for somebody who knows the person's other numbers as well, whatever the numbers'
+distribution. Where the covariance was measured in the table with a privacy loss of ε0, it can
+have moved the odds of the
 two by e^ε0 before; then the best test is right with probability π·Φ(x/2 + ε0/x) + (1−π)·Φ(x/2 −
 ε0/x) at most, with x = d/s and π/(1−π) = e^ε0.
 
@@ -32,138 +23,20 @@ those of this estimate for numbers that are normally distributed; of others some
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.disclosure.number_widths import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, Measured, Noise
-from sfumato.engine.randomness.simulation_rng import uniforms
 
 Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-
-SHARE: Final = 0.9
-"""The share of the records that an attacker wants to be right about."""
-
-_ROWS: Final = 50_000
-"""Of larger tables so many records, evenly spaced, are looked at."""
-
-_ATOMS: Final = 700
-"""Of more records so many records, evenly spaced, stand for the distribution."""
-
-_RELEASES: Final = 300
-"""On so many released records the best attacker is tried."""
-
-_STREAM: Final = 0x3D
-"""The public sequence that the noise of the trial is drawn from."""
-
-_HALVINGS: Final = 11
-
-
-def width_without(numbers: Floats) -> float:
-    """Return half the length of the shortest interval that holds 90 % of a column.
-
-    Parameters
-    ----------
-    numbers
-        The column, not a number where missing, shape (n,); at least one is known.
-    """
-    known = _thinned(np.atleast_2d(numbers))[0]
-    known.sort()
-    inside = math.ceil(SHARE * len(known))
-    return float((known[inside - 1 :] - known[: len(known) - inside + 1]).min()) / 2.0
-
-
-def widths_with(true: Floats, factor: Floats) -> Floats:
-    """Return the width to which the best attacker tells 90 % of each attribute's numbers.
-
-    Where the table is larger than the trial, or there are several attributes, fewer records
-    stand for all of them. That makes the attacker surer than the whole distribution would, so
-    the widths err on the small side.
-
-    Parameters
-    ----------
-    true
-        The true numbers, shape (N, n); incomplete records are left out.
-    factor
-        L with L·Lᵀ the covariance of the release's noise, shape (N, N).
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (N,); NaN where no record is complete.
-    """
-    atoms = _atoms(true)
-    if not atoms.shape[1]:
-        return np.full(len(true), np.nan)
-    chances = _posteriors(atoms, factor)
-    reached = []
-    for place, numbers in enumerate(atoms):
-        order = np.argsort(numbers, kind="stable")
-        # Without the release nobody is off by more, nor who takes the released number as it is.
-        own = math.sqrt(float(np.square(factor[place]).sum()))
-        most = min(width_without(numbers), -float(special.ndtri((1.0 - SHARE) / 2.0)) * own)
-        reached.append(_width(numbers[order], chances[:, order], most))
-    return np.array(reached)
-
-
-def _thinned(true: Floats) -> Floats:
-    """Return complete records, at most `_ROWS`, as an array of their own."""
-    known = np.flatnonzero(~np.isnan(true).any(axis=0))
-    if len(known) > _ROWS:
-        known = known[np.linspace(0, len(known) - 1, _ROWS).astype(np.intp)]
-    return true[:, known]
-
-
-def _atoms(true: Floats) -> Floats:
-    """Return complete records, at most `_ATOMS`, evenly spaced along the first attribute."""
-    known = _thinned(true)
-    if known.shape[1] <= _ATOMS:
-        return known
-    order = np.argsort(known[0], kind="stable")
-    middles = (np.arange(_ATOMS) + 0.5) * (known.shape[1] / _ATOMS)
-    return known[:, order[middles.astype(np.intp)]]
-
-
-def _posteriors(atoms: Floats, factor: Floats) -> Singles:
-    """Return the posterior probability of each atom given noisy copies of some, (R, A)."""
-    size, count = atoms.shape
-    released = np.linspace(0, count - 1, min(_RELEASES, count)).astype(np.intp)
-    if count < _RELEASES:
-        released = np.tile(released, -(-_RELEASES // count))
-    draws = uniforms(size * len(released), _STREAM).reshape(size, len(released))
-    noise = special.ndtri(draws + 2.0**-54)
-    middle = atoms.mean(axis=1, keepdims=True)
-    white = np.linalg.solve(factor, atoms - middle)
-    shown = white[:, released] + noise
-    scores = shown.T @ white - 0.5 * np.square(white).sum(axis=0)
-    scores -= scores.max(axis=1, keepdims=True)
-    # Single precision is twice as fast, and a guarantee is asked for at each edit.
-    chances: Singles = np.exp(scores.astype(np.float32))
-    chances /= chances.sum(axis=1, keepdims=True)
-    return chances
-
-
-def _width(numbers: Floats, chances: Singles, most: float) -> float:
-    """Return the smallest width at which the best interval is right often enough."""
-    below = np.zeros((len(chances), len(numbers) + 1), dtype=np.float32)
-    np.cumsum(chances, axis=1, out=below[:, 1:])
-    low, high = 0.0, most
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        ends = np.searchsorted(numbers, numbers + 2.0 * middle, side="right")
-        right = (below[:, ends] - below[:, :-1]).max(axis=1).mean()
-        low, high = (low, middle) if right >= SHARE else (middle, high)
-    return high
-
 
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""
@@ -325,8 +198,6 @@ def right_guesses(apart: float, epsilon: float) -> float:
     return likelier * first + (1.0 - likelier) * second
 
 
-_NAMED: Final = 3
-
 _MUCH: Final = 1.5
 """An ε0 above it is no small change of anyone's odds any more: more than 4 times."""
 
@@ -391,7 +262,7 @@ def _sentence(
         return measured_sentence(names, settings)
     added = Sentence(
         "Noise with a standard deviation of {noise} is added.",
-        noise=_listed("{width} to {name}", names, settings.spreads * math.sqrt(level)),
+        noise=listed_widths("{width} to {name}", names, settings.spreads * math.sqrt(level)),
     )
     share = uncertainty.share
     if share is None:
@@ -399,7 +270,7 @@ def _sentence(
     told = Sentence(
         "Of two values of {distances} that seemed equally likely, nobody can tell from this release"
         " which is a person's more often than {times}, whatever else they know{others}.",
-        distances=_listed("{name} up to {width} apart", names, uncertainty.indistinct(level)),
+        distances=listed_widths("{name} up to {width} apart", names, uncertainty.indistinct(level)),
         times=Sentence(_TIMES[SHARES.index(share)]),
         others=Sentence(", even the person's other numbers") if settings.size > 1 else "",
     )
@@ -466,46 +337,6 @@ def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]
 
 def _share_rounded_up(share: float) -> str:
     return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):.1f} %"
-
-
-def in_table(
-    names: Sequence[str], true: Floats, settings: GaussianSettings, level: float
-) -> Sentence:
-    """Return how closely the table's numbers can be told, computed from its rows.
-
-    It is for the custodian: what follows from the exact table never leaves with a release.
-
-    Parameters
-    ----------
-    names
-        The attributes' names.
-    true
-        Their numbers, not a number where missing, shape (N, n).
-    settings
-        The noise.
-    level
-        σ².
-    """
-    reached = widths_with(true, settings.factor * math.sqrt(level))
-    if np.isnan(reached).any():
-        return Sentence("")
-    return Sentence(
-        "In this table, an attacker who knows how the numbers are distributed, but no other column,"
-        " can at best place 90 in 100 people's {widths}; without any release, {without}.",
-        widths=_listed("{name} within ± {width}", names, reached),
-        without=_listed("± {width}", names, [width_without(column) for column in true]),
-    )
-
-
-def _listed(template: str, names: Sequence[str], widths: Iterable[float]) -> str:
-    """Return one phrase for each of the first attributes, as a list in a sentence."""
-    told: list[str] = [
-        Sentence(template, name=name, width=rounded_down(float(width)))
-        for name, width in zip(names, widths, strict=True)
-    ]
-    if len(told) > _NAMED:
-        return Sentence("{some} (and so on)", some=listed(told[:_NAMED]))
-    return listed(told)
 
 
 def _facts(

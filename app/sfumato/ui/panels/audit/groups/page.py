@@ -111,7 +111,7 @@ class GroupsPage(AuditPage):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Answer the question, now that somebody looks."""
-        super().showEvent(event)
+        QWidget.showEvent(self, event)
         if self._stale:
             self.ask()
 

@@ -50,6 +50,7 @@ from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Badge, Card, button, label, row
 from sfumato.ui.widgets.messages import Message
 
+JOB: Final = "audit coalition"
 LEDGER_JOB: Final = "audit ledger"
 
 
@@ -69,7 +70,6 @@ class CoalitionPage(AuditPage):
             )
         ),
     )
-    job: ClassVar[str] = "audit coalition"
     listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
     def build(self) -> None:
@@ -183,19 +183,16 @@ class CoalitionPage(AuditPage):
 
     def _weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
+        entries, coalition = self._entries(), self.model.coalition
         self._weighed = False
-        if not self.isVisible():
-            self.in_sight(self.refresh)()
-        entries = self._entries() if self.isVisible() else {}
-        if not entries or not self._holdings:
-            self.session.runner.cancel(self.job)
+        if not self._holdings or not entries:
+            self.session.runner.cancel(JOB)
             self.state_changed.emit()
             return
-        coalition = self.model.coalition
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
         self.say(coalition_sentence(entry.key, coalition))
-        self.open_note.show_best(entry.key, coalition)
+        self.open_note.show_best(entry.key, coalition if self.isVisible() else ())
         beside = adopted_beside(entry)
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
@@ -206,19 +203,19 @@ class CoalitionPage(AuditPage):
             self.what_if.show_coalition(entry, attributes, coalition)
         if not coalition:
             self._show_nothing()
-        if coalition and countable:
+        if coalition and self.isVisible() and countable:
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
                 partial(_weigh, entry, coalition, attributes),
                 partial(self._show_weighed, coalition, attribute),
                 self._fail,
-                key=self.job,
+                key=JOB,
             )
         else:
-            self.session.runner.cancel(self.job)
+            self.session.runner.cancel(JOB)
         if not countable:
             self._show_nothing()
-        if coalition and not countable:
+        if coalition and not countable and self.isVisible():
             self._show_numbers(entry, attributes, coalition)
         self.state_changed.emit()
 

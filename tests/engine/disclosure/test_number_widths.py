@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.engine.mechanisms.gaussian.promise import width_without, widths_with
+from sfumato.engine.disclosure.noise_law import NoiseLaw
+from sfumato.engine.disclosure.number_widths import width_without, widths_with
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 
 ROWS = 3000
@@ -57,7 +58,7 @@ def guesses_of(shown, spread, numbers, width):
 def test_no_attacker_tells_a_skewed_column_more_closely_than_is_said(level):
     numbers = companies()
     spread = np.sqrt(level) * numbers.std()
-    (stated,) = widths_with(numbers[np.newaxis], np.array([[spread]]))
+    (stated,) = widths_with(numbers[np.newaxis], NoiseLaw(np.array([[spread**2]])))
     draw = np.random.default_rng(5)
     shown = numbers + draw.normal(0.0, spread, ROWS)
     found = {
@@ -84,26 +85,26 @@ def test_without_a_release_the_shortest_interval_that_holds_90_percent_counts():
 def test_normal_numbers_have_the_widths_of_theory():
     numbers = np.random.default_rng(3).normal(50.0, 10.0, 20_000)
     for level in (0.25, 1.0, 4.0):
-        (stated,) = widths_with(numbers[np.newaxis], np.array([[10.0 * np.sqrt(level)]]))
+        (stated,) = widths_with(numbers[np.newaxis], NoiseLaw(np.array([[100.0 * level]])))
         assert stated == pytest.approx(16.45 * np.sqrt(level / (1.0 + level)), rel=0.03)
     assert width_without(numbers) == pytest.approx(16.45, rel=0.02)
 
 
 def test_values_that_lie_far_apart_are_told_exactly_and_correlated_columns_help():
     few = np.random.default_rng(1).choice([0.0, 1000.0], 400)
-    assert widths_with(few[np.newaxis], np.array([[50.0]]))[0] < 0.1
+    assert widths_with(few[np.newaxis], NoiseLaw(np.array([[2500.0]])))[0] < 0.1
     draw = np.random.default_rng(2)
     one = draw.normal(0.0, 1.0, 5000)
     other = one + draw.normal(0.0, 0.1, 5000)
-    alone = widths_with(one[np.newaxis], np.eye(1))
-    both = widths_with(np.array([one, other]), np.eye(2))
+    alone = widths_with(one[np.newaxis], NoiseLaw(np.eye(1)))
+    both = widths_with(np.array([one, other]), NoiseLaw(np.eye(2)))
     assert both[0] < 0.9 * alone[0]
 
 
 def test_tables_without_a_complete_record_and_single_records_have_answers():
     gaps = np.array([[1.0, np.nan], [np.nan, 2.0]])
-    assert np.isnan(widths_with(gaps, np.eye(2))).all()
-    assert widths_with(np.array([[7.0]]), np.eye(1)) == pytest.approx([0.0])
+    assert np.isnan(widths_with(gaps, NoiseLaw(np.eye(2)))).all()
+    assert widths_with(np.array([[7.0]]), NoiseLaw(np.eye(1))) == pytest.approx([0.0])
 
 
 def test_what_is_said_of_the_table_is_in_no_promise_and_in_nothing_published():

@@ -1,0 +1,1 @@
+"""Laplace noise: what belongs to it alone."""

@@ -1,0 +1,466 @@
+"""Laplace noise: numbers between stated bounds, with pure ε at any level, on one ladder.
+
+The level is ε of the released values: whichever two numbers between the bounds a person may have,
+a release multiplies the odds between them by at most e^ε, and by the less the nearer they are
+(Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data Analysis",
+2006; of single records, as here, Duchi, Jordan and Wainwright 2013).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.disclosure.noise_law import LaplaceNoise
+from sfumato.engine.ladders.laplace import HIGHEST, LOWEST, check_loss, release_steps
+from sfumato.engine.matrices.laplace_law import LaplaceLaw
+from sfumato.engine.matrices.privacy import rho2_of_gamma
+from sfumato.engine.mechanisms.base import (
+    Byproduct,
+    Check,
+    Fact,
+    LevelField,
+    LevelTerm,
+    Mechanism,
+    Origin,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+    ladder_digest,
+)
+from sfumato.engine.mechanisms.categorical import (
+    BELIEF_TERM,
+    LIMITS,
+    ODDS_TERM,
+    USUAL_RHO1,
+    at_most,
+    losses_added,
+    numbers_of,
+    stated_gamma,
+    unknown_statement,
+)
+from sfumato.engine.mechanisms.laplace.checks import check_noise, check_noise_between
+from sfumato.engine.mechanisms.laplace.settings import (
+    Bounds,
+    Grid,
+    completed,
+    grid_of,
+    source_in,
+)
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Attributes
+
+Floats = npt.NDArray[np.float64]
+
+_FIRST, _LAST = 4.0, 0.25
+"""The first and the last level that are proposed."""
+
+_NEAR: Final = 10
+"""The sentence tells of numbers a tenth of the range apart, too."""
+
+_TERMS = (
+    LevelTerm(
+        "epsilon",
+        "Privacy loss",
+        "The logarithm of the most by which a release multiplies anyone's odds between any two"
+        " numbers (local differential privacy).",
+        (LevelField("epsilon", "ε", LOWEST, HIGHEST),),
+    ),
+    LevelTerm(
+        "spread",
+        "Size of the noise",
+        "The standard deviation of the noise, in the column's unit.",
+        (LevelField("noise_spread", "±", 1e-9, 1e15, decimals=4),),
+    ),
+    BELIEF_TERM,
+    ODDS_TERM,
+)
+
+
+class LaplaceNoiseOnNumbers(Mechanism):
+    """Laplace noise at any level, for one numeric attribute between bounds."""
+
+    name = "laplace"
+    title = "Laplace noise"
+    summary = (
+        "Noise in proportion to the range between stated bounds is added to each number. It bounds"
+        " by how much a release changes anyone's odds on any number."
+    )
+    order = 31
+    kinds = frozenset({Kind.NUMERIC})
+    terms = _TERMS
+    completes_settings = True
+
+    def check_attributes(self, attributes: Attributes) -> None:
+        """Raise `PolicyError` unless there is one numeric attribute without bins."""
+        if len(attributes) != 1:
+            raise PolicyError(
+                "{mechanism} takes one attribute at a time; {count} were given.",
+                "Make a policy entry for each attribute.",
+                mechanism=self.title,
+                count=len(attributes),
+            )
+        if attributes[0].domain is not None or attributes[0].kind is not Kind.NUMERIC:
+            raise PolicyError(
+                "Column {column} is not numeric, or its numbers are grouped into bins, so no"
+                " noise can be added to it.",
+                "Read it as numbers without bins, or choose a mechanism for categories.",
+                column=attributes[0].name,
+            )
+
+    def default_settings(self, attributes: Attributes) -> Settings:
+        """Return bounds that are to be measured with noise."""
+        self.check_attributes(attributes)
+        return {"bounds": Bounds.NOISY.value}
+
+    def complete_settings(
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
+    ) -> Settings:
+        """Return the settings with the bounds measured, unless they are there, and with a step.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the bounds can't be measured, or what is stated does not hold.
+        """
+        self.check_attributes(attributes)
+        return completed(attributes[0], settings, noise)
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0 of the bounds, which recipients are told."""
+        return source_in(settings)[1]
+
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
+        """Return the bounds, unless they are stated."""
+        cost, name = self.byproduct_epsilon(settings), attributes[0].name
+        if cost == 0.0:
+            return ()
+        sentence = Sentence(
+            "The bounds of {name} were measured in the table, with noise, and are published: that"
+            " multiplies anyone's odds by at most {odds} (ε0 = {epsilon:g}). The figures above"
+            " include it.",
+            name=name,
+            odds=at_most(math.exp(cost)),
+            epsilon=cost,
+        )
+        return (Byproduct(Sentence("the bounds of {name}", name=name), Origin.NOISY, sentence),)
+
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Raise `PolicyError` where the settings are not valid for these attributes."""
+        self.grid(attributes, settings)
+
+    def grid(self, attributes: Attributes, settings: Settings) -> Grid:
+        """Return the numbers that can be released.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the settings don't say them for such attributes.
+        """
+        self.check_attributes(attributes)
+        return grid_of(settings)
+
+    def law(self, level: float, attributes: Attributes, settings: Settings) -> LaplaceLaw:
+        """Return the law of a level's noise, in steps; raises `LevelError` out of range."""
+        return LaplaceLaw(check_loss(level), self.grid(attributes, settings).steps)
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose losses that fall by halves, or more slowly where there are many."""
+        factor = max(0.5, (_LAST / _FIRST) ** (1.0 / max(count - 1, 1)))
+        levels = (_FIRST * factor**place for place in range(count))
+        return tuple({"epsilon": float(f"{level:.3g}")} for level in levels)
+
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
+        """Return ε of the released values that a statement means, without ε0 of the bounds.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, out of range, or leaves nothing for
+            the released values beside ε0.
+        """
+        grid, numbers = self.grid(attributes, settings), numbers_of(statement)
+        match numbers:
+            case {"noise_spread": spread, **rest} if not rest:
+                return check_loss(_loss_for(spread, grid))
+        gamma = None if "epsilon" in numbers else stated_gamma(numbers)
+        match numbers:
+            case {"epsilon": epsilon, **rest} if not rest:
+                loss = epsilon
+            case _ if gamma is not None and gamma > 0.0:
+                loss = math.log(gamma)
+            case _:
+                raise unknown_statement(self, statement)
+        left = loss - grid.epsilon
+        if grid.epsilon and left < LOWEST <= loss:
+            raise LevelError(
+                "A privacy loss of {loss} leaves too little for the released values: the published"
+                " bounds alone cost ε0 = {epsilon}.",
+                "Give a larger one, or state the bounds.",
+                loss=f"{loss:.4g}",
+                epsilon=f"{grid.epsilon:g}",
+            )
+        return check_loss(float(f"{left:.12g}"))
+
+    def restate(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
+        grid, law = self.grid(attributes, settings), self.law(level, attributes, settings)
+        loss = float(f"{level + grid.epsilon:.12g}")
+        gamma = math.exp(loss)
+        return {
+            "epsilon": {"epsilon": loss},
+            "spread": {"noise_spread": math.sqrt(law.variance) * float(grid.step)},
+            "rho": {"rho1": USUAL_RHO1, "rho2": rho2_of_gamma(gamma, USUAL_RHO1)},
+            "gamma": {"gamma": gamma},
+        }
+
+    def trust(self, level: float) -> float:
+        """Return ε/(1 + ε)."""
+        return check_loss(level) / (1.0 + level)
+
+    def level_at(self, trust: float) -> float:
+        """Return the level of a place on that scale."""
+        most = HIGHEST / (1.0 + HIGHEST)
+        return min(max(min(trust, most) / (1.0 - min(trust, most)), LOWEST), HIGHEST)
+
+    def lowered(self, level: float, share: float) -> float:
+        """Return a level with a smaller loss, by a share of itself."""
+        return max(level * (1.0 - share), min(level, LOWEST))
+
+    def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
+        """Return ε/rows: the losses of several rows add up.
+
+        Raises
+        ------
+        LevelError
+            If that is less than the least loss there is.
+        """
+        del attributes, settings
+        return check_loss(level / rows)
+
+    def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return e^(ε + ε0): what all that a release tells multiplies anyone's odds by at most."""
+        return math.exp(check_loss(level) + self.grid(attributes, settings).epsilon)
+
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
+        """Return a digest of the attribute's name, the bounds and the step."""
+        grid = self.grid(attributes, settings)
+        where = (_plain(grid.lowest), _plain(grid.step), grid.steps)
+        parts: list[object] = ["laplace ladder", 1, attributes[0].name, *where]
+        return ladder_digest(*parts)
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request. Missing stays missing."""
+        grid = self.grid(request.attributes, request.settings)
+        identity = self.ladder_identity(request.attributes, request.settings)
+        name = request.attributes[0].name
+        values = np.asarray(request.columns[0].values, dtype=np.float64)
+        known = np.isfinite(values)
+        shown = grid.numbers(
+            release_steps(
+                grid.places(values[known]),
+                grid.steps,
+                request.level,
+                request.record_ids[known],
+                request.keys.for_attribute(name, identity, self.name),
+                context,
+            )
+        )
+        numbers = np.full(len(values), np.nan)
+        numbers[known] = shown
+        column = pd.Series(numbers, name=name)
+        if not grid.whole:
+            return {name: column}
+        return {name: column.astype(np.int64 if known.all() else pd.Int64Dtype())}
+
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
+        """Return None: numbers have no perturbation matrix."""
+        del level, attributes, settings
+
+    def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
+        """Return the variance of the noise, shape (1, 1)."""
+        step = float(self.grid(attributes, settings).step)
+        return np.array([[self.law(level, attributes, settings).variance * step**2]])
+
+    def noise_law(self, level: float, attributes: Attributes, settings: Settings) -> LaplaceNoise:
+        """Return the law of the noise, in the attribute's unit."""
+        law, step = (
+            self.law(level, attributes, settings),
+            float(self.grid(attributes, settings).step),
+        )
+        covariance = self.noise_covariance(level, attributes, settings)
+        # E[z⁴]/E[z²]² − 3 of the discrete law is 3 + 1/E[z²].
+        return LaplaceNoise(covariance, step / law.rate, 3.0 + 1.0 / law.variance)
+
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its law and ε0."""
+        grid, law = self.grid(attributes, settings), self.law(level, attributes, settings)
+        name, loss = attributes[0].name, level + grid.epsilon
+        apart = math.ceil(grid.steps / _NEAR)
+        sentence = Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies the odds"
+            " between any two numbers by at most {gamma}, and between two that are up to {apart}"
+            " apart by at most {less}.",
+            name=name,
+            gamma=at_most(math.exp(loss)),
+            apart=_number(float(grid.step) * apart),
+            less=at_most(math.exp(law.loss_between(apart) + grid.epsilon)),
+        )
+        outside = Sentence(
+            "A number below {lowest} or above {highest} is released as if it were that bound.",
+            lowest=_number(float(grid.lowest)),
+            highest=_number(float(grid.highest)),
+        )
+        told = tuple(each.sentence for each in self.byproducts(attributes, settings))
+        missing = Sentence("Which numbers are missing stays visible.")
+        return Promise(sentence, self._facts(level, grid, law), (*told, outside, *LIMITS, missing))
+
+    @staticmethod
+    def _facts(level: float, grid: Grid, law: LaplaceLaw) -> tuple[Fact, ...]:
+        loss, step = level + grid.epsilon, float(grid.step)
+        spent: tuple[Fact, ...] = ()
+        if grid.epsilon:
+            told = "The published bounds multiply anyone's odds by at most e^ε0."
+            spent = (Fact("ε0", "Privacy loss of the bounds", grid.epsilon, told),)
+        return (
+            Fact(
+                "ε",
+                "Privacy loss",
+                loss,
+                "The logarithm of γ (local differential privacy), ε0 included.",
+            ),
+            *spent,
+            Fact(
+                "γ",
+                "Odds factor",
+                math.exp(loss),
+                "Nothing released multiplies anyone's odds between two numbers by more.",
+            ),
+            Fact(
+                "ρ2",
+                Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
+                rho2_of_gamma(math.exp(loss), USUAL_RHO1),
+                Sentence(
+                    "Whoever held something to be at most {belief:g} probable comes to "
+                    "hold it at most this probable.",
+                    belief=USUAL_RHO1,
+                ),
+            ),
+            Fact(
+                "σ",
+                "Standard deviation of the noise",
+                math.sqrt(law.variance) * step,
+                "In the column's unit.",
+            ),
+            Fact(
+                "±",
+                "Noise of 9 in 10 people",
+                law.half_width(0.9) * step,
+                "So far off is a released number at most, 9 times in 10.",
+            ),
+        )
+
+    def lost_by_changing(
+        self, levels: Sequence[float], attributes: Attributes, settings: Settings
+    ) -> str:
+        """Say the sum of the losses ε: each number has draws of its own, whose losses add up."""
+        spent = self.grid(attributes, settings).epsilon
+        return losses_added([level + spent for level in levels])
+
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
+        """Return the bounds, the step and the noise's rate, and a guide to estimate."""
+        grid, law = self.grid(attributes, settings), self.law(level, attributes, settings)
+        return PublishedFacts(
+            parameters={
+                "epsilon": level,
+                "lowest": _plain(grid.lowest),
+                "highest": _plain(grid.highest),
+                "step": _plain(grid.step),
+                "noise_rate": law.rate,
+                "noise_variance": law.variance * float(grid.step) ** 2,
+                "odds_factor": self.odds_factor(level, attributes, settings),
+                "bounds": grid.source.value,
+                "bounds_epsilon": grid.epsilon,
+            },
+            guide="laplace",
+            values={
+                "epsilon": f"{level:.6g}",
+                "noise_spread": f"{math.sqrt(law.variance) * float(grid.step):.4g}",
+                "lowest": _number(float(grid.lowest)),
+                "highest": _number(float(grid.highest)),
+                "step": _number(float(grid.step)),
+            },
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, grid, and the noise's law."""
+        grid = self.grid(request.attributes, request.settings)
+        law = self.law(released.level, request.attributes, request.settings)
+        true = np.asarray(request.columns[0].values, dtype=np.float64)
+        return check_noise(true, released.columns[request.attributes[0].name], grid, law)
+
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Attributes,
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is the other with jumps added."""
+        name = attributes[0].name
+        if upper.level < lower.level:
+            upper, lower = lower, upper
+        return check_noise_between(
+            upper.columns[name],
+            self.law(upper.level, attributes, settings),
+            lower.columns[name],
+            self.law(lower.level, attributes, settings),
+            self.grid(attributes, settings),
+        )
+
+
+MECHANISM = LaplaceNoiseOnNumbers()
+
+
+def _loss_for(spread: float, grid: Grid) -> float:
+    """Return the largest loss whose noise has at least a standard deviation."""
+    low, high = LOWEST, HIGHEST
+    wanted = (spread / float(grid.step)) ** 2 * (1.0 - 1e-12)
+    if LaplaceLaw(high, grid.steps).variance >= wanted:
+        return high
+    if LaplaceLaw(low, grid.steps).variance < wanted:
+        raise LevelError(
+            "A standard deviation of {spread:g} is more noise than can be added.",
+            "Give at most {most:.4g}.",
+            spread=spread,
+            most=math.sqrt(LaplaceLaw(low, grid.steps).variance) * float(grid.step),
+        )
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        enough = LaplaceLaw(middle, grid.steps).variance >= wanted
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+def _number(number: float) -> str:
+    return formatted(number, ",.10g")
+
+
+def _plain(number: Any) -> int | float:
+    """Return an exact decimal number as JSON has it."""
+    plain = float(number)
+    return int(plain) if plain.is_integer() else plain

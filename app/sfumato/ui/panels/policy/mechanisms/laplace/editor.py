@@ -1,0 +1,267 @@
+"""The editor of Laplace noise: recipients' levels, and the bounds that it is in proportion to."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from PySide6.QtWidgets import QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.ladders.laplace import HIGHEST, LOWEST
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.laplace.mechanism import MECHANISM
+from sfumato.engine.mechanisms.laplace.settings import Bounds, usual_epsilon, usual_step
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.plots.axes import amount, percent
+from sfumato.ui.look.theme import scaled
+from sfumato.ui.look.wording import grouped, typeset
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    Reach,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
+from sfumato.ui.panels.policy.wording import NORMAL_95, tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.layout import Card, boxed, column, label
+
+MEASURING: Final = "measure bounds"
+FIELD: Final = 140
+_FARTHEST: Final = 1e12
+_DIGITS: Final = 3
+"""A rung that is dragged stops at so many significant digits."""
+
+
+class LaplaceSettings(SettingsEditor):
+    """States the bounds and the step; what is no grid yet stays in the fields, with the reason."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._attributes: Attributes = ()
+        self._wanted: dict[str, Any] = {}
+        bounds = Form()
+        self.fields = {
+            name: NumberField(-_FARTHEST, _FARTHEST, decimals=6, step=1.0, show_range=False)
+            for name in ("lowest", "highest", "step")
+        }
+        for field in self.fields.values():
+            field.spin.setFixedWidth(scaled(FIELD))
+        bounds.add_field(tr("Lower bound"), self.fields["lowest"])
+        bounds.add_field(tr("Upper bound"), self.fields["highest"])
+        self.source = SourceChoice(
+            tr("Bounds"),
+            tr("Where the bounds come from"),
+            [(Bounds.NOISY, tr("Measured with noise")), (Bounds.STATED, tr("Stated"))],
+            (
+                (0.001, 20.0),
+                tr("ε0 of the bounds"),
+                tr(
+                    "How much the bounds may disclose of one record. It multiplies anyone's odds"
+                    " by at most e^ε0; a smaller ε0 leaves more records outside the bounds."
+                ),
+            ),
+            stated=boxed(bounds),
+            again=tr("Measure again"),
+        )
+        step = Form()
+        step.add_field(
+            tr("Step between released numbers"),
+            self.fields["step"],
+            gloss=label(
+                tr("Numbers are rounded to it before noise is added; all releases share it."),
+                "muted",
+                wrap=True,
+            ),
+        )
+        self.outcome = label("", wrap=True)
+        self.problem = Notice(parent=self)
+        card = Card(tr("Between which bounds numbers lie"), parent=self)
+        card.body.addWidget(self.source)
+        card.body.addLayout(step)
+        card.body.addWidget(self.problem)
+        card.body.addWidget(self.outcome)
+        self.setLayout(column(card))
+        self.source.source.chosen.connect(self._choose)
+        self.source.measured.connect(self._measure)
+        for name, field in self.fields.items():
+            field.value_changed.connect(partial(self._state, name))
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's bounds; what was typed and is no grid yet stays while they do."""
+        if settings != self._in_force or tuple(attributes) != self._attributes:
+            self._wanted = {}
+        self._attributes, self._in_force = tuple(attributes), settings
+        noisy = {**settings, **self._wanted}.get("bounds") == Bounds.NOISY
+        self.source.arrange(Bounds.NOISY if noisy else Bounds.STATED)
+        numbers = attributes[0].numbers
+        usual = usual_epsilon(0 if numbers is None else len(numbers))
+        self.source.epsilon.set_value(float(settings.get("bounds_epsilon", usual)))
+        for name, field in self.fields.items():
+            given = {**settings, **self._wanted}.get(name)
+            if given is not None:
+                field.set_value(float(given))
+        if not self._wanted:
+            self._tell()
+
+    def leave(self) -> None:
+        """Stop measuring."""
+        self.session.runner.cancel(MEASURING)
+
+    def _tell(self) -> None:
+        """Say what the settings in force mean."""
+        try:
+            grid = MECHANISM.grid(self._attributes, self._in_force)
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            self.outcome.setText("")
+            return
+        self.problem.clear()
+        told = MECHANISM.byproducts(self._attributes, self._in_force)
+        unasked = tr("The table is not used, so the bounds disclose nothing about anyone.")
+        self.source.say(typeset(told[0].sentence) if told else unasked)
+        lowest, highest = float(grid.lowest), float(grid.highest)
+        words = tr(
+            "Bounds {lowest} and {highest}, {steps} steps.",
+            lowest=amount(lowest, 12),
+            highest=amount(highest, 12),
+            steps=grouped(grid.steps),
+        )
+        numbers = self._attributes[0].numbers
+        if numbers is not None and np.isfinite(numbers).any():
+            known = numbers[np.isfinite(numbers)]
+            outside = float(((known < lowest) | (known > highest)).mean())
+            words += " " + tr(
+                "{share} of the table's numbers lie outside and are released as a bound.",
+                share=percent(outside, 2),
+            )
+        self.outcome.setText(words)
+
+    def _choose(self, source: object) -> None:
+        if source == Bounds.NOISY:
+            self._measure(self.source.epsilon.value)
+            return
+        self._wanted = {"bounds": Bounds.STATED.value}
+        self.source.arrange(Bounds.STATED)
+        self.source.say(
+            tr("Enter bounds that are known without this table, such as 0 and 120 for an age.")
+        )
+        self.fields["lowest"].spin.setFocus()
+
+    def _state(self, name: str, given: float) -> None:
+        """Put what was typed into force once it makes a grid; a step that divides nothing moves."""
+        plain = int(given) if given.is_integer() else given
+        stated = {n: v for n, v in self._in_force.items() if n != "bounds_epsilon"}
+        noisy = {**self._in_force, **self._wanted}.get("bounds") == Bounds.NOISY
+        kept = self._in_force if noisy else {**stated, "bounds": Bounds.STATED.value}
+        self._wanted = {**self._wanted, name: plain}
+        settings = {**kept, **self._wanted}
+        if name != "step" and "step" not in self._wanted:
+            settings["step"] = self._fitting(settings)
+        try:
+            MECHANISM.check_settings(self._attributes, settings)
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            return
+        self._wanted = {}
+        self.state(settings)
+
+    def _fitting(self, settings: Settings) -> float:
+        """Return the step in force, or the usual one where it no longer divides the range."""
+        try:
+            MECHANISM.check_settings(self._attributes, settings)
+        except SfumatoError:
+            return usual_step(float(settings.get("lowest", 0.0)), settings.get("highest"))
+        return float(settings["step"])
+
+    def _measure(self, epsilon: float) -> None:
+        """Measure the bounds in a job; the step follows from them."""
+        wanted = {"bounds": Bounds.NOISY.value, "bounds_epsilon": epsilon}
+        self.session.runner.run(
+            tr("Measuring the bounds"),
+            partial(_completed, self._attributes, wanted, self.session.noise),
+            self.state,
+            lambda error: self.problem.say("danger", error_words(error)),
+            key=MEASURING,
+        )
+
+
+def _completed(
+    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context
+) -> dict[str, Any]:
+    context.report(0.1, "Measuring the bounds")
+    return dict(MECHANISM.complete_settings(attributes, stated, noise))
+
+
+class LaplaceEditor(LevelEditor):
+    """States the level of Laplace noise."""
+
+    mechanism: ClassVar[str] = "laplace"
+    settings_editor = LaplaceSettings
+    reach: ClassVar[Reach] = {"epsilon": (0.1, 16.0), "gamma": (1.1, 1000.0)}
+    logarithmic: ClassVar[frozenset[str]] = frozenset({"epsilon", "noise_spread", "gamma"})
+
+    @classmethod
+    def presets(cls) -> tuple[Preset, ...]:
+        """Return three levels in plain words, most trusted first."""
+        return (
+            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
+            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
+            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
+        )
+
+    def reach_now(self) -> Reach:
+        """Return the sizes that noise can have at the levels that differ in practice."""
+        try:
+            spreads = [self._spread(level) for level in (16.0, 0.1)]
+        except SfumatoError:
+            return {}
+        return {"noise_spread": (spreads[0], spreads[1])}
+
+    def level_at(self, trust: float) -> float:
+        """Return the ε at which a rung stops that is dragged to a place on the ladder."""
+        level = MECHANISM.level_at(max(trust, 1e-3))
+        return min(max(float(f"{level:.{_DIGITS}g}"), LOWEST), HIGHEST)
+
+    def statement_at(self, trust: float, like: Statement) -> Statement | None:
+        """Return the statement for a place on the ladder, in the term that `like` uses."""
+        statement = super().statement_at(trust, like)
+        if statement is None:
+            return None
+        return {name: float(f"{value:.{_DIGITS}g}") for name, value in statement.items()}
+
+    def meaning_of(self, level: float) -> tuple[str, str]:
+        """Return how unsure a guess stays, and how well the mean can be estimated."""
+        here = typeset(MECHANISM.in_table(level, self._attributes, self._settings))
+        return f"{self.consequence_of(level)} {here}".strip(), self._usefulness(level)
+
+    def _usefulness(self, level: float) -> str:
+        numbers = self._attributes[0].numbers
+        if numbers is None:
+            return ""
+        rows = int(np.isfinite(numbers).sum())
+        error = NORMAL_95 * self._spread(level) / math.sqrt(max(rows, 1))
+        return tr(
+            "From {rows} records, the mean can be estimated to within {means} (95\u202f%).",
+            rows=grouped(rows),
+            means=f"±{amount(error)}",
+        )
+
+    def consequence_of(self, level: float) -> str:
+        """Return how large the noise is, in the attribute's unit."""
+        name, size = self._attributes[0].name, amount(self._spread(level))
+        return tr("Moves {parts}, typically.", parts=f"{name} ±{size}")
+
+    def _spread(self, level: float) -> float:
+        law = MECHANISM.noise_law(level, self._attributes, self._settings)
+        return float(law.spreads[0])
+
+
+EDITOR = LaplaceEditor

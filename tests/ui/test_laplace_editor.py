@@ -1,0 +1,91 @@
+"""Laplace noise in the Policy panel, through the widgets a person uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.project.document.model import PolicyEntry
+from sfumato.ui.panels.policy import PANEL
+from tests.ui.clinic import wait_for_jobs
+from tests.ui.payroll import open_payroll, protected
+
+LEFT = Qt.MouseButton.LeftButton
+STATED = {"lowest": 0, "highest": 100, "step": 1, "bounds": "stated"}
+LAPLACE = mechanism_called("laplace")
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = PANEL(session)
+    qtbot.addWidget(made)
+    made.resize(900, 1400)
+    made.show()
+    document = protected((("age",), ("income",)))
+    recipients = tuple(
+        replace(each, statements={**each.statements, "age": {"epsilon": 2.0}})
+        for each in document.recipients
+    )
+    policy = (PolicyEntry(("age",), "laplace", STATED), document.policy[1])
+    open_payroll(session, replace(document, policy=policy, recipients=recipients))
+    wait_for_jobs(qtbot, session)
+    made.choose("age")
+    return made
+
+
+def in_force(panel):
+    return panel.session.document.policy[0].settings
+
+
+def type_into(qtbot, field, text):
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    QCoreApplication.processEvents()
+
+
+def test_the_bounds_and_what_they_mean_are_shown(panel):
+    editor = panel.page.settings
+    assert editor.fields["highest"].value == 100
+    assert "Bounds 0 and 100, 100 steps" in editor.outcome.text()
+    assert "disclose nothing" in editor.source.words.text()
+    assert "between any two numbers by at most 7.4" in panel.page.editor.meaning.texts[0]
+
+
+def test_a_bound_is_stated_as_typed_and_undone(qtbot, panel):
+    type_into(qtbot, panel.page.settings.fields["highest"].spin, "120")
+    assert in_force(panel) == {**STATED, "highest": 120}
+    panel.session.undo()
+    assert in_force(panel) == STATED
+
+
+def test_a_step_that_does_not_divide_the_range_is_refused_where_it_stands(qtbot, panel):
+    editor = panel.page.settings
+    type_into(qtbot, editor.fields["step"].spin, "7")
+    assert "whole number" in editor.problem.words
+    assert in_force(panel) == STATED
+    type_into(qtbot, editor.fields["highest"].spin, "140")
+    assert in_force(panel) == {**STATED, "highest": 140, "step": 7}
+    assert editor.problem.words == ""
+
+
+def test_bounds_are_measured_with_noise_that_the_card_tells(qtbot, panel):
+    editor = panel.page.settings
+    qtbot.mouseClick(editor.source.source.button_for("noisy"), LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert in_force(panel)["bounds"] == "noisy"
+    assert "measured in the table, with noise" in editor.source.words.text()
+    assert LAPLACE.byproduct_epsilon(in_force(panel)) > 0
+
+
+def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
+    editor = panel.page.editor
+    qtbot.mouseClick(editor.terms.cards["spread"], LEFT)
+    type_into(qtbot, editor.fields["noise_spread"].spin, "50")
+    recipient = panel.session.document.recipients[0]
+    assert recipient.statements["age"] == {"noise_spread": 50.0}
+    assert "age ±50" in editor.meaning.texts[1]
