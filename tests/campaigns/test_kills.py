@@ -73,6 +73,8 @@ class Scenario:
         The project's rules.
     begins
         Whether the command makes the project.
+    ending
+        Of the table's file.
     then
         The command line of what must work afterwards.
     """
@@ -80,6 +82,7 @@ class Scenario:
     arguments: Callable[[Path], list[str]]
     rules: str = PEOPLE
     begins: bool = False
+    ending: str = "csv"
     then: Callable[[Path], list[str]] = lambda folder: releasing(folder, "next", "Institute B")
 
 
@@ -88,8 +91,8 @@ def project_in(folder: Path) -> str:
 
 
 def beginning(folder: Path) -> list[str]:
-    table, rules = str(folder / "ward.csv"), str(folder / "rules.toml")
-    return ["init", project_in(folder), "--table", table, "--rules", rules]
+    (table,), rules = folder.glob("ward.[cp]*"), str(folder / "rules.toml")
+    return ["init", project_in(folder), "--table", str(table), "--rules", rules]
 
 
 def releasing(folder: Path, out: str, recipient: str, *more: str) -> list[str]:
@@ -115,6 +118,11 @@ SCENARIOS = {
     "init": Scenario(beginning, begins=True),
     "release": Scenario(lambda folder: releasing(folder, "out", "Clinic A")),
     "release as zip": Scenario(lambda folder: releasing(folder, "out", "Clinic A", "--zip")),
+    "release in parts": Scenario(
+        lambda folder: releasing(folder, "out", "Clinic A", "--memory", "0"),
+        ending="parquet",
+        then=lambda folder: releasing(folder, "next", "Institute B", "--memory", "0"),
+    ),
     "publish": Scenario(
         lambda folder: publishing(folder, "out"),
         GENERALIZED,
@@ -174,7 +182,10 @@ class Before:
 def prepared(scenario: Scenario, driver: Driver, folder: Path) -> Before:
     people = adopting.ward(ROWS).frame
     people = people.assign(ward=[f"W{i % 8}" for i in range(ROWS)])
-    people.to_csv(folder / "ward.csv", index=False)
+    if scenario.ending == "csv":
+        people.to_csv(folder / "ward.csv", index=False)
+    else:
+        people.to_parquet(folder / "ward.parquet", index=False)
     ward = '[columns.ward]\nrole = "insensitive"\n\n[[policy]]'
     rules = scenario.rules.replace("[[policy]]", ward)
     (folder / "rules.toml").write_text(rules, encoding="utf-8")
@@ -352,7 +363,7 @@ def campaign(request, tmp_path, driver, monkeypatch):
     return Campaign(request.param, tmp_path, driver)
 
 
-@pytest.mark.parametrize("campaign", ["init", "release"], indirect=True)
+@pytest.mark.parametrize("campaign", ["init", "release", "release in parts"], indirect=True)
 def test_a_few_kills_lose_nothing_and_leave_nothing_half_done(campaign):
     assert campaign.kill(**FEW) >= FEW["steps"]
 

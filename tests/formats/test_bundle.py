@@ -52,9 +52,14 @@ def fields(folder: Path) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_bundle_has_three_files_whose_digests_are_returned(tmp_path, format_name):
+def test_a_bundle_has_four_files_whose_digests_are_returned(tmp_path, format_name):
     files = written(case().contents, tmp_path / "b", format_name)
-    assert set(files.names) == {"README.md", "datapackage.json", f"data.{format_name}"}
+    assert set(files.names) == {
+        "README.md",
+        "datapackage.json",
+        "ddi.xml",
+        f"data.{format_name}",
+    }
     for name, digest in files.files.items():
         assert hashlib.sha256((tmp_path / "b" / name).read_bytes()).hexdigest() == digest
     assert {p.name for p in (tmp_path / "b").iterdir()} == set(files.names)
@@ -135,7 +140,8 @@ def test_the_frictionless_validator_accepts_a_bundle_and_sees_that_one_was_alter
 
 def test_the_frictionless_validator_checks_domains_and_types(tmp_path):
     written(case().contents, tmp_path / "b", "csv")
-    (resource, readme) = frictionless.Package(str(tmp_path / "b" / "datapackage.json")).resources
+    package = frictionless.Package(str(tmp_path / "b" / "datapackage.json"))
+    resource, readme = package.resources[:2]
     rows = resource.read_rows()
     assert len(rows) == 600
     assert rows[1]["postcode"] == "00001"

@@ -10,12 +10,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.per_value.limits import (
-    BreachMode,
     gammas_by_tolerance,
-    solve,
     uniform_retention,
     utility_curve,
 )
+from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve
 from sfumato.plots.export import register_fonts
 from sfumato.plots.matrices import PairData, build_matrix_pair
 from sfumato.plots.per_value import (

@@ -119,7 +119,7 @@ def _clipped(widget: QWidget) -> Iterator[str]:
             told = {_plain(widget.text()), widget.accessibleName() or "\0"}  # "…" is elided there
             if widget.width() < needed - SLACK and not any(t in widget.toolTip() for t in told):
                 yield f"needs {needed}, is {widget.width()} wide"
-            if widget.height() < QFontMetricsF(widget.font()).height():
+            if widget.height() < max(_height(widget), widget.heightForWidth(widget.width())):
                 yield f"is {widget.height()} high"
         case QComboBox() if widget.currentText():
             yield from _combo(widget)
@@ -153,6 +153,8 @@ def _label(widget: QLabel) -> Iterator[str]:
 
 
 def _button_width(widget: QAbstractButton) -> int:
+    if widget.hasHeightForWidth():  # its words take several lines
+        return widget.minimumSizeHint().width()
     if isinstance(widget, QToolButton) and widget.property("look") == "tab":
         return round(_width(widget, _plain(widget.text())))
     return widget.sizeHint().width()
@@ -279,6 +281,10 @@ def _overlay(widget: QWidget) -> bool:
 
 def _width(widget: QWidget, text: str) -> float:
     return QFontMetricsF(widget.font()).horizontalAdvance(text)
+
+
+def _height(widget: QWidget) -> float:
+    return QFontMetricsF(widget.font()).height()
 
 
 def _plain(text: str) -> str:

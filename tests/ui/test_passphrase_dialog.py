@@ -3,8 +3,9 @@
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QLabel
 
-from sfumato.ui.dialogs.projects import NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.widgets.messages import Message, MessageKind
+from tests.ui.layout_faults import layout_faults
 
 WORDS = "violet harbour ladder nine"
 
@@ -64,3 +65,27 @@ def test_a_strong_passphrase_is_asked_nothing_more(qtbot):
         qtbot.keyClicks(field, WORDS)
     assert dialog.aware.isHidden()
     assert dialog.submit.isEnabled()
+
+
+def test_a_question_and_its_ways_are_in_sight_from_the_first_moment(qtbot):
+    words = "A file is verified against the project that it was released from. "
+    ways = (("verify", "Verify this file"), ("trace", "Trace this file"), ("table", "Open a table"))
+    dialog = ChoiceDialog("What do you want to do with it?", words * 3, ways)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitActive(dialog)
+    assert dialog.explanation.height() < dialog.height()
+    assert layout_faults(dialog) == []
+
+
+def test_the_second_yes_takes_as_many_lines_as_it_needs(qtbot):
+    dialog = NewPassphraseDialog("A survey with a name that fills more than one line of it, 2024")
+    qtbot.addWidget(dialog)
+    dialog.aware.setText(f"{dialog.aware.text()}, as other languages say it in many more words")
+    dialog.show()
+    qtbot.keyClicks(dialog.first, "abc")
+    QCoreApplication.processEvents()
+    assert dialog.aware.height() > dialog.aware.sizeHint().height(), "several lines"
+    assert layout_faults(dialog) == []
+    qtbot.mouseClick(dialog.aware, Qt.MouseButton.LeftButton, pos=dialog.aware.rect().center())
+    assert dialog.aware.isChecked()

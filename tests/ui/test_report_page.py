@@ -39,10 +39,10 @@ def test_the_report_is_shown_as_it_will_be_written(filled):
 
 
 def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
-    assert filled.threshold.isHidden()
+    assert not filled.threshold.isVisible()
     qtbot.mouseClick(filled.audience.button_for(Audience.OUTSIDE), LEFT)
     qtbot.waitUntil(filled.pdf.isEnabled)
-    assert not filled.threshold.isHidden()
+    assert filled.threshold.isVisible()
     assert "no count below 10" in filled.view.toPlainText()
 
 

@@ -6,14 +6,15 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from sfumato.engine.core.errors import TableError
 from sfumato.ui.look.theme import themes
 from sfumato.ui.widgets import auto_dismiss as departures
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
-from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, button
+from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, boxed, button
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind, MessageView
+from sfumato.ui.widgets.responsive import FlowLayout
 from tests.ui.hands import click, message_button, messages
 
 
@@ -329,3 +330,18 @@ class TestLayout:
         card = shown(Card("Heading", "A note."))
         assert card.heading.text() == "Heading"
         assert card.note.wordWrap()
+
+
+@pytest.mark.parametrize("width", [600, 260])
+def test_what_does_not_fit_beside_a_title_stands_below_it(qtbot, width):
+    title, first, second = (QPushButton(word) for word in ("Title", "First deed", "Second deed"))
+    page = boxed(FlowLayout(title, first, second, apart=1))
+    qtbot.addWidget(page)
+    for each in (title, first, second):
+        each.setFixedWidth(100)
+    page.resize(width, 200)
+    page.show()
+    beside = width > 300
+    assert (first.y() == title.y()) is beside
+    assert second.y() == first.y()
+    assert second.geometry().right() == (width - 1 if beside else 207)

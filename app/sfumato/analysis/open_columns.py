@@ -218,7 +218,7 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
             name: replace(each, sample=places[each.sample]) for name, each in estimates.items()
         }
     relations = _relations(asked, columns, weighed, shown, hidden, units, Part(context, 0.8, 1.0))
-    return OpenFindings(asked, columns.table.rows, weighed.places, estimates, relations)
+    return OpenFindings(asked, columns.rows, weighed.places, estimates, relations)
 
 
 def _encoded(columns: ShownColumns, weighed: WeighedRows, spec: ColumnSpec) -> EncodedColumn:

@@ -140,7 +140,19 @@ def _told_by_each_other(document: Document, relation: Relation) -> Finding:
 
 def pooled_units(examined: Examined) -> Iterator[Finding]:
     """Tell what a recipient restores by pooling the rows of a person or household."""
-    name = examined.recipient.name
+    name, known = examined.recipient.name, examined.columns
+    if known.table.rows < known.rows:
+        yield Finding(
+            "Pooled rows",
+            Severity.CAUTION,
+            Sentence(
+                "Rows of one person or household were looked for in {sampled:,} of {rows:,} records"
+                " only, where few of them meet: where there are such rows, state their unit.",
+                sampled=known.table.rows,
+                rows=known.rows,
+            ),
+        )
+        return
     found = [one for one in _pooled(examined) if one.recipient == name]
     told = [one for one in worst_pooled(found) if _worth_telling(one)]
     for one in told:

@@ -13,19 +13,21 @@ from typing import Any
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS
-from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute, Table, encode_attribute
+from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
 from sfumato.project.release.units import propose_unit
 
 
@@ -187,8 +189,39 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
     )
 
 
+def looked_at(
+    project: ProjectFile, table: Table | LongTable, context: Context
+) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
+    """Return what is examined: what is decided, the columns that leave, and the attributes.
+
+    Of a table that is too long for memory the document has the domains that all rows tell.
+
+    Raises
+    ------
+    SfumatoError
+        If policy and table don't fit together.
+    """
+    document = project.document
+    if not isinstance(table, LongTable):
+        columns = LeavingColumns(table, project.keys).of(document)
+        return document, columns, attributes_of(document, table)
+    check_policy(document)
+    check_columns(document, table)
+    summary = table.summary(document, context)
+    document = material_with(document, summary.witnesses, summary.encoded).document
+    sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
+    numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
+    encoded = {**summary.encoded, **numbers}
+    attributes = {name: column.attribute for name, column in encoded.items()}
+    return document, LongColumns(summary, table.rows), attributes
+
+
 def settle(
-    project: ProjectFile, table: Table, recipients: Sequence[str], reason: str, context: Context
+    project: ProjectFile,
+    table: Table | LongTable,
+    recipients: Sequence[str],
+    reason: str,
+    context: Context,
 ) -> tuple[Readiness, ...]:
     """Examine a project before releases; record a reason for what is open, or refuse.
 
@@ -210,9 +243,8 @@ def settle(
     SfumatoError
         If policy and table don't fit together.
     """
-    document = project.document
-    attributes = attributes_of(document, table)
-    columns = LeavingColumns(table, project.keys).of(document)
+    document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.6))
+    context = Part(context, 0.6, 1.0)
     found = examine(document, columns, attributes, project.releases, context)
     if not reason.strip():
         require_ready(found, recipients)
@@ -220,8 +252,9 @@ def settle(
     named = [one for each in found if each.recipient in recipients for one in each.open]
     if not named:
         return found
-    project.save_document(accepting(document, named, reason))
-    return examine(project.document, columns, attributes, project.releases, context)
+    project.save_document(accepting(project.document, named, reason))
+    document = replace(document, accepted=project.document.accepted)
+    return examine(document, columns, attributes, project.releases, context)
 
 
 def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
         return
     classes = known.classes(shown)
     names = tuple(look.name for look in shown)
-    rows, unit = known.table.rows, examined.document.unit
+    rows, unit = known.rows, examined.document.unit
     facts = (list(names), [_coarsened_by(look) for look in shown], *([unit.name] if unit else []))
     if classes.unique:
         remedies = _fewer_unique(examined, classes)
@@ -102,7 +102,7 @@ def _unique(examined: Examined, classes: Classes) -> Sentence:
     known, unit = examined.columns, examined.document.unit
     figures = {
         "unique": classes.unique,
-        "rows": known.table.rows,
+        "rows": known.rows,
         "count": len(examined.shown),
     }
     if unit is None or known.units is None:
@@ -149,8 +149,8 @@ def _coarsened_by(look: Look) -> list[float | str | None]:
 def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
     """Return what leaves fewer records unique, the most effective first."""
     before = classes.unique
-    if not before:
-        return ()
+    if not before or examined.columns.table.rows < examined.columns.rows:
+        return ()  # rows of a sample don't tell what is unique
     raised = raised_levels(examined, before)
     options = _options(examined)
     fewer = [each for each in options if each[3].unique < before]

@@ -28,6 +28,7 @@ from sfumato.engine.table.repeated_units import Codes, count_units, units_among,
 from sfumato.engine.table.summary import ColumnProfile, summarize
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.project.release.long_table import Summary
 from sfumato.project.release.release_columns import leaving_table
 
 _EXACT: Final = 1 << 16
@@ -139,6 +140,11 @@ class ShownColumns:
         self._latest: dict[str, tuple[tuple[object, Any], ...]] = {}
         self._lock = threading.RLock()  # several jobs ask; what takes long is found once
         self._marked: dict[Look, Marks] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many records leave."""
+        return self.table.rows
 
     @property
     def whole(self) -> ShownColumns:
@@ -321,6 +327,46 @@ class ShownColumns:
     def _encoded(self, look: Look) -> npt.NDArray[np.integer]:
         positions, _ = factorize(look.shown(self.table))
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
+
+
+class LongColumns(ShownColumns):
+    """What is known of the columns of a table that is too long for memory.
+
+    What was counted in all rows is told of all; the rest is found in the rows of a sample.
+    """
+
+    def __init__(self, summary: Summary, rows: int) -> None:
+        super().__init__(summary.sample)
+        self._summary, self._rows = summary, rows
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self._rows
+
+    def profile(self, name: str) -> ColumnProfile:
+        """Return what a column looks like: shares and the like by the sample."""
+        found = super().profile(name)
+        known = self._summary.columns.get(name)
+        if known is None:
+            return replace(found, count=self._rows)
+        return replace(found, count=self._rows, missing=known.missing, distinct=known.distinct)
+
+    def _count(self, look: Look) -> npt.NDArray[np.int64]:
+        counts = self._summary.columns[look.name].counts
+        return super()._count(look) if counts is None else counts
+
+    def _ends_alone(self, look: Look) -> bool:
+        return 1 in (self._summary.columns[look.name].ends or ())
+
+    def classes(self, specs: Sequence[Look]) -> Classes:
+        """Return what all rows came to; of other columns than all that leave, the sample's."""
+        alone, sizes = self._summary.alone, np.array(self._summary.small)
+        if alone is None or {look.name for look in specs} != set(alone.columns):
+            return super().classes(specs)
+        few = sizes[:SMALL]
+        small = int(few @ np.arange(len(few)))
+        return Classes(alone.alone, alone.smallest, small, alone.alone)
 
 
 class LeavingColumns:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, repeated
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence
@@ -22,14 +22,11 @@ _WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.readiness import examine, plain
-    from sfumato.analysis.shown_columns import LeavingColumns
+    from sfumato.analysis.readiness import examine, looked_at, plain
     from sfumato.project.errors import ReleaseError
-    from sfumato.project.release.release_columns import attributes_of
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        document = project.document
-        known = [recipient.name for recipient in document.recipients]
+    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
+        known = [recipient.name for recipient in project.document.recipients]
         for name in arguments.recipient or ():
             if name not in known:
                 raise ReleaseError(
@@ -38,10 +35,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                     name=name,
                     known=", ".join(known) or "none",
                 )
-        attributes = attributes_of(document, table)
-        part = Part(context, 0.3, 1.0)
-        columns = LeavingColumns(table, project.keys).of(document)
-        found = examine(document, columns, attributes, project.releases, part)
+        document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
+        found = examine(document, columns, attributes, project.releases, Part(context, 0.3, 1.0))
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
     terminal.tell(arguments.json, plain(chosen), _lines(chosen, arguments.project))
@@ -71,6 +66,7 @@ COMMAND = Command(
     (
         *PROJECT,
         repeated("--recipient", "NAME", "only for this one; may be given several times"),
+        MEMORY,
         JSON,
     ),
     _run,

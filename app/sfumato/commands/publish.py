@@ -30,6 +30,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             as_zip=arguments.zip,
             override=arguments.override,
             escape_formulas=not arguments.keep_formulas,
+            dcat=arguments.dcat,
         )
         told = outcome.record.details["alone"]
         limits = publication_limits(

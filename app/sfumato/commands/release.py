@@ -14,7 +14,7 @@ from sfumato.commands.shared.command import (
     part_of,
     repeated,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
@@ -23,15 +23,15 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
     from sfumato.commands.shared.engines import rows_of
-    from sfumato.project.release.release import PreparedTable, make_release
+    from sfumato.project.release.release import make_release, prepared_of
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
     recipients = arguments.recipient
-    with opened(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
+    with opened_by_parts(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
         checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
         context = Part(whole, 0.1, 1.0)
-        prepared = PreparedTable(project, table)
+        prepared = prepared_of(project, table)
         rows_by = arguments.engine and rows_of(project, arguments.engine)
         for place, recipient in enumerate(recipients):
             outcome = make_release(
@@ -44,6 +44,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 as_zip=arguments.zip,
                 override=arguments.override,
                 escape_formulas=not arguments.keep_formulas,
+                dcat=arguments.dcat,
                 prepared=prepared,
                 accepted=accepted_for(checked, recipient),
                 rows_by=rows_by,
@@ -65,6 +66,7 @@ COMMAND = Command(
         repeated("--recipient", "NAME", "for whom; may be given several times", required=True),
         *bundle_arguments("release a column otherwise than before"),
         ACCEPT,
+        MEMORY,
         argument(
             "--engine",
             choices=("dask", "spark"),

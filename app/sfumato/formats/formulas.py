@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.values import Value
 from sfumato.engine.table.table import Table
+from sfumato.formats.table_format import Rows, RowStream
 
 _CHARACTERS: Final = "[-=+@\t\r\n＝＋－＠]"
 """The beginnings that OWASP names; the wide forms are taken for the narrow ones in East Asia."""
@@ -46,6 +50,11 @@ def unescaped(text: str) -> str:
     return re.sub(ESCAPED, r"\1", text)
 
 
+def begin_formulas(texts: pa.Array) -> pa.Array:
+    """Return which texts would have to be escaped; null where there is none."""
+    return pc.match_substring_regex(texts, _BEGINS)
+
+
 def needs_escape(table: Table, domains: Iterable[Domain]) -> bool:
     """Return whether a text, a column's name or a value of a domain begins as a formula does."""
     known = (value for domain in domains for value in domain.values if isinstance(value, str))
@@ -58,6 +67,28 @@ def with_escapes(table: Table) -> Table:
         escaped(name): _replaced(table.frame[name], _CAUGHT, r"'\1") for name in table.columns
     }
     return Table(pd.DataFrame(columns, index=table.frame.index, copy=False))
+
+
+def rows_with_escapes(rows: Rows) -> Rows:
+    """Return rows that are made while they are written as they stand in an escaped file."""
+    if not isinstance(rows, RowStream):
+        return rows
+    made = rows.made
+
+    def marked(texts: pa.Array) -> pa.Array:
+        return pc.replace_substring_regex(texts, _CAUGHT, r"'\1")
+
+    def in_file(values: pa.Array) -> pa.Array:
+        if pa.types.is_dictionary(values.type):
+            texts = marked(values.dictionary)
+            return pa.DictionaryArray.from_arrays(values.indices, texts, ordered=True)
+        return marked(values) if pa.types.is_string(values.type) else values
+
+    def with_marks(batch: pa.RecordBatch) -> pa.RecordBatch:
+        names = [escaped(name) for name in batch.schema.names]
+        return pa.record_batch([in_file(values) for values in batch.columns], names=names)
+
+    return replace(rows, made=lambda *given: map(with_marks, made(*given)))
 
 
 def without_escapes(table: Table) -> Table:

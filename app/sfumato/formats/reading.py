@@ -24,7 +24,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.table_format import Note, Order, ReadResult, WriteResult
+from sfumato.formats.table_format import Batches, Note, ReadResult, Rows, WriteResult
 from sfumato.formats.tables import all_formats, format_called, format_of
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "digest_of_source",
     "first_rows",
     "names_in_file",
+    "open_batches",
     "place_of",
     "preview",
     "read_file",
@@ -181,6 +182,21 @@ def read_known(
     return read_file(path, options, Part(context, 0.2, 1.0)), digest
 
 
+def open_batches(path: Place, options: ReadOptions) -> Batches | None:
+    """Return a file's rows as batches; None where it has to be read as a whole.
+
+    Raises
+    ------
+    FileError
+        If it can't be read so.
+    """
+    if isinstance(path, Address):
+        return None
+    known = format_called(options.format)
+    with opening(path, folders=known.reads_folders):
+        return known.batches(path, options)
+
+
 def digest_of_source(path: Place, options: ReadOptions, context: Context) -> str:
     """Return by what digest a source is known again; see `read_known`."""
     known = format_called(options.format)
@@ -220,7 +236,7 @@ def names_in_file(columns: tuple[str, ...], format_name: str) -> Mapping[str, st
 
 
 def write_table(
-    table: Table, path: Path, format_name: str, context: Context, order: Order | None = None
+    table: Table, path: Path, format_name: str, context: Context, order: Rows = None
 ) -> WriteResult:
     """Write a table to a file, whole or not at all.
 
@@ -239,7 +255,8 @@ def write_table(
     context
         Progress and cancelling.
     order
-        Which row of the table is written at each place, shape (n,); None for as they stand.
+        Which row of the table is written at each place, shape (n,), None for as they stand; or
+        what makes the rows meanwhile, of which the table shows the types.
 
     Returns
     -------

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
+from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
+from sfumato.formats.columns.arrow import Chosen
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
@@ -22,21 +25,133 @@ Order = npt.NDArray[np.int64]
 """Which row of a table stands at each place, shape (n,)."""
 
 
-def in_order(table: Table, order: Order | None) -> Table:
-    """Return a table with its rows in an order, numbered from 0; None for as they stand."""
+@dataclass(frozen=True)
+class Batches:
+    """The rows of a file that may be too long for memory, some at a time, as often as asked for.
+
+    Parameters
+    ----------
+    types
+        What each column is read as, by its name.
+    rows
+        How many rows there are.
+    value_labels, column_labels
+        See `Table`.
+    read
+        Yields the rows of some columns in the file's order, no more than `BATCH_ROWS` at a time.
+    """
+
+    types: Mapping[str, pa.DataType]
+    rows: int
+    value_labels: Mapping[str, Mapping[Value, str]] = field(repr=False)
+    column_labels: Mapping[str, str]
+    read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] = field(repr=False)
+
+
+BATCH_ROWS: Final = 1 << 18
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows that are made while they are written.
+
+    Parameters
+    ----------
+    rows
+        How many there are.
+    made
+        Makes them as batches of any size, in the order in which they are written. It is told of
+        the progress, and which folder may take files meanwhile.
+    """
+
+    rows: int
+    made: Callable[[Context, Path], Iterator[pa.RecordBatch]] = field(repr=False)
+
+    def blocks(self, size: int, context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
+        """Yield the rows so many at a time, the last ones as many as are left."""
+        held: list[pa.RecordBatch] = []
+        count = 0
+        for batch in self.made(context, folder):
+            held.append(batch)
+            count += len(batch)
+            if count < size:
+                continue
+            whole = pa.concat_batches(held)
+            for start in range(0, count - size + 1, size):
+                yield whole.slice(start, size)
+            count %= size
+            held = [whole.slice(len(whole) - count)] if count else []
+        if held:
+            yield pa.concat_batches(held)
+
+
+Rows = Order | RowStream | None
+"""The rows of a table in an order; or those that are made, of which the table shows the types."""
+
+
+class WrittenColumn(Protocol):
+    """A column of a table as a format writes it."""
+
+    def block(self, rows: Chosen) -> pa.Array:
+        """Return some of its rows."""
+
+    def fitted(self, values: pa.Array) -> pa.Array:
+        """Return rows that were made elsewhere, as they are written."""
+
+
+def arrays_of(
+    table: Table,
+    columns: Mapping[str, WrittenColumn],
+    rows: Rows,
+    size: int,
+    context: Context,
+    folder: Path,
+) -> Iterator[list[pa.Array]]:
+    """Yield a table's columns as they are written, so many rows at a time.
+
+    Parameters
+    ----------
+    table, columns
+        The table, and its columns as the format writes them.
+    rows
+        The order of its rows; None for as they stand; or what makes rows in their place.
+    size
+        How many rows are written together.
+    context
+        Told of the progress.
+    folder
+        Where the file is written.
+    """
+    if isinstance(rows, RowStream):
+        for batch in rows.blocks(size, context, folder):
+            yield [column.fitted(batch[name]) for name, column in columns.items()]
+        return
+    for start in range(0, table.rows, size):
+        context.report(start / table.rows, "Writing the file")
+        part = slice(start, start + size) if rows is None else rows[start : start + size]
+        yield [column.block(part) for column in columns.values()]
+
+
+def in_order(table: Table, order: Rows) -> Table:
+    """Return a table with its rows in an order, numbered from 0; None for as they stand.
+
+    Raises
+    ------
+    TooLarge
+        If its rows are made while they are written, which the format does not allow.
+    """
+    if isinstance(order, RowStream):
+        raise TooLarge(
+            "Files of this format are made in memory, and the table has {rows:,} rows.",
+            "Choose Parquet or CSV, or let the release take more memory.",
+            rows=order.rows,
+        )
     if order is None:
         return table
     columns = {
         name: series.take(order).reset_index(drop=True) for name, series in table.frame.items()
     }
     return replace(table, frame=pd.DataFrame(columns, copy=False))
-
-
-def stretches_of(table: Table, order: Order | None, size: int) -> Iterator[slice | Order]:
-    """Yield which rows of a table are written together, so many at a time."""
-    for start in range(0, table.rows, size):
-        rows = slice(start, start + size)
-        yield rows if order is None else order[rows]
 
 
 @dataclass(frozen=True)
@@ -144,6 +259,10 @@ class TableFormat(ABC):
     ) -> ReadResult:
         """Read a file, or its first rows, which refuse nothing; see `sfumato.formats.reading`."""
 
+    def batches(self, path: Path, options: ReadOptions) -> Batches | None:  # noqa: ARG002
+        """Return a file's rows as batches; None where it has to be read as a whole."""
+        return None
+
     def digest(self, path: Path, context: Context) -> str:
         """Return by what a file is known again."""
         return digest_of(path, context)
@@ -161,9 +280,12 @@ class TableFormat(ABC):
         table: Table,  # noqa: ARG002
         path: Path,  # noqa: ARG002
         context: Context,  # noqa: ARG002
-        order: Order | None = None,  # noqa: ARG002
+        order: Rows = None,  # noqa: ARG002
     ) -> WriteResult:
-        """Write a table's rows, in an order, to a path where no file stands yet."""
+        """Write a table's rows, in an order, to a path where no file stands yet.
+
+        See `arrays_of` for rows that are made meanwhile.
+        """
         raise UnknownFormat(
             "Sfumato does not write {title} files.",
             "Choose another format.",

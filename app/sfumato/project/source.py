@@ -12,16 +12,26 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import Note, Place, digest_of_source, read_known
+from sfumato.formats.reading import (
+    Note,
+    Place,
+    digest_of_source,
+    open_batches,
+    read_known,
+)
 from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import check_columns
 from sfumato.project.release.release_compatibility import check_source
 
 Tell = Callable[[Note], object]
+
+_CELL_BYTES = 12
+"""What releasing a table in memory takes for each of its values, about."""
 
 
 def read_source(
@@ -107,6 +117,28 @@ def open_source(
         path, _options(source.options), context, partial(_check_digest, path, document)
     )
     return read.table, replace(document, source=replace(source, path=str(path)))
+
+
+def is_long(document: Document, memory: float) -> bool:
+    """Whether releases of the source table in memory would take more than so many bytes."""
+    return _source_of(document).rows * len(document.columns) * _CELL_BYTES > memory
+
+
+def open_long_source(
+    document: Document, context: Context, beside: Path
+) -> tuple[LongTable, Document] | None:
+    """Open the document's source table without reading it; None where it is read as a whole.
+
+    Parameters and errors are those of `open_source`; `beside` also has room for what has to be
+    put aside meanwhile.
+    """
+    source = _source_of(document)
+    path, options = find_source(document, beside), _options(source.options)
+    batches = open_batches(path, options)
+    if batches is None:
+        return None
+    _check_digest(path, document, digest_of_source(path, options, context))
+    return LongTable(batches, beside), replace(document, source=replace(source, path=str(path)))
 
 
 def locate_source(document: Document, path: Place, context: Context) -> Document:

@@ -104,8 +104,8 @@ def _query(stage: Stage) -> None:
 def _unsealed(stage: Stage) -> None:
     """A project that somebody changed without Sfumato."""
     findings = (
-        Finding(Part.DOCUMENT, Sentence("The columns, policy, recipients or levels were changed.")),
-        Finding(Part.PENDING, Sentence("Work that was interrupted was added or changed.")),
+        Finding(Part.WRAPPING, Sentence("Its passphrase was changed or set back to an older one.")),
+        Finding(Part.PENDING, Sentence("Its list of interrupted releases was changed.")),
     )
     error = NotSealed(stage.folder / "Ward 7.sfumato", findings)
     UnsealedDialog("Ward 7", error, _panel(stage).window()).open()

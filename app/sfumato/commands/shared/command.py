@@ -166,6 +166,7 @@ def bundle_arguments(override: str) -> tuple[Argument, ...]:
             help="csv, parquet, sav or dta (usual: csv)",
         ),
         flag("--zip", "one zip file in place of a folder"),
+        flag("--dcat", "describe the bundle for data catalogues too: DCAT as JSON-LD"),
         flag(
             "--keep-formulas",
             "leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.formats.options import ReadOptions
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
 
 _NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": "."}
 """Words for marks that a command line hardly lets one write."""
@@ -82,6 +83,16 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
     return project
 
 
+MEMORY: Final = argument(
+    "--memory",
+    type=float,
+    metavar="MB",
+    default=1000.0,
+    help="read a Parquet table in parts that would take more memory than so many megabytes"
+    " (usual: 1000)",
+)
+
+
 @contextmanager
 def opened(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
@@ -105,6 +116,42 @@ def opened(
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         table = source_of(project, Part(context, 0.0, share))
         yield project, table, Part(context, share, 1.0)
+
+
+@contextmanager
+def opened_by_parts(
+    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
+) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
+    """Open a project and its source table as `opened` does.
+
+    A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
+    it can be worked on in parts; which is said.
+    """
+    from sfumato.project.release.long_table import reason_for_whole
+    from sfumato.project.source import is_long, open_long_source
+
+    with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
+        reading, found = Part(context, 0.0, share), None
+        document = project.document
+        by_engine = getattr(arguments, "engine", None) is not None
+        if not by_engine and is_long(document, arguments.memory * 1e6):
+            why = reason_for_whole(document)
+            if not why:
+                found = open_long_source(document, reading, project.path.parent)
+            terminal.note(
+                worded("The table is read in parts, since it is long.")
+                if found
+                else worded("The table is read as a whole: {why}.", why=said(why))
+                if why
+                else worded("The table is read as a whole, since its file can't be read in parts.")
+            )
+        rest = Part(context, share, 1.0)
+        if found is None:
+            yield project, source_of(project, reading), rest
+            return
+        if not read_only:
+            project.save_document(found[1])
+        yield project, found[0], rest
 
 
 def read_text(path: Path) -> str:

@@ -76,12 +76,17 @@ class Table:
             If the table has no such column.
         """
         if name not in self.frame.columns:
-            raise TableError(
-                "The table has no column {column}.",
-                "Choose a table with this column, or change the attributes.",
-                column=name,
-            )
+            raise no_column(name)
         return self.frame[name]
+
+
+def no_column(name: str) -> TableError:
+    """Return what is said of a table that lacks a column."""
+    return TableError(
+        "The table has no column {column}.",
+        "Choose a table with this column, or change the attributes.",
+        column=name,
+    )
 
 
 Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
 from sfumato.engine.core.columns import ColumnSpec, find_column
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Promise, PublishedFacts
@@ -16,6 +13,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import needs_escape
 from sfumato.formats.language import ENGLISH
+from sfumato.formats.table_format import Rows, RowStream
 
 KEYED_ORDER: Final = "keyed"
 TABLE_ORDER: Final = "table"
@@ -205,9 +203,12 @@ class BundleContents:
     unit
         What is told of rows that belong together; None where every row stands alone.
     order
-        Which row of `table` leaves at each place, shape (n,); None for as they stand.
+        Which row of `table` leaves at each place, shape (n,), None for as they stand; or what
+        makes the rows while they are written, of which `table` has some of every sort.
     language
         What the recipient is told in; programs read the same in every language.
+    dcat
+        Whether the bundle is described for data catalogues too.
     """
 
     table: Table
@@ -223,8 +224,14 @@ class BundleContents:
     rows_as_in_table: bool = False
     view: SeenView | None = None
     unit: UnitTold | None = None
-    order: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    order: Rows = field(default=None, repr=False)
     language: str = ENGLISH
+    dcat: bool = False
+
+    @property
+    def rows(self) -> int:
+        """How many rows are released."""
+        return self.order.rows if isinstance(self.order, RowStream) else self.table.rows
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of a released column; `KeyError` where absent."""

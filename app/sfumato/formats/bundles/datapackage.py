@@ -27,6 +27,7 @@ from sfumato.formats.bundles.contents import (
     SeenView,
     UnitTold,
 )
+from sfumato.formats.bundles.metadata import DCAT_NAME, DCAT_RESOURCE, DDI_NAME, DDI_RESOURCE
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
 from sfumato.formats.language import worded
@@ -124,17 +125,14 @@ def describe(
             "version": contents.version,
             "release": contents.release_id,
             "recipient": contents.recipient,
-            "rows": contents.table.rows,
+            "rows": contents.rows,
             "row_order": TABLE_ORDER if contents.rows_as_in_table else KEYED_ORDER,
             "perturbed": [[names[a] for a in p.attributes] for p in contents.perturbations],
         },
         "resources": [
             _data_resource(contents, names, format_name, files.data, escapes),
-            _readme_resource(files.readme),
-            *(
-                _hierarchy_resource(names[column], facts)
-                for column, facts in files.hierarchies.items()
-            ),
+            beside(README_RESOURCE, files.readme, "text/markdown"),
+            *(_hierarchy(names[column], facts) for column, facts in files.hierarchies.items()),
         ],
     }
     if contents.unit is not None:
@@ -146,18 +144,24 @@ def describe(
     return package
 
 
-def _readme_resource(facts: FileFacts) -> dict[str, Any]:
-    """Return the description of the text that tells how to use the table."""
+def beside(name: str, facts: FileFacts, media_type: str, title: str = "") -> dict[str, Any]:
+    """Return the description of a file that lies beside the data."""
     return {
-        "name": README_RESOURCE,
+        "name": name,
         "type": "file",
         "path": facts.name,
-        "format": "md",
-        "mediatype": "text/markdown",
+        **({"title": title} if title else {}),
+        "format": facts.name.rpartition(".")[2],
+        "mediatype": media_type,
         "encoding": "utf-8",
         "bytes": facts.size,
         "hash": f"sha256:{facts.sha256}",
     }
+
+
+def _hierarchy(column: str, facts: FileFacts) -> dict[str, Any]:
+    title = worded("How the labels of {column} become coarser still", column=column)
+    return beside(facts.name.removesuffix(".csv"), facts, "text/csv", title)
 
 
 def _unit(unit: UnitTold, names: Mapping[str, str]) -> dict[str, Any]:
@@ -191,20 +195,6 @@ def _view(view: SeenView, names: Mapping[str, str]) -> dict[str, Any]:
             names[name]: {"level": level, "highest": highest}
             for name, (level, highest) in view.levels.items()
         },
-    }
-
-
-def _hierarchy_resource(column: str, facts: FileFacts) -> dict[str, Any]:
-    return {
-        "name": facts.name.removesuffix(".csv"),
-        "type": "file",
-        "path": facts.name,
-        "title": worded("How the labels of {column} become coarser still", column=column),
-        "format": "csv",
-        "mediatype": "text/csv",
-        "encoding": "utf-8",
-        "bytes": facts.size,
-        "hash": f"sha256:{facts.sha256}",
     }
 
 
@@ -384,6 +374,8 @@ def schema_type(series: pd.Series) -> str:
 
 _DATA_NAME: Final = re.compile(r"data\.([a-z0-9]{1,12})")
 _HIERARCHY: Final = re.compile(r"hierarchy-([0-9]{1,4})")
+_BESIDE: Final = {DDI_RESOURCE: DDI_NAME, DCAT_RESOURCE: DCAT_NAME}
+"""What else may lie beside the data, by the names of the resources."""
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _LARGEST_BESIDE: Final = 64 << 20
 """More than a description can need, in bytes."""
@@ -426,8 +418,8 @@ class Descriptor:
     fields
         The columns, in order.
     hashes
-        The stated SHA-256 of every other file, by name: data, README, and the hierarchies of a
-        generalized table.
+        The stated SHA-256 of every other file, by name: data, README, descriptions for archives
+        and catalogues, and the hierarchies of a generalized table.
     escaped
         Whether texts of the data file are escaped, see `sfumato.formats.formulas`.
     release_id, recipient
@@ -466,10 +458,10 @@ def _descriptor(content: Any) -> Descriptor:
     ):
         raise ValueError
     own = content["sfumato"]
-    hierarchies = {
-        f"{called}.csv": _hash(resource)
+    others = {
+        _BESIDE.get(called, f"{called}.csv"): _hash(resource)
         for called, resource in resources.items()
-        if _HIERARCHY.fullmatch(called)
+        if called in _BESIDE or _HIERARCHY.fullmatch(called)
     }
     return Descriptor(
         content=content,
@@ -479,7 +471,7 @@ def _descriptor(content: Any) -> Descriptor:
         hashes={
             name[0]: _hash(data),
             README_NAME: _hash(resources[README_RESOURCE]),
-            **hierarchies,
+            **others,
         },
         release_id=str(own["release"]),
         recipient=str(own["recipient"]),

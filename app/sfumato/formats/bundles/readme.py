@@ -92,9 +92,10 @@ def readme_of(
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=localized(f"{contents.table.rows:,}"),
+        rows=localized(f"{contents.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
+        dcat=_catalogue(contents),
         columns=_columns(contents, names),
         identifying=_identifying(contents),
         row_order=_row_order(contents),
@@ -122,9 +123,10 @@ def _generalized(
         recipient=_plain(contents.recipient),
         release_id=contents.release_id,
         version=contents.version,
-        rows=localized(f"{contents.table.rows:,}"),
+        rows=localized(f"{contents.rows:,}"),
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
+        dcat=_catalogue(contents),
         columns=_columns(contents, names),
         row_order=_row_order(contents),
         promises="\n".join(promises),
@@ -132,6 +134,14 @@ def _generalized(
         reading=reading,
         sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
+
+
+def _catalogue(contents: BundleContents) -> str:
+    """Return the list's line about the description for catalogues; empty where there is none."""
+    if not contents.dcat:
+        return ""
+    told = worded("the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))")
+    return f"\n| `dcat.jsonld` | {told} |"
 
 
 def _template(name: str) -> Template:
@@ -253,7 +263,7 @@ def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Per
         "attribute": _plain(columns[0]),
         "attributes": _listed(columns),
         "attribute_code": json.dumps(columns[0], ensure_ascii=False),
-        "rows": localized(f"{contents.table.rows:,}"),
+        "rows": localized(f"{contents.rows:,}"),
         **{name: _told(value) for name, value in perturbation.published.values.items()},
     }
     text = _template(perturbation.published.guide).substitute(values).strip()

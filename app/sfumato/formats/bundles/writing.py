@@ -1,7 +1,7 @@
 """Bundles: what a recipient is given, as a folder or as a zip file.
 
-A bundle holds the data, ``datapackage.json`` and ``README.md``, and the hierarchies of a
-generalized table. Its bytes are a pure function
+A bundle holds the data, ``datapackage.json``, ``README.md`` and ``ddi.xml``, the hierarchies of a
+generalized table, and ``dcat.jsonld`` where it is wanted. Its bytes are a pure function
 of its contents: no clock, no chance, no name of a machine or a folder. Nobody but the custodian
 can read its files, until they are shared. A folder and a zip of
 the same contents have the same digest, so a bundle can be unpacked and still be known.
@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.bundles.contents import BundleContents, Perturbation
@@ -24,14 +24,23 @@ from sfumato.formats.bundles.datapackage import (
     DATAPACKAGE_NAME,
     FileFacts,
     WrittenFiles,
+    beside,
     describe,
     encode,
 )
+from sfumato.formats.bundles.metadata import (
+    DCAT_NAME,
+    DCAT_RESOURCE,
+    DDI_NAME,
+    DDI_RESOURCE,
+    catalogue,
+    codebook,
+)
 from sfumato.formats.bundles.readme import README_NAME, readme_of
 from sfumato.formats.files import new_private, write_private
-from sfumato.formats.formulas import escaped, with_escapes
+from sfumato.formats.formulas import escaped, rows_with_escapes, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
-from sfumato.formats.language import speaking
+from sfumato.formats.language import speaking, worded
 from sfumato.formats.reading import names_in_file, write_table
 
 __all__ = [
@@ -111,26 +120,46 @@ def write_bundle(
     """
     data_name = f"data.{format_name}"
     names = names_in_file(contents.table.columns, format_name)
-    table = contents.table
+    table, order = contents.table, contents.order
     escapes = contents.escaped_in(format_name)
     if escapes:
         names = {name: escaped(in_file) for name, in_file in names.items()}
-        table = with_escapes(table)
-    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), contents.order)
+        table, order = with_escapes(table), rows_with_escapes(order)
+    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), order)
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)
     with speaking(contents.language):
-        told = readme_of(contents, names, format_name, escapes)
-    write_private(folder / README_NAME, told.encode())
-    readme = _facts(folder / README_NAME, done)
-    hierarchies = _write_hierarchies(contents, folder, escapes, done)
-    files = WrittenFiles(data, readme, hierarchies)
-    with speaking(contents.language):
-        descriptor = encode(describe(contents, names, format_name, files, escapes))
-    write_private(folder / DATAPACKAGE_NAME, descriptor)
-    digests = {facts.name: facts.sha256 for facts in (data, readme, *hierarchies.values())}
-    digests[DATAPACKAGE_NAME] = hashlib.sha256(descriptor).hexdigest()
+        told = readme_of(contents, names, format_name, escapes).encode()
+        readme = _write(folder, README_NAME, told)
+        hierarchies = _write_hierarchies(contents, folder, escapes, done)
+        files = WrittenFiles(data, readme, hierarchies)
+        package = describe(contents, names, format_name, files, escapes)
+        descriptions = _write_descriptions(contents, folder, package)
+    written = (data, readme, *hierarchies.values(), *descriptions)
+    digests = {facts.name: facts.sha256 for facts in written}
     return BundleFiles({name: digests[name] for name in sorted(digests)})
+
+
+def _write_descriptions(
+    contents: BundleContents, folder: Path, package: dict[str, Any]
+) -> tuple[FileFacts, ...]:
+    """Write the descriptions for archives and catalogues, and the data package that lists them."""
+    ddi = _write(folder, DDI_NAME, codebook(contents, package))
+    title = worded("Description for archives (DDI-Codebook 2.5)")
+    package["resources"].append(beside(DDI_RESOURCE, ddi, "application/xml", title))
+    described = [ddi]
+    if contents.dcat:
+        dcat = _write(folder, DCAT_NAME, catalogue(contents, package))
+        title = worded("Description for data catalogues (DCAT)")
+        package["resources"].append(beside(DCAT_RESOURCE, dcat, "application/ld+json", title))
+        described.append(dcat)
+    return (*described, _write(folder, DATAPACKAGE_NAME, encode(package)))
+
+
+def _write(folder: Path, name: str, content: bytes) -> FileFacts:
+    """Write a small file of a bundle."""
+    write_private(folder / name, content)
+    return FileFacts(name, len(content), hashlib.sha256(content).hexdigest())
 
 
 def _write_hierarchies(

@@ -203,26 +203,12 @@ class NativeColumn:
             values = values.dictionary_decode()
         plain = values.cast(self._target)
         if self._texts is not None:
-            self._check_texts(plain)
+            check_texts(self.name, plain)
             self._texts.add(plain)
             return plain
         assert self._numbers is not None
         self._numbers.add(*unmasked(plain))
         return plain
-
-    def _check_texts(self, texts: pa.Array) -> None:
-        """Refuse bytes that are no texts, which some programs write as such."""
-        broken = False
-        try:
-            texts.validate(full=True)
-        except pa.ArrowInvalid:
-            broken = True
-        if broken:
-            raise WrongEncoding(
-                "Column {column} holds texts that are not in UTF-8, as the file says they are.",
-                "Write the file again with its texts in UTF-8, or drop the column.",
-                column=self.name,
-            )
 
     def finish(self) -> Column:
         """Return the column."""
@@ -235,6 +221,27 @@ class NativeColumn:
             dtype = pd.CategoricalDtype(categories, ordered=True)
             return pd.Categorical(pd.Series(texts), dtype=dtype)
         return texts
+
+
+def check_texts(name: str, texts: pa.Array) -> None:
+    """Refuse bytes that are no texts, which some programs write as such.
+
+    Raises
+    ------
+    WrongEncoding
+        Naming the column.
+    """
+    broken = False
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        broken = True
+    if broken:
+        raise WrongEncoding(
+            "Column {column} holds texts that are not in UTF-8, as the file says they are.",
+            "Write the file again with its texts in UTF-8, or drop the column.",
+            column=name,
+        )
 
 
 def target_of(name: str, source: pa.DataType) -> pa.DataType:

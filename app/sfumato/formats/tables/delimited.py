@@ -33,13 +33,7 @@ from sfumato.formats.errors import EmptyFile, OpenQuote
 from sfumato.formats.files import opening
 from sfumato.formats.formulas import without_escapes
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.table_format import (
-    Order,
-    ReadResult,
-    TableFormat,
-    WriteResult,
-    stretches_of,
-)
+from sfumato.formats.table_format import ReadResult, Rows, TableFormat, WriteResult, arrays_of
 
 _T = TypeVar("_T")
 
@@ -248,9 +242,7 @@ _ROWS: Final = 1 << 17
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
 
 
-def write_delimited(
-    table: Table, path: Path, context: Context, order: Order | None = None
-) -> WriteResult:
+def write_delimited(table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
     """Write a table as RFC 4180 has it: UTF-8, commas, lines that end in CR LF.
 
     Texts stand in quotes, so that an empty text differs from a missing value, which is an
@@ -264,20 +256,18 @@ def write_delimited(
         If a column holds something that is neither number, text, date nor yes/no.
     """
     alone = len(table.columns) == 1
-    columns = [_CsvColumn(str(name), series, alone) for name, series in table.frame.items()]
-    schema = pa.schema([(column.name, column.type) for column in columns])
+    columns = {str(name): _CsvColumn(str(name), s, alone) for name, s in table.frame.items()}
+    schema = pa.schema([(name, column.type) for name, column in columns.items()])
     options = pa.csv.WriteOptions(eol="\r\n", quoting_style="needed")
     with (
         pa.OSFile(str(path), "wb") as sink,
         pa.csv.CSVWriter(sink, schema, write_options=options) as writer,
     ):
-        stretches = stretches_of(table, order, _ROWS)
-        batches = ([column.block(rows) for column in columns] for rows in stretches)
-        for place, blocks in enumerate(made_ahead(batches)):
-            context.report(place * _ROWS / table.rows, "Writing the file")
-            writer.write_batch(pa.record_batch(blocks, schema=schema))
+        blocks = arrays_of(table, columns, order, _ROWS, context, path.parent)
+        for arrays in made_ahead(blocks):
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
     context.report(1.0, "Finishing the file")
-    return WriteResult({column.name: column.name for column in columns})
+    return WriteResult({name: name for name in columns})
 
 
 class _CsvColumn:
@@ -302,7 +292,12 @@ class _CsvColumn:
 
     def block(self, rows: Chosen) -> pa.Array:
         """Return some rows as Arrow writes them."""
-        array = self._source.block(rows)
+        return self.fitted(self._source.block(rows))
+
+    def fitted(self, array: pa.Array) -> pa.Array:
+        """Return rows that were made elsewhere as Arrow writes them."""
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
         if self._moment:
             array = pc.strftime(array.cast(pa.timestamp(self._moment)), format=_SECOND)
         elif pa.types.is_timestamp(array.type):
@@ -352,9 +347,7 @@ class _Delimited(TableFormat):
             return ReadResult(preview_delimited(path, options, rows))
         return read_delimited(path, options, context)
 
-    def write(
-        self, table: Table, path: Path, context: Context, order: Order | None = None
-    ) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         return write_delimited(table, path, context, order)
 
 

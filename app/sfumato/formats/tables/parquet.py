@@ -22,21 +22,25 @@ from sfumato.formats.columns.arrow import (
     ArrowColumn,
     Chosen,
     NativeColumn,
+    check_texts,
     chosen,
     is_ordered,
     precision,
+    target_of,
 )
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
 from sfumato.formats.files import digest_of, is_folder
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
-    Order,
+    BATCH_ROWS,
+    Batches,
     ReadResult,
+    Rows,
     TableFormat,
     WriteResult,
+    arrays_of,
     refuse_many_cells,
-    stretches_of,
 )
 
 _ROWS: Final = 1 << 17
@@ -69,6 +73,26 @@ class _Parquet(TableFormat):
         found = _read(path, parts_of(path), options, context, rows)
         return with_fixed_types(found, options if rows is None else options.tolerant())
 
+    def batches(self, path: Path, options: ReadOptions) -> Batches | None:
+        """Return the rows by row groups, where no column is read otherwise than as it is stored.
+
+        Categories in an order, and whole numbers without a sign, are known from all rows only.
+        """
+        parts = parts_of(path)
+        schema, rows = _measured(parts)
+        known_from_all = any(pa.types.is_uint64(t) or _is_ordered(t) for t in schema.types)
+        if options.column_types or known_from_all or not rows:
+            return None
+        names = usable_names(schema.names)
+        types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}
+
+        def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            stored = [schema.names[names.index(name)] for name in wanted]
+            for part in parts:
+                yield from _batches_of(part, stored, wanted, types)
+
+        return Batches(types, rows, *_labels(schema.metadata or {}), read)
+
     def digest(self, path: Path, context: Context) -> str:
         """Return a file's SHA-256; that of a folder is over its files' names and theirs."""
         parts = parts_of(path)
@@ -81,9 +105,7 @@ class _Parquet(TableFormat):
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()
 
-    def write(
-        self, table: Table, path: Path, context: Context, order: Order | None = None
-    ) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         """Write a table; the same table gives the same bytes.
 
         Days without a time of day are written as dates.
@@ -92,17 +114,15 @@ class _Parquet(TableFormat):
         written as the values that they are: whether a reader holds texts as categories depends
         on the order of its file. Parquet stores repeated ones once all the same.
         """
-        columns = [_ParquetColumn(str(name), series) for name, series in table.frame.items()]
-        schema = pa.schema([(column.name, column.type) for column in columns])
+        columns = {str(name): _ParquetColumn(str(name), s) for name, s in table.frame.items()}
+        schema = pa.schema([(name, column.type) for name, column in columns.items()])
         schema = schema.with_metadata(_metadata(table))
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            stretches = stretches_of(table, order, _GROUP)
-            groups = ([column.block(rows) for column in columns] for rows in stretches)
-            for place, arrays in enumerate(made_ahead(groups)):
-                context.report(place * _GROUP / table.rows, "Writing the file")
+            groups = arrays_of(table, columns, order, _GROUP, context, path.parent)
+            for arrays in made_ahead(groups):
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         context.report(1.0, "Finishing the file")
-        return WriteResult({column.name: column.name for column in columns})
+        return WriteResult({name: name for name in columns})
 
 
 class _ParquetColumn:
@@ -119,13 +139,38 @@ class _ParquetColumn:
             self._distinct = pa.array(series.cat.categories.to_list(), type=pa.string())
             self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
 
+    def fitted(self, values: pa.Array) -> pa.Array:
+        return values.cast(self.type)
+
     def block(self, rows: Chosen) -> pa.Array:
         if not self._codes:
-            return self._source.block(rows).cast(self.type)
+            return self.fitted(self._source.block(rows))
         codes = chosen(self._source.series, rows).cat.codes.to_numpy().astype("int32")
         return pa.DictionaryArray.from_arrays(
             pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
         )
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(kind)) and bool(kind.ordered)
+
+
+def _batches_of(
+    part: Path, stored: Sequence[str], names: Sequence[str], types: Mapping[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one file, with the columns' names and types as they are read."""
+    with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(stored)):
+            arrays = []
+            for name, in_file in zip(names, stored, strict=True):
+                values = batch.column(in_file)
+                if pa.types.is_dictionary(values.type):
+                    values = values.dictionary_decode()
+                values = values.cast(types[name])
+                if pa.types.is_string(values.type):
+                    check_texts(name, values)
+                arrays.append(values)
+            yield pa.record_batch(arrays, names=list(names))
 
 
 def parts_of(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
 from sfumato.formats.statistical.reading import StatisticalFormat, damaged
 from sfumato.formats.statistical.writing import write_statistical
-from sfumato.formats.table_format import Order, ReadResult, WriteResult, in_order
+from sfumato.formats.table_format import ReadResult, Rows, WriteResult, in_order
 
 _HEADER_BYTES: Final = 176
 _LAYOUT_AT: Final = 64
@@ -171,9 +171,7 @@ class _Spss(StatisticalFormat):
     def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
         return _RULES.names.fit(columns)
 
-    def write(
-        self, table: Table, path: Path, context: Context, order: Order | None = None
-    ) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         table = in_order(table, order)
         result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
         with path.open("r+b") as file:

@@ -15,7 +15,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
 from sfumato.formats.statistical.reading import StatisticalFormat
 from sfumato.formats.statistical.writing import not_whole, write_statistical
-from sfumato.formats.table_format import Order, WriteResult, in_order
+from sfumato.formats.table_format import Rows, WriteResult, in_order
 
 _OLD_VERSIONS: Final = frozenset(range(104, 116))
 
@@ -81,9 +81,7 @@ class _Stata(StatisticalFormat):
     def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
         return _RULES.names.fit(columns)
 
-    def write(
-        self, table: Table, path: Path, context: Context, order: Order | None = None
-    ) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         table = in_order(table, order)
         result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
         _finish(path)

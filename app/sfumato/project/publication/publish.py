@@ -113,6 +113,7 @@ def publish_table(
     *,
     override: str = "",
     escape_formulas: bool = True,
+    dcat: bool = False,
     at_step: AtStep = no_step,
 ) -> ReleaseOutcome:
     """Publish the generalized table that the project's document decides on.
@@ -133,8 +134,8 @@ def publish_table(
         One zip file instead of a folder.
     override
         The custodian's reason to publish it beside releases that it contradicts.
-    escape_formulas
-        Whether texts that a spreadsheet would run are made harmless in a CSV file.
+    escape_formulas, dcat
+        See `Making`.
     at_step
         Told each step as it is done.
 
@@ -156,7 +157,7 @@ def publish_table(
         check_source(document, source, project.releases)
         found = _published(document, table, Part(context, 0.0, 0.5))
         making = _making(project, table, found, source, override.strip())
-        making = replace(making, escape_formulas=escape_formulas)
+        making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
         stem = bundle_stem(document, Recipient("generalized"), making.release_id, format_name)
         target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
         part = Part(context, 0.5, 1.0)

@@ -72,6 +72,8 @@ class Making:
         Entries that the ledger gets together with the release, before it.
     escape_formulas
         Whether texts that a spreadsheet would run are made harmless in a CSV file.
+    dcat
+        Whether the bundle is described for data catalogues too.
     """
 
     document: Document
@@ -84,6 +86,7 @@ class Making:
     override: str = ""
     before: Sequence[tuple[EntryKind, Mapping[str, Any]]] = ()
     escape_formulas: bool = True
+    dcat: bool = False
 
 
 def make_bundle(
@@ -112,7 +115,9 @@ def make_bundle(
     at_step("planned")
     staging = Staging.beside(target, making.release_id, making.recipient, as_zip)
     contents = replace(
-        making.contents(Part(context, 0.0, 0.5)), escape_formulas=making.escape_formulas
+        making.contents(Part(context, 0.0, 0.5)),
+        escape_formulas=making.escape_formulas,
+        dcat=making.dcat,
     )
     at_step("computed")
     with _folder_for(target):
@@ -261,6 +266,7 @@ def _details(
         "format": format_name,
         "zip": staging.as_zip,
         "escape_formulas": making.escape_formulas,
+        "dcat": making.dcat,
         "digest": files.digest,
         "files": dict(files.files),
         **making.details,

@@ -359,7 +359,7 @@ class Releaser:
             If a column is missing or a row does not fit the plan. Columns and rows are named, and
             never a value.
         """
-        return self._release_part(batch, first_row)[0]
+        return self.release_part(batch, first_row)[0]
 
     def release_ordered(
         self, batch: pa.RecordBatch, first_row: int = 0
@@ -369,19 +369,20 @@ class Releaser:
         Sorted by the first word and then by the second, shape (n, 2), they stand in the plan's
         release's own order.
         """
-        released, ids = self._release_part(batch, first_row)
-        return released, order_words(ids, self.keys.for_row_order(self.plan.release_id))
+        released, hashes = self.release_part(batch, first_row)
+        key = self.keys.for_row_order(self.plan.release_id)
+        return released, order_words(hashes[:, 0].copy(), key)
 
-    def _release_part(
-        self, batch: pa.RecordBatch, first_row: int
-    ) -> tuple[pa.RecordBatch, RecordIds]:
-        """Return a released batch, and its records' identifiers."""
+    def release_part(
+        self, batch: pa.RecordBatch, first_row: int = 0
+    ) -> tuple[pa.RecordBatch, Hashes]:
+        """Return what `release_batch` does, and what `record_hashes` does."""
         schema = self.output_schema
         if not batch.num_rows:
-            return pa.RecordBatch.from_pylist([], schema), np.empty(0, dtype=np.uint64)
+            return pa.RecordBatch.from_pylist([], schema), np.empty((0, 2), dtype=np.uint64)
         with _rows_from(first_row):
-            frame, ids = self._shown_alone(table_of(batch, self.plan.schema))
-            return batch_of(frame, schema), ids
+            frame, hashes = self.shown_alone(table_of(batch, self.plan.schema))
+            return batch_of(frame, schema), hashes
 
     def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
         """Return the keyed hash of each row's record key, by which repeated ones are found.
@@ -408,7 +409,7 @@ class Releaser:
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
-        shown, _ = Releaser(finer, self.keys)._shown_alone(none)
+        shown, _ = Releaser(finer, self.keys).shown_alone(none)
         perturbed = {name for entry in plan.entries for name in entry.attributes}
         fields = []
         for name in plan.released:
@@ -424,8 +425,8 @@ class Releaser:
             fields.append((name, kind))
         return pa.schema(fields)
 
-    def _shown_alone(self, table: Table) -> tuple[pd.DataFrame, RecordIds]:
-        """Return some rows as they are released, each by itself, and their identifiers."""
+    def shown_alone(self, table: Table) -> tuple[pd.DataFrame, Hashes]:
+        """Return some rows as they are released, each by itself, and their keys' hashes."""
         plan = self.plan
         for spec in plan.columns:
             if spec.role is Role.WEIGHT and spec.name in plan.schema and table.rows:
@@ -442,9 +443,8 @@ class Releaser:
             if plan.suppressed:
                 hidden = is_suppressed(table, names, plan.suppressed, self.keys)
             shown = shown_alone(coarsening, plan.columns, table, hidden)
-        ids = hashes[:, 0].copy()
-        columns = self._columns(Rows(table, encoded, ids), shown, Silent())
-        return pd.DataFrame(columns, index=table.frame.index, copy=False), ids
+        columns = self._columns(Rows(table, encoded, hashes[:, 0].copy()), shown, Silent())
+        return pd.DataFrame(columns, index=table.frame.index, copy=False), hashes
 
     def _columns(
         self, rows: Rows, shown: Mapping[str, pd.Series], context: Context

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from sfumato import __version__
@@ -20,10 +21,11 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
 from sfumato.formats.language import ENGLISH
+from sfumato.formats.table_format import Rows as RowsToWrite
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
-from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Recipient
 from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger.ledger import EntryKind
@@ -31,11 +33,15 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_table import LongTable, Summary, in_memory, naming_rows
 from sfumato.project.release.plan import Plan, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
     Material,
+    check_columns,
     material_of,
+    material_with,
     plan_for,
     released_specs,
     released_table,
@@ -65,7 +71,7 @@ __all__ = ["PreparedTable", "ReleaseOutcome", "make_release"]
 
 def make_release(
     project: ProjectFile,
-    table: Table,
+    table: Table | LongTable,
     recipient_name: str,
     out_folder: Path,
     format_name: str,
@@ -74,6 +80,7 @@ def make_release(
     *,
     override: str = "",
     escape_formulas: bool = True,
+    dcat: bool = False,
     at_step: AtStep = no_step,
     prepared: PreparedTable | None = None,
     accepted: Sequence[Mapping[str, str]] = (),
@@ -92,13 +99,11 @@ def make_release(
         ``csv``, ``parquet``, ``sav`` or ``dta``; and whether one zip file instead of a folder.
     context
         Progress and cancelling. A cancelled release leaves no file and no ledger entry.
-    override
-        The custodian's reason to show a column that was perturbed before, or the reverse.
-    escape_formulas
-        Whether texts that a spreadsheet would run are made harmless (`sfumato.formats.formulas`).
+    override, escape_formulas, dcat
+        See `Making`.
     at_step, prepared, accepted, rows_by
         Told each step as it is done; what releases to others have prepared; what stays open, with
-        the custodian's reasons, for the ledger; and what makes the rows in this process's place.
+        the reasons, for the ledger; and what makes the rows in this process's place.
 
     Raises
     ------
@@ -116,12 +121,12 @@ def make_release(
     """
     format_called(format_name)
     with taking_turns(project, context):
-        prepared = prepared or PreparedTable(project, table)
+        prepared = prepared or prepared_of(project, table)
         plan = plan_of(project, table, recipient_name, override, prepared.material)
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
         making = making_of(project, plan, prepared, accepted, rows_by)
-        making = replace(making, escape_formulas=escape_formulas)
+        making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
         return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
@@ -201,10 +206,79 @@ class PreparedTable:
         coarsening = coarsening_of(document, recipient)
         name = "" if coarsening is None else recipient.name
         if name not in self._alone:
-            table = self.rows(Silent()).table
-            found = alone_in_release(document, table, context, self.seen(coarsening))
-            self._alone[name] = found
+            table = self.rows(Part(context, 0.0, 0.6)).table
+            part = Part(context, 0.6, 1.0)
+            self._alone[name] = alone_in_release(document, table, part, self.seen(coarsening))
         return self._alone[name]
+
+    def released(
+        self, plan: Plan, seen: Coarsened | None, context: Context
+    ) -> tuple[pd.DataFrame, RowsToWrite]:
+        """Return a plan's released rows, and in which order they are written.
+
+        Raises the errors of `Releaser.release`.
+        """
+        rows, keys = self.rows(Part(context, 0.0, 0.1)), self._project.keys
+        frame = plan.bind(keys).release(rows, Part(context, 0.1, 1.0), seen=seen)
+        if plan.rows_as_in_table:
+            return frame, None
+        # Rows are put in order as they are written: another copy of them would be as long.
+        key = keys.for_row_order(plan.release_id)
+        return frame, release_order(rows.record_ids, key, Silent())
+
+
+class PreparedLong(PreparedTable):
+    """What releases of a table have in common that is too long for memory.
+
+    Parameters
+    ----------
+    project, table
+        See `PreparedTable`.
+    """
+
+    def __init__(self, project: ProjectFile, table: LongTable) -> None:
+        self._project, self._long = project, table
+
+    def summary(self, context: Context) -> Summary:
+        """Return what is known of the table by the project's document."""
+        return self._long.summary(self._project.document, context)
+
+    def material(self) -> Material:
+        """Return every attribute of the policy, and rows that show every sort of value."""
+        document, summary = self._project.document, self.summary(Silent())
+        check_policy(document)
+        check_columns(document, summary.witnesses)
+        return material_with(document, summary.witnesses, summary.encoded)
+
+    def seen(self, coarsening: Coarsening | None) -> Coarsened | None:
+        """Return None: a view is counted in the whole table, see `reason_for_whole`."""
+        if coarsening is not None:
+            in_memory(self._long)
+        return None
+
+    def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
+        """Return how many records are unique on the columns released unperturbed."""
+        self.seen(coarsening_of(self._project.document, recipient))
+        return self.summary(context).alone
+
+    def released(
+        self,
+        plan: Plan,
+        seen: Coarsened | None,  # noqa: ARG002
+        context: Context,
+    ) -> tuple[pd.DataFrame, RowsToWrite]:
+        """Return some released rows of every sort, and what makes all while they are written."""
+        releaser, summary = plan.bind(self._project.keys), self.summary(context)
+        with naming_rows(summary.places):
+            frame, _ = releaser.shown_alone(summary.witnesses)
+        return frame, stream_of(releaser, self._long)
+
+
+def prepared_of(project: ProjectFile, table: Table | LongTable) -> PreparedTable:
+    """Return what releases of a table have in common, however long it is."""
+    if isinstance(table, LongTable):
+        return PreparedLong(project, table)
+    return PreparedTable(project, table)
 
 
 def _with_adopted(material: Material, context: Context, folders: Sequence[Path]) -> Material:
@@ -267,31 +341,18 @@ def _contents(
     context: Context,
 ) -> BundleContents:
     """Compute what a release's bundle holds."""
-    rows = prepared.rows(Part(context, 0.0, 0.25))
     document, table = plan.document, plan.material.table
     seen = prepared.seen(plan.coarsening)
     coarser = frozenset() if seen is None else seen.changed
-    made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
     # Counting takes memory, and is done before what is released does.
-    alone = prepared.alone(Part(context, 0.25, 0.4), plan.recipient)
-    order = None
+    alone = prepared.alone(Part(context, 0.0, 0.4), plan.recipient)
+    order: RowsToWrite = None
     if rows_by is not None:
-        sent, keys = sent_plan(project, plan, prepared)
-        frame = sent.frame_of(rows_by(sent, keys))
-        if len(frame) != rows.table.rows:
-            raise SourceChanged(
-                "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
-                "Let them be made from the project's source table.",
-                found=len(frame),
-                expected=rows.table.rows,
-            )
+        frame = _made_elsewhere(project, plan, prepared, rows_by)
     else:
-        part = Part(context, 0.4, 1.0)
-        frame = made_by.bind(project.keys).release(rows, part, seen=seen)
-        if not made_by.rows_as_in_table:
-            # Rows are put in order as they are written: another copy of them would be as long.
-            key = project.keys.for_row_order(plan.release_id)
-            order = release_order(rows.record_ids, key, Silent())
+        made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
+        made_by = replace(made_by, release_id=plan.release_id)
+        frame, order = prepared.released(made_by, seen, Part(context, 0.4, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
@@ -314,6 +375,23 @@ def _contents(
         order=order,
         language=plan.recipient.language or ENGLISH,
     )
+
+
+def _made_elsewhere(
+    project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable, rows_by: RowsBy
+) -> pd.DataFrame:
+    """Return the released rows that an engine makes, in the order in which they leave."""
+    rows = prepared.rows(Silent()).table.rows
+    sent, keys = sent_plan(project, plan, prepared)
+    frame = sent.frame_of(rows_by(sent, keys))
+    if len(frame) != rows:
+        raise SourceChanged(
+            "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
+            "Let them be made from the project's source table.",
+            found=len(frame),
+            expected=rows,
+        )
+    return frame
 
 
 def _view(seen: Coarsened) -> SeenView:

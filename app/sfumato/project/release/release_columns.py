@@ -20,7 +20,13 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
+from sfumato.engine.table.table import (
+    Attribute,
+    EncodedColumn,
+    Table,
+    encode_attribute,
+    no_column,
+)
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.batches import schema_of
@@ -33,6 +39,7 @@ from sfumato.project.release.weights import check_weights
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
+    from sfumato.project.release.long_table import LongTable
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,13 @@ def material_of(document: Document, table: Table) -> Material:
     for entry in document.policy:
         own = {name: encoded[name] for name in entry.attributes}
         encoded |= with_groups(document, table, own, entry.mechanism, entry.settings, Silent())
-    encoded = encoded_by_unit(document, table, encoded)
+    return material_with(document, table, encoded_by_unit(document, table, encoded))
+
+
+def material_with(
+    document: Document, table: Table, encoded: Mapping[str, EncodedColumn]
+) -> Material:
+    """Return what releases are made from, once every attribute of the policy is encoded."""
     for name, column in encoded.items():
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
@@ -202,7 +215,7 @@ def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnS
     return kept
 
 
-def check_columns(document: Document, table: Table) -> None:
+def check_columns(document: Document, table: Table | LongTable) -> None:
     """Refuse a table whose columns are not the document's.
 
     Raises
@@ -219,7 +232,8 @@ def check_columns(document: Document, table: Table) -> None:
                 column=name,
             )
     for column in document.columns:
-        table.column(column.name)
+        if column.name not in table.columns:
+            raise no_column(column.name)
 
 
 def released_table(

@@ -15,6 +15,7 @@ from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger.records import order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import check_byproducts, exact_byproducts
+from sfumato.project.release.long_table import LongTable, in_memory
 from sfumato.project.release.release_columns import Material, leaving_table, material_of
 from sfumato.project.release.release_compatibility import (
     check_exposure,
@@ -70,7 +71,7 @@ class ReleasePlan:
 
 def plan_of(
     project: ProjectFile,
-    table: Table,
+    table: Table | LongTable,
     recipient_name: str,
     override: str = "",
     encoded: Callable[[], Material] | None = None,
@@ -94,13 +95,15 @@ def plan_of(
     recipient = _recipient_called(document, recipient_name)
     releases = project.releases
     check_source(document, source, releases)
-    material = material_of(document, table) if encoded is None else encoded()
+    material = encoded() if encoded is not None else material_of(document, in_memory(table))
     entries = plan_release(document, material.attributes, recipient)
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
-    left = table if coarsening is None else leaving_table(document, table, project.keys)
-    crossing = crossing_views(document, left, source, coarsening, releases)
+    crossing: Mapping[str, str] = {}
+    if coarsening is not None:
+        left = leaving_table(document, in_memory(table), project.keys)
+        crossing = crossing_views(document, left, source, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)
@@ -166,7 +169,7 @@ def release_id_of(
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
-def source_of(document: Document, table: Table) -> Source:
+def source_of(document: Document, table: Table | LongTable) -> Source:
     """Return the document's source, where the table can be it.
 
     Raises

@@ -501,18 +501,18 @@
         <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="59"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="58"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="63"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="62"/>
         <location filename="../../ui/panels/audit/pages/person.py" line="82"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="67"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="66"/>
         <source>Once recipients have levels of trust, tick any group of them here and see what they would learn by putting their releases together.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
@@ -752,27 +752,27 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="41"/>
+        <location filename="../../ui/panels/audit/overview.py" line="42"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="42"/>
+        <location filename="../../ui/panels/audit/overview.py" line="43"/>
         <source>All figures: {question}</source>
         <translation>Alle Zahlen: {question}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="59"/>
+        <location filename="../../ui/panels/audit/overview.py" line="60"/>
         <source>Danger</source>
         <translation>Gefahr</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="60"/>
+        <location filename="../../ui/panels/audit/overview.py" line="61"/>
         <source>Look closer</source>
         <translation>Genauer ansehen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="61"/>
+        <location filename="../../ui/panels/audit/overview.py" line="62"/>
         <source>Protected</source>
         <translation>Geschützt</translation>
     </message>
@@ -956,6 +956,19 @@
     </message>
 </context>
 <context>
+    <name>CatalogueChoice</name>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="412"/>
+        <source>Describe it for data catalogues too</source>
+        <translation>Auch für Datenkataloge beschreiben</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="415"/>
+        <source>Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle has ddi.xml, which data archives read (DDI-Codebook 2.5).</source>
+        <translation>Fügt dcat.jsonld hinzu, das Portale für offene Daten lesen (DCAT als JSON-LD). Jedes Datenpaket enthält ddi.xml, das Datenarchive lesen (DDI-Codebook 2.5).</translation>
+    </message>
+</context>
+<context>
     <name>CoalitionPage</name>
     <message>
         <source>Attribute</source>
@@ -1035,7 +1048,7 @@
         <translation>Freigabeverzeichnis nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="207"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="210"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -1429,7 +1442,7 @@
 <context>
     <name>Dialog</name>
     <message>
-        <location filename="../../ui/dialogs/base.py" line="127"/>
+        <location filename="../../ui/dialogs/base.py" line="128"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -2683,22 +2696,22 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="35"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="34"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="90"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="89"/>
         <source>nothing about a person</source>
         <translation>nichts über eine Person</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="96"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="95"/>
         <source>{names} and {more} more</source>
         <translation>{names} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="98"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="97"/>
         <source>The columns by which the attacker looks a person up: {names}</source>
         <translation>Die Spalten, anhand derer der Angreifer eine Person sucht: {names}</translation>
     </message>
@@ -3587,7 +3600,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="139"/>
+        <location filename="../../ui/widgets/fields.py" line="196"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3967,7 +3980,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/order_card.py" line="147"/>
-        <location filename="../../ui/panels/releases/order_card.py" line="167"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
@@ -3987,67 +4000,67 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="153"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="154"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="154"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
         <source>A folder for the bundles</source>
         <translation>Ein Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="156"/>
         <source>C&amp;hoose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="157"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="158"/>
         <source>Reason</source>
         <translation>Begründung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="158"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="159"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="169"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="172"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="174"/>
         <source>Into</source>
         <translation>In</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="185"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="187"/>
         <source>Recipients of this release</source>
         <translation>Empfänger dieser Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="196"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="198"/>
         <source>Keep spreadsheets from reading text as formulas</source>
         <translation>Verhindern, dass Tabellenkalkulationen Text als Formel lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="199"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="201"/>
         <source>In CSV files, an apostrophe is put before text that begins with =, +, - or @. Numbers stay unchanged. The README explains how to remove it.</source>
         <translation>In CSV-Dateien wird Text, der mit =, +, - oder @ beginnt, ein Apostroph vorangestellt. Zahlen bleiben unverändert. Die README erklärt, wie er sich entfernen lässt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="222"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
         <source>Progress of the release</source>
         <translation>Fortschritt der Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="226"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="259"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="261"/>
         <source>Changed since the last release to {name}: {changes}</source>
         <translation>Seit der letzten Freigabe an {name} geändert: {changes}</translation>
     </message>
@@ -4367,27 +4380,27 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="81"/>
+        <location filename="../../ui/panels/audit/overview.py" line="82"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="82"/>
+        <location filename="../../ui/panels/audit/overview.py" line="83"/>
         <source>Choose the found &amp;file…</source>
         <translation>Gefundene &amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="148"/>
+        <location filename="../../ui/panels/audit/overview.py" line="151"/>
         <source>Being answered…</source>
         <translation>Wird beantwortet&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="150"/>
+        <location filename="../../ui/panels/audit/overview.py" line="153"/>
         <source>Answering the audit&apos;s questions</source>
         <translation>Die Fragen der Prüfung werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="178"/>
+        <location filename="../../ui/panels/audit/overview.py" line="181"/>
         <source>Answered once a table is open, a sensitive attribute has a mechanism, and somebody is to receive it.</source>
         <translation>Wird beantwortet, sobald eine Tabelle geöffnet ist, ein sensibles Merkmal ein Verfahren hat und jemand es erhalten soll.</translation>
     </message>
@@ -4555,22 +4568,22 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="353"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="358"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="353"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="358"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="365"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="370"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="381"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="386"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% liegt es zwischen {low} und {high}, um {mean}; ohne die Dateien zwischen {lowest} und {highest}, um {middle}.</translation>
     </message>
@@ -6191,7 +6204,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="200"/>
+        <location filename="../../ui/panels/policy/panel.py" line="201"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6414,7 +6427,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="181"/>
         <location filename="../../ui/panels/policy/entries.py" line="251"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="133"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="135"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -6883,7 +6896,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="157"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="147"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
@@ -7320,115 +7333,115 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Selbst die höchsten Stufen erfüllen {failing} nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="126"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="128"/>
         <source>No column can be generalized yet</source>
         <translation>Noch lässt sich keine Spalte vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="128"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="130"/>
         <source>A generalized table shows true sensitive values and coarser public ones: an age band instead of an age. Mark a sensitive column, and give the columns by which people could be recognized the role quasi-identifier and a hierarchy.</source>
         <translation>Eine vergröberte Tabelle zeigt wahre sensible Werte und gröbere öffentliche: eine Altersgruppe statt eines Alters. Kennzeichnen Sie eine sensible Spalte und geben Sie den Spalten, an denen Personen erkannt werden könnten, die Rolle Quasi-Identifikator und eine Hierarchie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="136"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="138"/>
         <source>A generalized table instead of perturbed releases</source>
         <translation>Eine vergröberte Tabelle statt verfremdeter Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="138"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="140"/>
         <source>Sensitive values stay true. Public ones are made coarser until each person looks like enough others, even in combination with tables that other holders have published.</source>
         <translation>Sensible Werte bleiben wahr. Öffentliche werden vergröbert, bis jede Person genügend anderen gleicht, auch zusammen mit Tabellen, die andere Stellen veröffentlicht haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="144"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="271"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="272"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="171"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="173"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="141"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="172"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="174"/>
         <source>Explore</source>
         <translation>Erkunden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="175"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="174"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="176"/>
         <source>Promise and publish</source>
         <translation>Zusage und Veröffentlichung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="186"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="188"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="187"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="189"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="189"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="191"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="149"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="192"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="194"/>
         <source>Discard the generalized table; undo restores it</source>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="274"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="275"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="298"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="299"/>
         <source>Generalized table</source>
         <translation>Vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="298"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="299"/>
         <source>Perturbed releases</source>
         <translation>Verfremdete Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="300"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="301"/>
         <source>How the table is released</source>
         <translation>Wie die Tabelle freigegeben wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="337"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="338"/>
         <source>None of the {size} combinations of levels is safe</source>
         <translation>Keine der {size} Kombinationen von Stufen ist sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="340"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="341"/>
         <source>1 of {size} combinations of levels is safe; its average level is {average}</source>
         <translation>1 von {size} Kombinationen von Stufen ist sicher; ihre mittlere Stufe ist {average}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="345"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="346"/>
         <source>{safe} of {size} combinations of levels are safe; the best has an average level of {average}</source>
         <translation>{safe} von {size} Kombinationen von Stufen sind sicher; die beste hat eine mittlere Stufe von {average}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="357"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="358"/>
         <source>One safe combination is minimal: it can&apos;t be made more detailed and stay safe.</source>
         <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="359"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="360"/>
         <source>{count} safe combinations are minimal: they can&apos;t be made more detailed and stay safe.</source>
         <translation>{count} sichere Kombinationen sind minimal: Sie lassen sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
@@ -7449,13 +7462,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="89"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="98"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="99"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="90"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="100"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="102"/>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
@@ -7470,122 +7483,122 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="93"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="94"/>
         <source>A folder for the bundle</source>
         <translation>Ein Ordner für das Datenpaket</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="94"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="95"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="96"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="97"/>
         <source>C&amp;hoose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="99"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="100"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="104"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="106"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="105"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="107"/>
         <source>Reason to publish anyway</source>
         <translation>Begründung, trotzdem zu veröffentlichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="110"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="112"/>
         <source>It conflicts with what was released before. You can still publish it by giving a reason, which the ledger keeps.</source>
         <translation>Sie widerspricht dem, was früher freigegeben wurde. Sie können sie dennoch veröffentlichen, wenn Sie eine Begründung angeben, die das Freigabeverzeichnis festhält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="120"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="122"/>
         <source>Publish…</source>
         <translation>Veröffentlichen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="127"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="129"/>
         <source>The bundle contains the table, its description with the hierarchies used, and a README for its readers. The ledger records the publication.</source>
         <translation>Das Datenpaket enthält die Tabelle, ihre Beschreibung mit den verwendeten Hierarchien und eine README für ihre Leser. Das Freigabeverzeichnis hält die Veröffentlichung fest.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="159"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="161"/>
         <source>Not made yet</source>
         <translation>Noch nicht erzeugt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="161"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="163"/>
         <source>Recounted from the rows: it holds</source>
         <translation>Aus den Zeilen nachgezählt: erfüllt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="163"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="165"/>
         <source>Recounted from the rows: broken</source>
         <translation>Aus den Zeilen nachgezählt: verletzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="185"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="187"/>
         <source>There are no safe levels yet.</source>
         <translation>Noch gibt es keine sicheren Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="187"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="189"/>
         <source>The table is being made.</source>
         <translation>Die Tabelle wird erzeugt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="190"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="192"/>
         <source>The table does not keep its promise.</source>
         <translation>Die Tabelle hält ihre Zusage nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="192"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="194"/>
         <source>Choose a folder first.</source>
         <translation>Wählen Sie zuerst einen Ordner.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="193"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="195"/>
         <source>Give the reason to publish it anyway, or don&apos;t publish it.</source>
         <translation>Begründen Sie, warum trotzdem veröffentlicht wird, oder veröffentlichen Sie sie nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="202"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="204"/>
         <source>Folder for the bundle</source>
         <translation>Ordner für das Datenpaket</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="226"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="230"/>
         <source>Publishing the generalized table</source>
         <translation>Die vergröberte Tabelle wird veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="242"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="246"/>
         <source>The generalized table is in {folder}.</source>
         <translation>Die vergröberte Tabelle liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="243"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="247"/>
         <source>It is listed under Releases, where a bundle can be verified.</source>
         <translation>Sie steht unter Freigaben, wo ein Datenpaket überprüft werden kann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="244"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="248"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="260"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="264"/>
         <source>(The worst class: {reached}.)</source>
         <translation>(Die schlechteste Klasse: {reached}.)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="261"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="265"/>
         <source>(The weakest class: {reached}.)</source>
         <translation>(Die schwächste Klasse: {reached}.)</translation>
     </message>
@@ -7992,7 +8005,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="52"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8028,7 +8041,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="91"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="62"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
@@ -8046,7 +8059,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="111"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="238"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="239"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
@@ -8157,13 +8170,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="317"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="423"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="424"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="318"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="424"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="425"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
@@ -8228,137 +8241,137 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="77"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="78"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="83"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="85"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="86"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="87"/>
         <source>Only with limits of their own</source>
         <translation>Nur mit eigenen Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
         <source>Show the cell</source>
         <translation>Zelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="90"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="91"/>
         <source>Remove the unknown values</source>
         <translation>Unbekannte Werte entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="93"/>
         <source>Solve again</source>
         <translation>Erneut lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="111"/>
         <source>A list (value, ρ1, ρ2) or a block of cells from a spreadsheet</source>
         <translation>Eine Liste (Wert, ρ1, ρ2) oder ein Zellblock aus einer Tabellenkalkulation</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
         <source>The top cell, to all below it</source>
         <translation>Die oberste Zelle auf alle darunter übertragen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="113"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="114"/>
         <source>Fill down</source>
         <translation>Nach unten ausfüllen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="114"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
         <source>Back to the tolerance rule</source>
         <translation>Zurück zur Toleranzregel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="116"/>
         <source>Clear</source>
         <translation>Leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="117"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="118"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="223"/>
         <source>Limits of the values</source>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="223"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="224"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="227"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="228"/>
         <source>These limits were solved for the exact counts, which the profile gives away.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten gelöst, die das Profil preisgibt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="247"/>
         <source>Not in the domain: {named}{more}.</source>
         <translation>Nicht im Wertebereich: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="248"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="240"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="249"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="188"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="239"/>
         <source> and {count} others</source>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="253"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="254"/>
         <source>Until this is right, the limits before stay in force.</source>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="294"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="295"/>
         <source>Solving the limits of {count} values…</source>
         <translation>Die Grenzen von {count} Werten werden gelöst&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="297"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="298"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="341"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="342"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="352"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="353"/>
         <source>There is no text on the clipboard.</source>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="403"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="404"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="407"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="408"/>
         <source>Nothing released makes a value more likely than its limit allows. It may become less likely by more: the paper says this can&apos;t happen, but that half of its theorem fails.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt. Er kann stärker an Wahrscheinlichkeit verlieren: Die Veröffentlichung sagt, das könne nicht geschehen, aber diese Hälfte ihres Satzes trifft nicht zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="422"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="423"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -8428,207 +8441,207 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der kleinste: Unter 1 macht ein freigegebener Wert diesen weniger wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="132"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="133"/>
         <source>As many numbers are needed for ρ2 as for ρ1.</source>
         <translation>Für ρ2 sind so viele Zahlen nötig wie für ρ1.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="134"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="135"/>
         <source>ρ2 must be above ρ1: a belief is to stay below it.</source>
         <translation>ρ2 muss über ρ1 liegen: Eine Vermutung soll darunter bleiben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="185"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="186"/>
         <source>A belief of at most {before} stays at most {after} (γ = {gamma}).</source>
         <translation>Eine Vermutung von höchstens {before} bleibt höchstens {after} (γ = {gamma}).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="217"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="218"/>
         <source>{symbol} is missing.</source>
         <translation>{symbol} fehlt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="219"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="220"/>
         <source>“{text}” is not a number.</source>
         <translation>„{text}“ ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="221"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="222"/>
         <source>{symbol} must be above 0 and below 1.</source>
         <translation>{symbol} muss über 0 und unter 1 liegen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="245"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="246"/>
         <source>Very sensitive</source>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="247"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="247"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="248"/>
         <source>Ordinary</source>
         <translation>Gewöhnlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="248"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="249"/>
         <source>Not sensitive</source>
         <translation>Nicht sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="250"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="251"/>
         <source>A belief of 10&#x202f;% stays below {after}&#x202f;%</source>
         <translation>Eine Vermutung von 10&#xa0;% bleibt unter {after}&#xa0;%</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="255"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="256"/>
         <source>By the rule</source>
         <translation>Nach der Regel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="255"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="256"/>
         <source>No limits of its own</source>
         <translation>Keine eigenen Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="311"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="312"/>
         <source>{count} values of the domain are not in the list; theirs stay as they were.</source>
         <translation>{count} Werte des Wertebereichs stehen nicht in der Liste; ihre Grenzen blieben unverändert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="342"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="343"/>
         <source>{count} cells did not fit and were left out.</source>
         <translation>{count} Zellen passten nicht und wurden weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="347"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="348"/>
         <source>{count} values were pasted.</source>
         <translation>{count} Werte wurden eingefügt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="94"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="93"/>
         <source>Who gains, who pays</source>
         <translation>Wer gewinnt, wer zahlt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="95"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="94"/>
         <source>Beside one limit for all</source>
         <translation>Neben einer Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="96"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="95"/>
         <source>Over the tolerance</source>
         <translation>Über die Toleranz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="100"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="99"/>
         <source>What comes of the limits</source>
         <translation>Was aus den Grenzen folgt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="129"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="128"/>
         <source>{own} of the records keep their value, {uniform} if all values had the tightest limit.</source>
         <translation>{own} der Datensätze behalten ihren Wert, {uniform}, wenn alle Werte die engste Grenze hätten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="135"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="134"/>
         <source>That is {more} more.</source>
         <translation>Das sind {more} mehr.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="169"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="168"/>
         <source>Finding which limits of {name} bind</source>
         <translation>Gesucht wird, welche Grenzen von {name} binden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="188"/>
         <source> and one other</source>
         <translation> und einem weiteren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="191"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="190"/>
         <source>With γ half as large again there, {then} of the records would keep their value, in place of {now}.</source>
         <translation>Wäre γ dort um die Hälfte größer, behielten {then} der Datensätze ihren Wert statt {now}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="199"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="198"/>
         <source>What costs most is the limit of {named} (γ = {gamma}): the value itself is kept with {own} at most. {gain}</source>
         <translation>Am meisten kostet die Grenze von {named} (γ = {gamma}): Der Wert selbst wird mit höchstens {own} beibehalten. {gain}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="208"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="207"/>
         <source>What holds the others down most is the limit of {named} (γ = {gamma}): beside it, {others} may be kept with {highest} at most. {gain}</source>
         <translation>Am stärksten hält die anderen die Grenze von {named} nieder (γ = {gamma}): Neben ihr dürfen {others} mit höchstens {highest} beibehalten werden. {gain}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="212"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="211"/>
         <source>{count} other values</source>
         <translation>{count} andere Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="214"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="213"/>
         <source>one other value</source>
         <translation>ein weiterer Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="231"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="230"/>
         <source>{count} limits do not hold for this profile.</source>
         <translation>{count} Grenzen gelten für dieses Profil nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="232"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="231"/>
         <source>Recomputed from the matrix, every limit holds.</source>
         <translation>Aus der Matrix nachgerechnet, gilt jede Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="238"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="237"/>
         <source>Never kept, so estimates can&apos;t tell them apart: {named}{more}.</source>
         <translation>Nie beibehalten, daher können Schätzungen sie nicht unterscheiden: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="267"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="266"/>
         <source>An example (Zipf)</source>
         <translation>Ein Beispiel (Zipf)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="267"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="266"/>
         <source>This attribute</source>
         <translation>Dieses Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="269"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="268"/>
         <source>What is compared</source>
         <translation>Was verglichen wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="271"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="270"/>
         <source>Compare over θ</source>
         <translation>Über θ vergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="272"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="271"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="311"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="310"/>
         <source>Zipf example</source>
         <translation>Zipf-Beispiel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="316"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="315"/>
         <source>Comparing {about} over θ</source>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="357"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="356"/>
         <source>Draws {draws} releases at each tolerance and estimates the shares from them, with limits by the tolerance rule and with one limit for all.</source>
         <translation>Zieht {draws} Freigaben je Toleranz und schätzt daraus die Anteile, mit Grenzen nach der Toleranzregel und mit einer Grenze für alle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="366"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="365"/>
         <source>Root mean square error of a share at θ = {theta}: expected {expected}, observed {observed} percentage points (limits of their own, inverse matrix). All figures are in the exported CSV.</source>
         <translation>Wurzel aus dem mittleren quadratischen Fehler eines Anteils bei θ = {theta}: erwartet {expected}, beobachtet {observed} Prozentpunkte (eigene Grenzen, inverse Matrix). Alle Zahlen stehen in der exportierten CSV.</translation>
     </message>
@@ -8986,138 +8999,138 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="301"/>
+        <location filename="../../ui/panels/policy/panel.py" line="302"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="327"/>
+        <location filename="../../ui/panels/policy/panel.py" line="328"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="351"/>
+        <location filename="../../ui/panels/policy/panel.py" line="352"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="352"/>
+        <location filename="../../ui/panels/policy/panel.py" line="353"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="357"/>
+        <location filename="../../ui/panels/policy/panel.py" line="358"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="366"/>
+        <location filename="../../ui/panels/policy/panel.py" line="367"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="378"/>
+        <location filename="../../ui/panels/policy/panel.py" line="379"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="386"/>
+        <location filename="../../ui/panels/policy/panel.py" line="387"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="389"/>
+        <location filename="../../ui/panels/policy/panel.py" line="390"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="414"/>
+        <location filename="../../ui/panels/policy/panel.py" line="415"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="425"/>
+        <location filename="../../ui/panels/policy/panel.py" line="426"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="429"/>
+        <location filename="../../ui/panels/policy/panel.py" line="430"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="431"/>
+        <location filename="../../ui/panels/policy/panel.py" line="432"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="436"/>
+        <location filename="../../ui/panels/policy/panel.py" line="437"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="437"/>
-        <location filename="../../ui/panels/policy/panel.py" line="509"/>
+        <location filename="../../ui/panels/policy/panel.py" line="438"/>
+        <location filename="../../ui/panels/policy/panel.py" line="510"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="458"/>
+        <location filename="../../ui/panels/policy/panel.py" line="459"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="460"/>
+        <location filename="../../ui/panels/policy/panel.py" line="461"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="473"/>
+        <location filename="../../ui/panels/policy/panel.py" line="474"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="479"/>
+        <location filename="../../ui/panels/policy/panel.py" line="480"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="480"/>
+        <location filename="../../ui/panels/policy/panel.py" line="481"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="486"/>
+        <location filename="../../ui/panels/policy/panel.py" line="487"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="492"/>
+        <location filename="../../ui/panels/policy/panel.py" line="493"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="496"/>
+        <location filename="../../ui/panels/policy/panel.py" line="497"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="503"/>
+        <location filename="../../ui/panels/policy/panel.py" line="504"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="507"/>
+        <location filename="../../ui/panels/policy/panel.py" line="508"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="508"/>
+        <location filename="../../ui/panels/policy/panel.py" line="509"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="515"/>
+        <location filename="../../ui/panels/policy/panel.py" line="516"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -9284,7 +9297,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/views_card.py" line="202"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="476"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="473"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
@@ -9294,77 +9307,77 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="216"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="213"/>
         <source>Quasi-identifiers by recipient</source>
         <translation>Quasi-Identifikatoren je Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="225"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="222"/>
         <source>State a k for each recipient: every record then shares what is shown of the quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no column more finely, so a group sees no more than the finest view.</source>
         <translation>Geben Sie für jeden Empfänger ein k an: Jeder Datensatz teilt dann das, was von den Quasi-Identifikatoren gezeigt wird, mit mindestens k − 1 anderen. Wem weniger vertraut wird, der sieht keine Spalte feiner; daher sieht eine Gruppe nicht mehr als die feinste Sicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="234"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="231"/>
         <source>All recipients together</source>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="238"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="235"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="242"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="239"/>
         <source>State these</source>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="321"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="318"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="347"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="344"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="351"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="348"/>
         <source>No k is stated for some recipients. Proposed by their trust: {ks}; at most {share} of the records suppressed.</source>
         <translation>Für einige Empfänger ist kein k festgelegt. Vorgeschlagen nach ihrem Vertrauen: {ks}; höchstens {share} der Datensätze unterdrückt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="360"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="357"/>
         <source>No recipient is trusted most with everything.</source>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="423"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="420"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>{names} folgten, damit die Kette hält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="425"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="422"/>
         <source>Change what recipients see</source>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="452"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="449"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="455"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="452"/>
         <source>Proposing hierarchies</source>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="466"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="463"/>
         <source>State proposed k</source>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="479"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="476"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
@@ -10206,27 +10219,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QuestionBar</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="119"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="118"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="121"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="120"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="130"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="126"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="132"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="128"/>
         <source>&amp;Recipient</source>
         <translation>&amp;Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="133"/>
+        <location filename="../../ui/panels/audit/groups/question_bar.py" line="129"/>
         <source>Attacker &amp;knows</source>
         <translation>Angreifer &amp;weiß</translation>
     </message>
@@ -10537,163 +10550,163 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="117"/>
-        <location filename="../../ui/panels/releases/panel.py" line="233"/>
+        <location filename="../../ui/panels/releases/panel.py" line="118"/>
+        <location filename="../../ui/panels/releases/panel.py" line="236"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="138"/>
+        <location filename="../../ui/panels/releases/panel.py" line="139"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="184"/>
+        <location filename="../../ui/panels/releases/panel.py" line="187"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="202"/>
+        <location filename="../../ui/panels/releases/panel.py" line="205"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="219"/>
+        <location filename="../../ui/panels/releases/panel.py" line="222"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="221"/>
+        <location filename="../../ui/panels/releases/panel.py" line="224"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="223"/>
+        <location filename="../../ui/panels/releases/panel.py" line="226"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="232"/>
+        <location filename="../../ui/panels/releases/panel.py" line="235"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="238"/>
+        <location filename="../../ui/panels/releases/panel.py" line="241"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="240"/>
+        <location filename="../../ui/panels/releases/panel.py" line="243"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="245"/>
+        <location filename="../../ui/panels/releases/panel.py" line="248"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="248"/>
+        <location filename="../../ui/panels/releases/panel.py" line="251"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="254"/>
+        <location filename="../../ui/panels/releases/panel.py" line="257"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="256"/>
+        <location filename="../../ui/panels/releases/panel.py" line="259"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="258"/>
+        <location filename="../../ui/panels/releases/panel.py" line="261"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="280"/>
+        <location filename="../../ui/panels/releases/panel.py" line="283"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="290"/>
+        <location filename="../../ui/panels/releases/panel.py" line="293"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="291"/>
+        <location filename="../../ui/panels/releases/panel.py" line="294"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="292"/>
+        <location filename="../../ui/panels/releases/panel.py" line="295"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
         <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="297"/>
+        <location filename="../../ui/panels/releases/panel.py" line="300"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="305"/>
+        <location filename="../../ui/panels/releases/panel.py" line="308"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="327"/>
+        <location filename="../../ui/panels/releases/panel.py" line="330"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="354"/>
+        <location filename="../../ui/panels/releases/panel.py" line="357"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="355"/>
+        <location filename="../../ui/panels/releases/panel.py" line="358"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="365"/>
+        <location filename="../../ui/panels/releases/panel.py" line="368"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="366"/>
+        <location filename="../../ui/panels/releases/panel.py" line="369"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="384"/>
+        <location filename="../../ui/panels/releases/panel.py" line="387"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="385"/>
+        <location filename="../../ui/panels/releases/panel.py" line="388"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="392"/>
+        <location filename="../../ui/panels/releases/panel.py" line="395"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="412"/>
+        <location filename="../../ui/panels/releases/panel.py" line="415"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="414"/>
+        <location filename="../../ui/panels/releases/panel.py" line="417"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="424"/>
+        <location filename="../../ui/panels/releases/panel.py" line="427"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -10721,17 +10734,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine &amp;Anzahl unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="81"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="80"/>
         <source>Save as &amp;PDF…</source>
         <translation>Als &amp;PDF speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="82"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="81"/>
         <source>Save as &amp;HTML…</source>
         <translation>Als &amp;HTML speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="84"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="83"/>
         <source>The report as it will be written</source>
         <translation>Der Bericht, wie er geschrieben wird</translation>
     </message>
@@ -10748,32 +10761,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation type="vanished">Zu den Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="116"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="114"/>
         <source>Collecting the report</source>
         <translation>Der Bericht wird zusammengestellt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="177"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="174"/>
         <source>Save the report</source>
         <translation>Bericht speichern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="196"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="193"/>
         <source>Laying out the pages</source>
         <translation>Die Seiten werden gesetzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="202"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="199"/>
         <source>Writing {name}</source>
         <translation>{name} wird geschrieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="213"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="210"/>
         <source>The report is in {path}.</source>
         <translation>Der Bericht liegt in {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="217"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="214"/>
         <source>Open</source>
         <translation>Öffnen</translation>
     </message>
@@ -11308,9 +11321,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/holdings.py" line="296"/>
-        <location filename="../../commands/check.py" line="37"/>
+        <location filename="../../commands/check.py" line="34"/>
         <location filename="../../commands/views.py" line="109"/>
-        <location filename="../../project/release/release_plan.py" line="200"/>
+        <location filename="../../project/release/release_plan.py" line="203"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11772,28 +11785,34 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="149"/>
-        <location filename="../../analysis/promise_checks.py" line="158"/>
+        <location filename="../../analysis/promise_checks.py" line="145"/>
+        <location filename="../../analysis/promise_checks.py" line="161"/>
+        <location filename="../../analysis/promise_checks.py" line="170"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="160"/>
+        <location filename="../../analysis/promise_checks.py" line="148"/>
+        <source>Rows of one person or household were looked for in {sampled:,} of {rows:,} records only, where few of them meet: where there are such rows, state their unit.</source>
+        <translation>Zeilen einer Person oder eines Haushalts wurden nur in {sampled:,} von {rows:,} Datensätzen gesucht, in denen sich wenige davon treffen: Wo es solche Zeilen gibt, geben Sie ihre Einheit an.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/promise_checks.py" line="172"/>
         <source>Pooling the rows that belong together restores hardly more than one row.</source>
         <translation>Zusammengehörige Zeilen zusammenzufassen stellt kaum mehr wieder her als eine Zeile.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="173"/>
+        <location filename="../../analysis/promise_checks.py" line="185"/>
         <source>Protect rows with the same {column} together</source>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="181"/>
+        <location filename="../../analysis/promise_checks.py" line="193"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="197"/>
+        <location filename="../../analysis/promise_checks.py" line="209"/>
         <source>pooled rows</source>
         <translation>zusammengefasste Zeilen</translation>
     </message>
@@ -11808,22 +11827,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="78"/>
+        <location filename="../../analysis/readiness.py" line="80"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="83"/>
+        <location filename="../../analysis/readiness.py" line="85"/>
         <source>Every recipient is checked</source>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="182"/>
+        <location filename="../../analysis/readiness.py" line="184"/>
         <source>Not ready to release to {names}. {findings}</source>
         <translation>Nicht bereit zur Freigabe an {names}. {findings}</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="183"/>
+        <location filename="../../analysis/readiness.py" line="185"/>
         <source>Mend what was found, or give a reason, which the ledger and the report keep.</source>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
@@ -12845,29 +12864,29 @@ Rückgabewerte:
         <translation>ok</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="36"/>
+        <location filename="../../commands/check.py" line="33"/>
         <location filename="../../commands/views.py" line="108"/>
-        <location filename="../../project/release/release_plan.py" line="199"/>
+        <location filename="../../project/release/release_plan.py" line="202"/>
         <source>The project has no recipient called {name}.</source>
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="53"/>
+        <location filename="../../commands/check.py" line="48"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="53"/>
+        <location filename="../../commands/check.py" line="48"/>
         <source>ready to release</source>
         <translation>bereit zur Freigabe</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="58"/>
+        <location filename="../../commands/check.py" line="53"/>
         <source>           Accepted: {reason}</source>
         <translation>           Angenommen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="73"/>
+        <location filename="../../commands/check.py" line="68"/>
         <source>only for this one; may be given several times</source>
         <translation>nur für diesen; mehrfach möglich</translation>
     </message>
@@ -13477,7 +13496,7 @@ Rückgabewerte:
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../commands/publish.py" line="45"/>
+        <location filename="../../commands/publish.py" line="46"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
@@ -13621,12 +13640,12 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="65"/>
+        <location filename="../../commands/release.py" line="66"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="71"/>
+        <location filename="../../commands/release.py" line="73"/>
         <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet files, with a process for each core</source>
         <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
     </message>
@@ -13657,7 +13676,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/plan.py" line="62"/>
-        <location filename="../../commands/release.py" line="66"/>
+        <location filename="../../commands/release.py" line="67"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -13873,7 +13892,12 @@ Rückgabewerte:
         <translation>eine Zip-Datei anstelle eines Ordners</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="170"/>
+        <location filename="../../commands/shared/command.py" line="168"/>
+        <source>describe the bundle for data catalogues too: DCAT as JSON-LD</source>
+        <translation>das Datenpaket auch für Datenkataloge beschreiben: DCAT als JSON-LD</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/command.py" line="171"/>
         <source>leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run them (usual: an apostrophe before them)</source>
         <translation>Texte, die mit = + - oder @ beginnen, in CSV unverändert lassen, obwohl Tabellenkalkulationen sie ausführen (üblich: ein Apostroph davor)</translation>
     </message>
@@ -13883,32 +13907,32 @@ Rückgabewerte:
         <translation>{override}; das Freigabeverzeichnis hält die Begründung fest</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="188"/>
+        <location filename="../../commands/shared/command.py" line="189"/>
         <source>FAIL</source>
         <translation>FEHL</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="188"/>
+        <location filename="../../commands/shared/command.py" line="189"/>
         <source>ok  </source>
         <translation>ok  </translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="197"/>
+        <location filename="../../commands/shared/command.py" line="198"/>
         <source>{failed} of {checks} checks failed.</source>
         <translation>{failed} von {checks} Prüfungen sind fehlgeschlagen.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="199"/>
+        <location filename="../../commands/shared/command.py" line="200"/>
         <source>Verified.</source>
         <translation>Überprüft.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="207"/>
+        <location filename="../../commands/shared/command.py" line="208"/>
         <source>The project and its ledger are as Sfumato wrote them.</source>
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="209"/>
+        <location filename="../../commands/shared/command.py" line="210"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
@@ -13972,57 +13996,77 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="28"/>
+        <location filename="../../commands/shared/opening.py" line="29"/>
         <source>the text&apos;s encoding, e.g. cp1252</source>
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="32"/>
+        <location filename="../../commands/shared/opening.py" line="33"/>
         <source>between fields: a character, tab, comma or semicolon</source>
         <translation>zwischen Feldern: ein Zeichen, tab, comma oder semicolon</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="37"/>
+        <location filename="../../commands/shared/opening.py" line="38"/>
         <source>the mark in decimal numbers</source>
         <translation>das Zeichen in Dezimalzahlen</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="42"/>
+        <location filename="../../commands/shared/opening.py" line="43"/>
         <source>a text that means a missing value, beside the empty one; may be repeated</source>
         <translation>ein Text, der einen fehlenden Wert bedeutet, neben dem leeren; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="48"/>
+        <location filename="../../commands/shared/opening.py" line="49"/>
         <source>how many lines above the table are left out</source>
         <translation>wie viele Zeilen über der Tabelle weggelassen werden</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="50"/>
+        <location filename="../../commands/shared/opening.py" line="51"/>
         <source>the sheet of a workbook</source>
         <translation>das Blatt einer Arbeitsmappe</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="55"/>
+        <location filename="../../commands/shared/opening.py" line="56"/>
         <source>read a file that unpacks to far more than its size lets one expect</source>
         <translation>eine Datei lesen, die sich auf weit mehr entpackt, als ihre Größe erwarten lässt</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="58"/>
+        <location filename="../../commands/shared/opening.py" line="59"/>
         <source>how the file is read (usual: found out)</source>
         <translation>wie die Datei gelesen wird (üblich: wird ermittelt)</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="72"/>
+        <location filename="../../commands/shared/opening.py" line="73"/>
         <source>An unfinished release to {recipient} was settled: {explanation}. ({target})</source>
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="122"/>
+        <location filename="../../commands/shared/opening.py" line="90"/>
+        <source>read a Parquet table in parts that would take more memory than so many megabytes (usual: 1000)</source>
+        <translation>eine Parquet-Tabelle in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/opening.py" line="141"/>
+        <source>The table is read in parts, since it is long.</source>
+        <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/opening.py" line="143"/>
+        <source>The table is read as a whole: {why}.</source>
+        <translation>Die Tabelle wird als Ganzes gelesen: {why}.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/opening.py" line="145"/>
+        <source>The table is read as a whole, since its file can&apos;t be read in parts.</source>
+        <translation>Die Tabelle wird als Ganzes gelesen, da ihre Datei nicht in Teilen gelesen werden kann.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/shared/opening.py" line="169"/>
         <source>Save it as UTF-8.</source>
         <translation>Speichern Sie sie als UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="122"/>
+        <location filename="../../commands/shared/opening.py" line="169"/>
         <source>{path} is not text in UTF-8.</source>
         <translation>{path} ist kein Text in UTF-8.</translation>
     </message>
@@ -14410,7 +14454,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/core/columns.py" line="182"/>
-        <location filename="../../engine/table/table.py" line="196"/>
+        <location filename="../../engine/table/table.py" line="201"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -16079,32 +16123,32 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/matrices/number_estimates.py" line="236"/>
-        <location filename="../../engine/matrices/number_estimates.py" line="335"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="333"/>
         <source>Take more records.</source>
         <translation>Nehmen Sie mehr Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="308"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="306"/>
         <source>Some of the predictors are the same everywhere or follow from the others.</source>
         <translation>Einige der erklärenden Merkmale sind überall gleich oder folgen aus den anderen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="309"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="307"/>
         <source>Leave them out.</source>
         <translation>Lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="313"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="311"/>
         <source>There is too much noise for a regression on {rows} records.</source>
         <translation>Für eine Regression auf {rows} Datensätzen ist das Rauschen zu stark.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="314"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="312"/>
         <source>Take fewer predictors, or more records.</source>
         <translation>Nehmen Sie weniger erklärende Merkmale oder mehr Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="334"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="332"/>
         <source>There are too few records with these numbers to estimate anything.</source>
         <translation>Es sind zu wenige Datensätze mit diesen Zahlen, um etwas zu schätzen.</translation>
     </message>
@@ -16765,7 +16809,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl von {lowest:g} bis {highest:g} an.</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="154"/>
+        <location filename="../../engine/ladders/laplace.py" line="149"/>
         <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="288"/>
         <location filename="../../engine/mechanisms/gaussian/release.py" line="156"/>
         <source>Adding the noise</source>
@@ -17131,8 +17175,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/matrix/mechanism.py" line="55"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="75"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="347"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="348"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -17311,211 +17355,211 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="82"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="54"/>
         <source>Give a factor such as 2 or 5.</source>
         <translation>Geben Sie einen Faktor wie 2 oder 5 an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="82"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="54"/>
         <source>The tolerance θ must be above 1.</source>
         <translation>Die Toleranz θ muss über 1 liegen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="122"/>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="234"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="78"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="141"/>
         <source>A domain of one value has nothing to hide.</source>
         <translation>Ein Wertebereich mit einem Wert hat nichts zu verbergen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="122"/>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="234"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="78"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="141"/>
         <source>Add a second value.</source>
         <translation>Fügen Sie einen zweiten Wert hinzu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="237"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="144"/>
         <source>There are {limits} limits for {values} values.</source>
         <translation>Es gibt {limits} Grenzen für {values} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="238"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="145"/>
         <source>Give one limit for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Grenze an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="245"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="152"/>
         <source>The limit γ of value number {number} is not above 1.</source>
         <translation>Die Grenze γ des Werts Nummer {number} liegt nicht über 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="246"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="153"/>
         <source>Raise it above 1, or remove it.</source>
         <translation>Erhöhen Sie sie über 1 oder entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="455"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="185"/>
         <source>The limits name a value, {value}, that the domain does not have.</source>
         <translation>Die Grenzen nennen einen Wert, {value}, den der Wertebereich nicht hat.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="456"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="186"/>
         <source>Remove it, or add the value to the domain.</source>
         <translation>Entfernen Sie ihn oder nehmen Sie den Wert in den Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="492"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="222"/>
         <source>The privacy limits can&apos;t be read.</source>
         <translation>Die Schutzgrenzen sind nicht lesbar.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="493"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="223"/>
         <source>State a mode (&apos;published&apos; or &apos;strict&apos;), and for each limit its value, rho1 and rho2.</source>
         <translation>Geben Sie eine Art („published“ oder „strict“) an und für jede Grenze ihren Wert, rho1 und rho2.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="510"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="240"/>
         <source>Values {first} and {second} of the domain have the same name.</source>
         <translation>Die Werte {first} und {second} des Wertebereichs haben denselben Namen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="511"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="241"/>
         <source>Give them different labels.</source>
         <translation>Geben Sie ihnen verschiedene Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="530"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="260"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="581"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="311"/>
         <source>Drawing releases for θ = {theta:g}</source>
         <translation>Freigaben für θ = {theta:g} werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="595"/>
+        <location filename="../../engine/mechanisms/per_value/limits.py" line="325"/>
         <source>Drawing releases</source>
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="77"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="82"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="83"/>
         <source>Highest retention probability</source>
         <translation>Höchste Beibehaltungswahrscheinlichkeit</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="83"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="84"/>
         <source>The retention probability of the value that keeps most.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit des Werts, von dem am meisten beibehalten wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="84"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="85"/>
         <source>max p</source>
         <translation>max. p</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="96"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="97"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="98"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="99"/>
         <source>Each value has a limit of its own and is kept as often as that allows; otherwise it is replaced by one drawn evenly from the whole domain.</source>
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="135"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="136"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="136"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="137"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="150"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="151"/>
         <source>the retention probabilities of {name}</source>
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="154"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="155"/>
         <source>The retention probabilities of {name} follow from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what they tell.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} folgen aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verraten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="181"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
         <source>The profile of {column} has {given} probabilities for {size} values.</source>
         <translation>Das Profil von {column} hat {given} Wahrscheinlichkeiten für {size} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="190"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="183"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="191"/>
         <source>Solve the limits again.</source>
         <translation>Lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="189"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="190"/>
         <source>The profile of {column} is not a list of probabilities above 0.</source>
         <translation>Das Profil von {column} ist keine Liste von Wahrscheinlichkeiten über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="237"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="238"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="216"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="239"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="240"/>
         <source>Give a larger one, or lower ε0 of the frequencies.</source>
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="250"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="251"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="251"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="252"/>
         <source>Give a number from 0 to {highest}, at which the value that keeps most is always kept.</source>
         <translation>Geben Sie eine Zahl von 0 bis {highest} an, bei der der am meisten beibehaltene Wert immer beibehalten wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="276"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="277"/>
         <source>fine-grain ladder</source>
         <translation>Leiter mit Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="314"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="315"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="321"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="322"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on {value} by at most {odds}, and on no value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="349"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="350"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="353"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="354"/>
         <source>Values whose limit is exceeded</source>
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="355"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="356"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="393"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="394"/>
         <source>The retention probabilities of {name} were solved for the exact counts of the table and are published with every release: anyone who knows all other records can tell a person&apos;s {name} from them. Solve the limits again, with noisy counts.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
@@ -17610,12 +17654,12 @@ Rückgabewerte:
         <translation>In den Chancenfaktoren und in ε enthalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="412"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="413"/>
         <source>The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Die Grenze von {value} (γ = {gamma}) lässt für dessen freigegebene Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="414"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="415"/>
         <source>Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count the same.</source>
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
@@ -18192,13 +18236,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="152"/>
-        <location filename="../../engine/table/table.py" line="218"/>
+        <location filename="../../engine/table/table.py" line="223"/>
         <source>Column {column} holds infinite numbers in {count} rows, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} Zeilen unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="153"/>
-        <location filename="../../engine/table/table.py" line="219"/>
+        <location filename="../../engine/table/table.py" line="224"/>
         <source>Mend these rows in the source table, or empty them, which makes them missing.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
@@ -18246,7 +18290,7 @@ Rückgabewerte:
         <location filename="../../engine/table/micro_groups.py" line="132"/>
         <location filename="../../engine/table/table.py" line="50"/>
         <location filename="../../formats/delimited/records.py" line="274"/>
-        <location filename="../../formats/tables/delimited.py" line="243"/>
+        <location filename="../../formats/tables/delimited.py" line="237"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -18520,68 +18564,68 @@ Rückgabewerte:
         <translation>Benennen Sie eine davon in der Quelldatei um.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="79"/>
+        <location filename="../../engine/table/table.py" line="85"/>
         <source>The table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="80"/>
+        <location filename="../../engine/table/table.py" line="86"/>
         <source>Choose a table with this column, or change the attributes.</source>
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="195"/>
+        <location filename="../../engine/table/table.py" line="200"/>
         <source>Column {column} is missing in {count} rows, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} Zeilen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="209"/>
+        <location filename="../../engine/table/table.py" line="214"/>
         <source>Column {column} does not hold numbers.</source>
         <translation>Spalte {column} enthält keine Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="210"/>
+        <location filename="../../engine/table/table.py" line="215"/>
         <source>Read it as categories under Attributes, or as numbers when the file is opened.</source>
         <translation>Lesen Sie sie unter Merkmale als Kategorien oder beim Öffnen der Datei als Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="24"/>
+        <location filename="../../formats/bundles/contents.py" line="22"/>
         <source>The rows are in the source table&apos;s order: anyone with a register sorted like the table can match it to the file row by row, and tell whose row is whose.</source>
         <translation>Die Zeilen stehen in der Reihenfolge der Quelltabelle: Wer ein ebenso sortiertes Register hat, kann es der Datei Zeile für Zeile zuordnen und sagen, wessen Zeile welche ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="140"/>
+        <location filename="../../formats/bundles/contents.py" line="138"/>
         <source>Rows with the same {unit} belong together; the values of {unit} are not released. At most {rows:,} of them are in the file, chosen at random where there are more, so shares and means are those of the rows that were released.</source>
         <translation>Zeilen mit gleichem {unit} gehören zusammen; die Werte von {unit} werden nicht freigegeben. Höchstens {rows:,} davon stehen in der Datei, zufällig gewählt, wo es mehr gibt; Anteile und Mittelwerte sind daher die der freigegebenen Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="150"/>
+        <location filename="../../formats/bundles/contents.py" line="148"/>
         <source>{columns}: drawn once for all rows with the same {unit}, which show the same value. Errors are by cluster: rows are no independent draws. The standard errors and widths below hold for independent rows; multiply them by {root:.3g} (the root of {rows:,}), which is enough whatever the sizes are, since at most so many rows share a draw. Count units, not rows, where you know which belong together.</source>
         <translation>{columns}: einmal gezogen für alle Zeilen mit gleichem {unit}, die denselben Wert zeigen. Fehler gelten je Klumpen: Zeilen sind keine unabhängigen Ziehungen. Die Standardfehler und Breiten unten gelten für unabhängige Zeilen; multiplizieren Sie sie mit {root:.3g} (der Wurzel aus {rows:,}), was unabhängig von den Größen genügt, da höchstens so viele Zeilen eine Ziehung teilen. Zählen Sie Einheiten, nicht Zeilen, wo Sie wissen, welche zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="165"/>
+        <location filename="../../formats/bundles/contents.py" line="163"/>
         <source>{columns}: every row was drawn by itself, and the errors below hold for the noise. Where you generalize beyond these rows, rows of one unit are a cluster as in any survey.</source>
         <translation>{columns}: Jede Zeile wurde für sich gezogen, und die Fehler unten gelten für das Rauschen. Wo Sie über diese Zeilen hinaus verallgemeinern, sind die Zeilen einer Einheit ein Klumpen wie in jeder Erhebung.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="112"/>
+        <location filename="../../formats/bundles/datapackage.py" line="113"/>
         <location filename="../../formats/bundles/readme.py" line="90"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="114"/>
+        <location filename="../../formats/bundles/datapackage.py" line="115"/>
         <source>Released to {recipient}. Columns were made coarser. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Spalten wurden vergröbert. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="117"/>
+        <location filename="../../formats/bundles/datapackage.py" line="118"/>
         <source>Released to {recipient}. Perturbed columns can&apos;t be read as they stand. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Verfremdete Spalten lassen sich nicht unmittelbar lesen. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="201"/>
+        <location filename="../../formats/bundles/datapackage.py" line="162"/>
         <source>How the labels of {column} become coarser still</source>
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
@@ -18768,83 +18812,88 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="120"/>
+        <location filename="../../formats/bundles/readme.py" line="121"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="142"/>
+        <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
+        <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>what it is</source>
         <translation>was sie ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="148"/>
+        <location filename="../../formats/bundles/readme.py" line="158"/>
         <source>what was done</source>
         <translation>was damit geschah</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="154"/>
-        <location filename="../../formats/bundles/readme.py" line="182"/>
+        <location filename="../../formats/bundles/readme.py" line="164"/>
+        <location filename="../../formats/bundles/readme.py" line="192"/>
         <source>grouped into bins</source>
         <translation>in Klassen eingeteilt</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="156"/>
+        <location filename="../../formats/bundles/readme.py" line="166"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="159"/>
+        <location filename="../../formats/bundles/readme.py" line="169"/>
         <source>**a pseudonym** in place of the identifier: the same for the same one</source>
         <translation>**ein Pseudonym** anstelle der Kennung: dasselbe für dieselbe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="172"/>
         <source>a sampling weight</source>
         <translation>ein Hochrechnungsfaktor</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="174"/>
+        <location filename="../../formats/bundles/readme.py" line="184"/>
         <source>as in the source</source>
         <translation>wie in der Quelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="186"/>
+        <location filename="../../formats/bundles/readme.py" line="196"/>
         <source>`*` in {rows:,} rows</source>
         <translation>`*` in {rows:,} Zeilen</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="191"/>
+        <location filename="../../formats/bundles/readme.py" line="201"/>
         <source>**generalized** to level {level} of {highest}</source>
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="198"/>
+        <location filename="../../formats/bundles/readme.py" line="208"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="201"/>
+        <location filename="../../formats/bundles/readme.py" line="211"/>
         <source>Columns that identify a person directly are not included.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="235"/>
+        <location filename="../../formats/bundles/readme.py" line="245"/>
         <source>What this does not promise</source>
         <translation>Was damit nicht zugesagt ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="241"/>
+        <location filename="../../formats/bundles/readme.py" line="251"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="241"/>
+        <location filename="../../formats/bundles/readme.py" line="251"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
@@ -18859,22 +18908,22 @@ Rückgabewerte:
         <translation>Lassen Sie die Spalte weg oder wandeln Sie sie in der Quelltabelle in Text um.</translation>
     </message>
     <message>
-        <location filename="../../formats/columns/arrow.py" line="221"/>
+        <location filename="../../formats/columns/arrow.py" line="240"/>
         <source>Column {column} holds texts that are not in UTF-8, as the file says they are.</source>
         <translation>Spalte {column} enthält Texte, die nicht in UTF-8 sind, obwohl die Datei es sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/columns/arrow.py" line="222"/>
+        <location filename="../../formats/columns/arrow.py" line="241"/>
         <source>Write the file again with its texts in UTF-8, or drop the column.</source>
         <translation>Schreiben Sie die Datei mit Texten in UTF-8 neu oder lassen Sie die Spalte weg.</translation>
     </message>
     <message>
-        <location filename="../../formats/columns/arrow.py" line="253"/>
+        <location filename="../../formats/columns/arrow.py" line="260"/>
         <source>Column {column} holds values of the type {type}, which a table can&apos;t be released with.</source>
         <translation>Spalte {column} enthält Werte vom Typ {type}, mit denen eine Tabelle nicht freigegeben werden kann.</translation>
     </message>
     <message>
-        <location filename="../../formats/columns/arrow.py" line="254"/>
+        <location filename="../../formats/columns/arrow.py" line="261"/>
         <source>Drop the column, or turn it into text or numbers in the source file.</source>
         <translation>Lassen Sie die Spalte weg oder wandeln Sie sie in der Quelldatei in Text oder Zahlen um.</translation>
     </message>
@@ -19111,7 +19160,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/delimited/records.py" line="177"/>
-        <location filename="../../formats/tables/delimited.py" line="145"/>
+        <location filename="../../formats/tables/delimited.py" line="139"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
@@ -19559,12 +19608,12 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="144"/>
+        <location filename="../../formats/reading.py" line="145"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="145"/>
+        <location filename="../../formats/reading.py" line="146"/>
         <source>Read it as PostgreSQL.</source>
         <translation>Lesen Sie sie als PostgreSQL.</translation>
     </message>
@@ -19590,27 +19639,27 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="167"/>
+        <location filename="../../formats/tables/parquet.py" line="212"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="167"/>
+        <location filename="../../formats/tables/parquet.py" line="212"/>
         <source>{file} has no records.</source>
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="118"/>
-        <location filename="../../formats/tables/delimited.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="103"/>
+        <location filename="../../formats/tables/delimited.py" line="268"/>
+        <location filename="../../formats/tables/parquet.py" line="123"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="134"/>
-        <location filename="../../formats/tables/delimited.py" line="276"/>
-        <location filename="../../formats/tables/parquet.py" line="101"/>
+        <location filename="../../formats/table_format.py" line="129"/>
+        <location filename="../../project/release/long_release.py" line="56"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
     </message>
@@ -19675,27 +19724,37 @@ Rückgabewerte:
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="167"/>
+        <location filename="../../formats/table_format.py" line="144"/>
+        <source>Files of this format are made in memory, and the table has {rows:,} rows.</source>
+        <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} Zeilen.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/table_format.py" line="145"/>
+        <source>Choose Parquet or CSV, or let the release take more memory.</source>
+        <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/table_format.py" line="289"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="168"/>
+        <location filename="../../formats/table_format.py" line="290"/>
         <source>Choose another format.</source>
         <translation>Wählen Sie ein anderes Format.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="188"/>
+        <location filename="../../formats/table_format.py" line="310"/>
         <source>{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.</source>
         <translation>{file} gibt {rows:,} Zeilen mit {columns:,} Spalten an, mehr, als ungefragt gelesen werden.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="189"/>
+        <location filename="../../formats/table_format.py" line="311"/>
         <source>If you know where it comes from and there is memory for it, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, und der Arbeitsspeicher reicht, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="190"/>
+        <location filename="../../formats/table_format.py" line="312"/>
         <location filename="../../formats/tables/excel.py" line="220"/>
         <location filename="../../formats/workbook.py" line="333"/>
         <source>Read it all the same</source>
@@ -19727,38 +19786,38 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="143"/>
+        <location filename="../../formats/tables/delimited.py" line="137"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="181"/>
-        <location filename="../../formats/tables/delimited.py" line="196"/>
+        <location filename="../../formats/tables/delimited.py" line="175"/>
+        <location filename="../../formats/tables/delimited.py" line="190"/>
         <location filename="../../formats/tables/excel.py" line="128"/>
-        <location filename="../../formats/tables/parquet.py" line="173"/>
-        <location filename="../../formats/tables/parquet.py" line="185"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
+        <location filename="../../formats/tables/parquet.py" line="230"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="235"/>
-        <location filename="../../formats/tables/delimited.py" line="237"/>
+        <location filename="../../formats/tables/delimited.py" line="229"/>
+        <location filename="../../formats/tables/delimited.py" line="231"/>
         <location filename="../../formats/tables/excel.py" line="252"/>
         <source>Putting the table together</source>
         <translation>Die Tabelle wird zusammengesetzt</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="242"/>
+        <location filename="../../formats/tables/delimited.py" line="236"/>
         <source>{file} has a header and no rows.</source>
         <translation>{file} hat eine Kopfzeile und keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="242"/>
+        <location filename="../../formats/tables/delimited.py" line="236"/>
         <source>{file} has no rows.</source>
         <translation>{file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="322"/>
+        <location filename="../../formats/tables/delimited.py" line="317"/>
         <source>CSV (delimited text)</source>
         <translation>CSV (Text mit Trennzeichen)</translation>
     </message>
@@ -19874,47 +19933,47 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="49"/>
+        <location filename="../../formats/tables/parquet.py" line="53"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="145"/>
+        <location filename="../../formats/tables/parquet.py" line="190"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="146"/>
+        <location filename="../../formats/tables/parquet.py" line="191"/>
         <source>Choose one of these, or write the table again without partitions.</source>
         <translation>Wählen Sie einen davon oder schreiben Sie die Tabelle ohne Partitionen neu.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="152"/>
+        <location filename="../../formats/tables/parquet.py" line="197"/>
         <source>The folder {folder} has no Parquet files.</source>
         <translation>Der Ordner {folder} enthält keine Parquet-Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="153"/>
+        <location filename="../../formats/tables/parquet.py" line="198"/>
         <source>Choose a file, or a folder of Parquet files that are parts of one table.</source>
         <translation>Wählen Sie eine Datei oder einen Ordner mit Parquet-Dateien, die Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="209"/>
+        <location filename="../../formats/tables/parquet.py" line="254"/>
         <source>{file} has other columns than {first}, or columns of other types.</source>
         <translation>{file} hat andere Spalten als {first} oder Spalten anderer Typen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="210"/>
+        <location filename="../../formats/tables/parquet.py" line="255"/>
         <source>Choose a folder whose Parquet files are all parts of one table.</source>
         <translation>Wählen Sie einen Ordner, dessen Parquet-Dateien alle Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="233"/>
+        <location filename="../../formats/tables/parquet.py" line="278"/>
         <source>{file} is not a whole Parquet file.</source>
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="234"/>
+        <location filename="../../formats/tables/parquet.py" line="279"/>
         <location filename="../../formats/tables/sqlite.py" line="161"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
@@ -20676,7 +20735,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="288"/>
-        <location filename="../../project/source.py" line="189"/>
+        <location filename="../../project/source.py" line="221"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -20802,22 +20861,22 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="169"/>
+        <location filename="../../project/publication/publish.py" line="170"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="173"/>
+        <location filename="../../project/publication/publish.py" line="174"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="175"/>
+        <location filename="../../project/publication/publish.py" line="176"/>
         <source>Look for labels that two classes share, and give them different names.</source>
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="307"/>
+        <location filename="../../project/publication/publish.py" line="308"/>
         <source>Describing the table</source>
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
@@ -20878,27 +20937,27 @@ Rückgabewerte:
         <translation>Lesen Sie die Spalte als diesen Typ oder erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="133"/>
+        <location filename="../../project/release/bundle_making.py" line="138"/>
         <source>Waiting for another release</source>
         <translation>Auf eine andere Freigabe wird gewartet</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="144"/>
+        <location filename="../../project/release/bundle_making.py" line="149"/>
         <source>{target} exists already, and a release never overwrites anything.</source>
         <translation>{target} gibt es schon, und eine Freigabe überschreibt nie etwas.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="145"/>
+        <location filename="../../project/release/bundle_making.py" line="150"/>
         <source>The same release may have been made before. Choose another folder, or move what is there.</source>
         <translation>Dieselbe Freigabe könnte schon gemacht worden sein. Wählen Sie einen anderen Ordner oder verschieben Sie, was dort liegt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="282"/>
+        <location filename="../../project/release/bundle_making.py" line="288"/>
         <source>its name was taken</source>
         <translation>Ihr Name war vergeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="287"/>
+        <location filename="../../project/release/bundle_making.py" line="293"/>
         <source>it could not get its final name</source>
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
@@ -21033,9 +21092,75 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
+        <location filename="../../project/release/long_table.py" line="168"/>
+        <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
+        <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="170"/>
+        <source>Let more memory be taken, or let an engine do it.</source>
+        <translation>Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="196"/>
+        <source>{finding} There may be more such rows.</source>
+        <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="228"/>
+        <source>Looking at the rows</source>
+        <translation>Zeilen werden betrachtet</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="240"/>
+        <source>Start again.</source>
+        <translation>Beginnen Sie von vorn.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="240"/>
+        <source>The table changed while it was read.</source>
+        <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="396"/>
+        <source>Column {column} has more than {most:,} different values, too many to perturb them one by one.</source>
+        <translation>Die Spalte {column} hat mehr als {most:,} verschiedene Werte, zu viele, um sie einzeln zu verfremden.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="398"/>
+        <source>Treat it as numbers, or give it bins or fewer values.</source>
+        <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="503"/>
+        <source>{recipient} sees the quasi-identifiers more coarsely</source>
+        <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="509"/>
         <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="511"/>
+        <source>{entry} is fitted to earlier releases</source>
+        <translation>{entry} ist an frühere Freigaben angepasst</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="513"/>
+        <source>records are told apart by their position</source>
+        <translation>Datensätze werden nach ihrer Position unterschieden</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="515"/>
+        <source>rows belong to units</source>
+        <translation>Zeilen gehören zu Einheiten</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="517"/>
+        <source>risks are weighed by sampling weights</source>
+        <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
     </message>
     <message>
         <location filename="../../project/release/plan.py" line="498"/>
@@ -21083,22 +21208,22 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="198"/>
+        <location filename="../../project/release/release_columns.py" line="211"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="199"/>
+        <location filename="../../project/release/release_columns.py" line="212"/>
         <source>Give at least one column another role.</source>
         <translation>Geben Sie mindestens einer Spalte eine andere Rolle.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="216"/>
+        <location filename="../../project/release/release_columns.py" line="229"/>
         <source>The table has a column {column} that has no role yet.</source>
         <translation>Die Tabelle hat eine Spalte {column}, die noch keine Rolle hat.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="217"/>
+        <location filename="../../project/release/release_columns.py" line="230"/>
         <source>Give it a role under Attributes, or open the table this project was made for.</source>
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
@@ -21168,27 +21293,27 @@ Rückgabewerte:
         <translation>Bei einem geänderten Datensatz zählt der Verlust einmal für jeden Wert, den er hatte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="181"/>
+        <location filename="../../project/release/release_plan.py" line="184"/>
         <source>Open the table under Data, then release.</source>
         <translation>Öffnen Sie die Tabelle unter Daten und geben Sie dann frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="181"/>
+        <location filename="../../project/release/release_plan.py" line="184"/>
         <source>The project has no source table.</source>
         <translation>Das Projekt hat keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="185"/>
+        <location filename="../../project/release/release_plan.py" line="188"/>
         <source>The table has {found} rows, and the project&apos;s source table has {expected}.</source>
         <translation>Die Tabelle hat {found} Zeilen und die Quelltabelle des Projekts {expected}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="186"/>
+        <location filename="../../project/release/release_plan.py" line="189"/>
         <source>Open the table that the project was made for, or accept this one as a new edition.</source>
         <translation>Öffnen Sie die Tabelle, für die das Projekt angelegt wurde, oder nehmen Sie diese als neue Ausgabe an.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="200"/>
+        <location filename="../../project/release/release_plan.py" line="203"/>
         <source>Add recipients under Policy.</source>
         <translation>Fügen Sie unter Regelwerk Empfänger hinzu.</translation>
     </message>
@@ -21247,6 +21372,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="228"/>
+        <location filename="../../project/release/long_table.py" line="317"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -21602,6 +21728,7 @@ Rückgabewerte:
         <translation>Runden Sie weniger oder schneiden Sie sie unten bei einer Zahl über 0 ab.</translation>
     </message>
     <message>
+        <location filename="../../formats/bundles/metadata.py" line="164"/>
         <location filename="../../project/release/weights.py" line="99"/>
         <source>missing</source>
         <translation>fehlt</translation>
@@ -22000,32 +22127,32 @@ Rückgabewerte:
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="173"/>
+        <location filename="../../project/source.py" line="205"/>
         <source>Open a table under Data.</source>
         <translation>Öffnen Sie unter Daten eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="173"/>
+        <location filename="../../project/source.py" line="205"/>
         <source>The project has no source table yet.</source>
         <translation>Das Projekt hat noch keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="188"/>
+        <location filename="../../project/source.py" line="220"/>
         <source>The source table is not at {path}.</source>
         <translation>Die Quelltabelle liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="199"/>
+        <location filename="../../project/source.py" line="231"/>
         <source>Accept it as a new edition of the table, or bring the old one back.</source>
         <translation>Nehmen Sie sie als neue Ausgabe der Tabelle an oder bringen Sie die alte zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="202"/>
+        <location filename="../../project/source.py" line="234"/>
         <source>Bring the old table back. Before the first release you can accept the changed one as a new edition; after it, only a project with a record-key column can go on.</source>
         <translation>Bringen Sie die alte Tabelle zurück. Vor der ersten Freigabe können Sie die geänderte als neue Ausgabe annehmen; danach kann nur ein Projekt mit einer Spalte als Datensatzschlüssel weitergeführt werden.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="206"/>
+        <location filename="../../project/source.py" line="238"/>
         <source>The table {path} changed since the project last read it.</source>
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>
@@ -22918,7 +23045,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="198"/>
-        <location filename="../../formats/bundles/readme.py" line="164"/>
+        <location filename="../../formats/bundles/readme.py" line="174"/>
         <location filename="../../report/sections.py" line="41"/>
         <location filename="../../report/sections.py" line="227"/>
         <source>perturbed</source>
@@ -23684,7 +23811,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="387"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="388"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -23694,22 +23821,22 @@ Rückgabewerte:
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="491"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="488"/>
         <source>Type one, such as 5.</source>
         <translation>Geben Sie eine ein, etwa 5.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="491"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="488"/>
         <source>{typed} is not a whole number.</source>
         <translation>{typed} ist keine ganze Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="502"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="499"/>
         <source>Type one, such as 2 %.</source>
         <translation>Geben Sie einen ein, etwa 2&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="502"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="499"/>
         <source>{typed} is not a share in percent.</source>
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
@@ -23928,12 +24055,12 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="282"/>
+        <location filename="../../project/release/release.py" line="388"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="283"/>
+        <location filename="../../project/release/release.py" line="389"/>
         <source>Let them be made from the project&apos;s source table.</source>
         <translation>Lassen Sie sie aus der Quelltabelle des Projekts erzeugen.</translation>
     </message>
@@ -24075,9 +24202,24 @@ Rückgabewerte:
         <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="165"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="164"/>
         <source>Finding which limits bind</source>
         <translation>Gesucht wird, welche Grenzen binden</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/writing.py" line="147"/>
+        <source>Description for archives (DDI-Codebook 2.5)</source>
+        <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/writing.py" line="152"/>
+        <source>Description for data catalogues (DCAT)</source>
+        <translation>Beschreibung für Datenkataloge (DCAT)</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_release.py" line="44"/>
+        <source>Releasing the rows</source>
+        <translation>Zeilen werden freigegeben</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="107"/>
@@ -24456,57 +24598,57 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="200"/>
+        <location filename="../../ui/dialogs/projects.py" line="202"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="201"/>
+        <location filename="../../ui/dialogs/projects.py" line="203"/>
         <source>{project} is an older copy</source>
         <translation>{project} ist eine ältere Kopie</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="203"/>
+        <location filename="../../ui/dialogs/projects.py" line="205"/>
         <source>{project} was changed outside Sfumato</source>
         <translation>{project} wurde außerhalb von Sfumato geändert</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="208"/>
+        <location filename="../../ui/dialogs/projects.py" line="210"/>
         <source>Nothing has been written and no unfinished work was carried out. The safest course is to restore a copy from before the change. You can also open the project read-only, to inspect it and save its rules. Accept it as it stands only if you know how the change came about and have checked every column, level and recipient.</source>
         <translation>Nichts wurde geschrieben und keine unvollendete Arbeit ausgeführt. Am sichersten ist es, eine Kopie aus der Zeit vor der Änderung wiederherzustellen. Sie können das Projekt auch schreibgeschützt öffnen, um es zu untersuchen und seine Regeln zu speichern. Nehmen Sie es nur dann so an, wie es ist, wenn Sie wissen, wie die Änderung zustande kam, und jede Spalte, jede Stufe und jeden Empfänger geprüft haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="222"/>
+        <location filename="../../ui/dialogs/projects.py" line="224"/>
         <source>Restored from a backup</source>
         <translation>Aus einer Sicherung wiederhergestellt</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="223"/>
+        <location filename="../../ui/dialogs/projects.py" line="225"/>
         <source>&amp;Reason for accepting it</source>
         <translation>&amp;Begründung für die Annahme</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="226"/>
+        <location filename="../../ui/dialogs/projects.py" line="228"/>
         <source>I have checked the project and take responsibility for it as it stands</source>
         <translation>Ich habe das Projekt geprüft und übernehme die Verantwortung dafür, wie es ist</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="231"/>
+        <location filename="../../ui/dialogs/projects.py" line="233"/>
         <source>Your reason and the findings are recorded in the ledger.</source>
         <translation>Ihre Begründung und die Befunde werden im Freigabeverzeichnis festgehalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="238"/>
+        <location filename="../../ui/dialogs/projects.py" line="240"/>
         <source>Accept and seal again</source>
         <translation>Annehmen und neu versiegeln</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="239"/>
+        <location filename="../../ui/dialogs/projects.py" line="241"/>
         <source>Open read-only</source>
         <translation>Schreibgeschützt geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="250"/>
+        <location filename="../../ui/dialogs/projects.py" line="252"/>
         <source>Danger: Sfumato cannot vouch for what this project says</source>
         <translation>Gefahr: Sfumato kann nicht für das einstehen, was dieses Projekt sagt</translation>
     </message>
@@ -24519,37 +24661,37 @@ Rückgabewerte:
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="53"/>
+        <location filename="../../ui/panels/releases/verification.py" line="47"/>
         <source>Made for {recipient}.</source>
         <translation>Erstellt für {recipient}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="54"/>
+        <location filename="../../ui/panels/releases/verification.py" line="48"/>
         <source>It could not be recognised as one of this project&apos;s releases.</source>
         <translation>Es ließ sich keiner Freigabe dieses Projekts zuordnen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="55"/>
+        <location filename="../../ui/panels/releases/verification.py" line="49"/>
         <source>{name} is as it was released, and keeps what it promises</source>
         <translation>{name} ist so, wie es freigegeben wurde, und hält, was es zusagt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="56"/>
+        <location filename="../../ui/panels/releases/verification.py" line="50"/>
         <source>{name} does not hold up: {failed} of {count} checks fail</source>
         <translation>{name} hält der Prüfung nicht stand: {failed} von {count} Prüfungen schlagen fehl</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="59"/>
+        <location filename="../../ui/panels/releases/verification.py" line="53"/>
         <source>{name} was not released as it stands</source>
         <translation>{name} wurde so nicht freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="61"/>
+        <location filename="../../ui/panels/releases/verification.py" line="55"/>
         <source>{name} is a file as it was released</source>
         <translation>{name} ist eine Datei, wie sie freigegeben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="62"/>
+        <location filename="../../ui/panels/releases/verification.py" line="56"/>
         <source>Made for {recipient}. The rest of its bundle was not examined.</source>
         <translation>Erstellt für {recipient}. Der Rest des Datenpakets wurde nicht geprüft.</translation>
     </message>
@@ -24641,12 +24783,12 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="90"/>
+        <location filename="../../ui/panels/releases/verification.py" line="84"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="90"/>
+        <location filename="../../ui/panels/releases/verification.py" line="84"/>
         <source>Holds</source>
         <translation>Erfüllt</translation>
     </message>

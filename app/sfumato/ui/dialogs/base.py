@@ -58,13 +58,13 @@ class Dialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self._room = Room(work, self)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, Space.AROUND)
-        page.setSpacing(Space.BETWEEN)
-        page.addWidget(self._room, 1)
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, Space.AROUND)
+        self._page.setSpacing(Space.BETWEEN)
+        self._page.addWidget(self._room, 1)
         below = row(self.buttons)
         below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
-        page.addLayout(below)
+        self._page.addLayout(below)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Be as large as the content needs."""
@@ -95,7 +95,8 @@ class Dialog(QDialog):
             QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
             most = self.screen().availableSize() if self.parentWidget() is None else self._around()
             wanted = self.size() + self._room.lacking()
-            self.resize(wanted.boundedTo(most).expandedTo(self.minimumSize()))
+            least = self.minimumSize().expandedTo(self._page.totalMinimumSize())
+            self.resize(wanted.boundedTo(most).expandedTo(least))
 
     def _around(self) -> QSize:
         """Return the size of the window that it stands in front of."""

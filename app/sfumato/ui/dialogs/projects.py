@@ -7,14 +7,14 @@ from functools import partial
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
 from sfumato.project.errors import NotSealed, Part
 from sfumato.project.store.passphrases import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.fields import prompt
+from sfumato.ui.widgets.fields import WrappedCheckBox, prompt
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import Badge, label
 from sfumato.ui.widgets.messages import Message
@@ -135,12 +135,12 @@ class NewPassphraseDialog(_PassphraseDialog):
         )
         self.second = SecretField(self.tr("Show the passphrase"), self)
         self._fields.append(self.second)
-        self.strength = Badge("info", "muted", "")
+        self.strength = Badge("info", "muted", "", wrap=True)
         self.same = label(" ", "small")
         self.form.addRow("", self.strength)
         self.form.addRow(self.tr("&Again"), self.second)
         self.form.addRow("", self.same)
-        self.aware = QCheckBox(
+        self.aware = WrappedCheckBox(
             self.tr("&Use it: I know that whoever gets the project file can find it out"), self
         )
         policy = self.aware.sizePolicy()
@@ -177,6 +177,8 @@ class NewPassphraseDialog(_PassphraseDialog):
         self.same.setText(self.tr("The two are not the same yet.") if differs else " ")
         informed = strength is not Strength.WEAK or self.aware.isChecked()
         self.submit.setEnabled(bool(self.first.text()) and agree and informed)
+        if self.isVisible():
+            self.grow()
 
 
 class UnsealedDialog(Dialog):
@@ -223,7 +225,7 @@ class UnsealedDialog(Dialog):
         prompt(self.reason, self.tr("Restored from a backup"))
         form.addRow(self.tr("&Reason for accepting it"), self.reason)
         self.body.addLayout(form)
-        self.understood = QCheckBox(
+        self.understood = WrappedCheckBox(
             self.tr("I have checked the project and take responsibility for it as it stands"), self
         )
         self.body.addWidget(self.understood)

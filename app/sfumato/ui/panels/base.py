@@ -70,7 +70,33 @@ class PanelKind:
         return QCoreApplication.translate("Panel", self.purpose)
 
 
-class Panel(QWidget):
+class LazyWidget(QWidget):
+    """Shows what has changed only while somebody looks at it: else an edit costs nothing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: list[Callable[[], object]] = []
+
+    def in_sight(self, refresh: Callable[[], object]) -> Callable[..., None]:
+        """Return what refreshes at once where somebody looks, else once somebody does."""
+
+        def soon(*_changed: object) -> None:
+            if self.isVisible():
+                refresh()
+            elif refresh not in self._waiting:
+                self._waiting.append(refresh)
+
+        return soon
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what has changed while nobody looked."""
+        super().showEvent(event)
+        waiting, self._waiting = self._waiting, []
+        for refresh in waiting:
+            refresh()
+
+
+class Panel(LazyWidget):
     """One step of the work.
 
     A panel reads the session, starts jobs, and asks the session to edit. It never calls another
@@ -92,7 +118,6 @@ class Panel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
-        self._waiting: list[Callable[[], object]] = []
         self.setObjectName(f"panel-{self.name}")
         self.setProperty("look", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -133,27 +158,6 @@ class Panel(QWidget):
         The session's steps say so themselves.
         """
         return self.session.steps.of(self.name)
-
-    def in_sight(self, refresh: Callable[[], object]) -> Callable[..., None]:
-        """Return what refreshes at once where somebody looks at the panel, else once somebody does.
-
-        An edit costs nothing for panels that are not shown.
-        """
-
-        def soon(*_changed: object) -> None:
-            if self.isVisible():
-                refresh()
-            elif refresh not in self._waiting:
-                self._waiting.append(refresh)
-
-        return soon
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what has changed while nobody looked."""
-        super().showEvent(event)
-        waiting, self._waiting = self._waiting, []
-        for refresh in waiting:
-            refresh()
 
     def activate(self) -> None:
         """Take notice of having come into sight; expensive updates can wait until here."""

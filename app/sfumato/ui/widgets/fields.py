@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSlider,
     QStyle,
+    QStyleOptionButton,
     QStyleOptionComboBox,
     QStylePainter,
     QToolButton,
@@ -30,6 +32,7 @@ from sfumato.ui.look.theme import Space, font, scaled
 from sfumato.ui.widgets.layout import elided, label
 
 SLIDER_STEPS: Final = 1000
+MOST_PIXELS: Final = 16_777_215
 LEAST_CHOICE: Final = 96
 WIDEST_CHOICE: Final = 320
 """How wide a combo box is at least and at most where its choices are long; pixels at scale 1."""
@@ -61,6 +64,60 @@ def prompt(field: QLineEdit, text: str) -> None:
     """Say in an empty field what goes there, and under the pointer, where more fits."""
     field.setPlaceholderText(text)
     field.setToolTip(text)
+
+
+class WrappedCheckBox(QCheckBox):
+    """A box to tick whose words take several lines where one is too short for them."""
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the longest word beside the box."""
+        hint, metrics = self.sizeHint(), self.fontMetrics()
+        words = max(map(metrics.horizontalAdvance, self.text().split()), default=0)
+        return QSize(self._before() + words, hint.height())
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of as many lines as the words need."""
+        room = QRect(0, 0, max(width - self._before(), 1), MOST_PIXELS)
+        lines = self.fontMetrics().boundingRect(room, self._FLAGS, self.text()).height()
+        return max(lines + self._above() * 2, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the box beside the first line."""
+        del event
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        option.text = ""
+        option.rect = QRect(0, 0, self.width(), self.sizeHint().height())
+        painter = QStylePainter(self)
+        painter.drawControl(QStyle.ControlElement.CE_CheckBox, option)
+        words = self.rect().adjusted(self._before(), self._above(), 0, 0)
+        role = self.foregroundRole()
+        painter.drawItemText(
+            words, self._FLAGS, self.palette(), self.isEnabled(), self.text(), role
+        )
+
+    def hitButton(self, pos: QPoint) -> bool:
+        """Take a click on any of the words."""
+        return self.rect().contains(pos)
+
+    _FLAGS: Final = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextShowMnemonic
+
+    def _before(self) -> int:
+        """Return the room of the box and of the gap behind it."""
+        return self.sizeHint().width() - self._one_line().width()
+
+    def _above(self) -> int:
+        """Return how far below the top the first line begins."""
+        return max((self.sizeHint().height() - self.fontMetrics().height()) // 2, 0)
+
+    def _one_line(self) -> QSize:
+        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, self.text())
 
 
 class NumberField(QWidget):
@@ -346,6 +403,20 @@ class ChoiceField(QComboBox):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the page: scrolling past must not choose."""
         event.ignore()
+
+
+class CatalogueChoice(QCheckBox):
+    """Whether a bundle is described for data catalogues, beside its description for archives."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(self.tr("Describe it for data catalogues too"))
+        self.setToolTip(
+            self.tr(
+                "Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle"
+                " has ddi.xml, which data archives read (DDI-Codebook 2.5)."
+            )
+        )
 
 
 class Segments(QWidget):

@@ -391,6 +391,7 @@ class Badge(QWidget):
         self._icon = IconLabel(icon, token, 16)
         self.word = label(word, look, wrap=wrap)
         if wrap:
+            self.word.setAlignment(Qt.AlignmentFlag.AlignTop)
             row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(self.word, 1)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QBoxLayout,
@@ -143,7 +143,7 @@ class FlowLayout(QLayout):
     right
         Whether lines end at the right.
     apart
-        Whether the first, a title, stands at the left, and the others at the right.
+        How many stand at the left, such as a title; the others at the right of it, or below.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class FlowLayout(QLayout):
         *widgets: QWidget,
         spacing: int = Space.INSIDE,
         right: bool = False,
-        apart: bool = False,
+        apart: int = 0,
     ) -> None:
         super().__init__()
         self._items: list[QLayoutItem] = []
@@ -219,9 +219,13 @@ class FlowLayout(QLayout):
     def _arrange(self, rect: QRect, *, move: bool) -> int:
         lines: list[list[QLayoutItem]] = [[]]
         used = 0
+        left_ones = self._items[: self._apart]
+        # What does not fit beside a title stands below it, all of it.
+        parted = bool(left_ones) and self.sizeHint().width() > rect.width()
         for item in self._shown():
             width = min(item.sizeHint().width(), rect.width())
-            if lines[-1] and used + width > rect.width():
+            below = parted and lines[-1] and lines[-1][-1] in left_ones and item not in left_ones
+            if lines[-1] and (below or used + width > rect.width()):
                 lines.append([])
                 used = 0
             lines[-1].append(item)
@@ -232,10 +236,11 @@ class FlowLayout(QLayout):
             widths = [min(item.sizeHint().width(), rect.width()) for item in line]
             left = rect.left()
             over = rect.width() - sum(widths) - self.spacing() * (len(line) - 1)
-            pushed = self._right or (self._apart and line is lines[0])
-            for place, (item, width) in enumerate(zip(line, widths, strict=True)):
-                if place == (1 if self._apart and line is lines[0] else 0) and pushed:
+            pushed = not self._right and (parted or not left_ones)
+            for item, width in zip(line, widths, strict=True):
+                if not pushed and item not in left_ones:
                     left += over
+                    pushed = True
                 if move:
                     down = (high - item.sizeHint().height()) // 2
                     item.setGeometry(QRect(left, top + down, width, item.sizeHint().height()))
@@ -281,6 +286,13 @@ class _Content(QWidget):
         """Return the height below which something would be cut off."""
         del width  # each part tells what it needs at the width that it has
         return _needed(self.layout())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Lay out anew: Qt does not tell of a size that changes as it tells of another."""
+        super().showEvent(event)
+        layout = self.layout()
+        if layout is not None:
+            layout.setGeometry(self.rect())
 
 
 def _needed(item: QLayoutItem | QLayout | None) -> int:

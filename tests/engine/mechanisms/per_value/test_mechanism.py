@@ -9,7 +9,7 @@ from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Released
-from sfumato.engine.mechanisms.per_value.mechanism import largest_level
+from sfumato.engine.mechanisms.retention_profiles import largest_level
 from tests.engine.categories import column_of, joint_of_chain, released, request_for
 from tests.noise import NOISE
 

@@ -7,12 +7,12 @@ from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value.limits import (
-    BreachMode,
     Limit,
     PrivacyLimits,
     merged,
     positions_by_name,
 )
+from sfumato.engine.mechanisms.retention_profiles import BreachMode
 
 DOMAIN = Domain(("flu", "cancer", "HIV", None))
 FREQUENCIES = np.array([0.6, 0.3, 0.1, 0.0])

@@ -58,7 +58,8 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
-from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits, Profile, solve, violations
+from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits
+from sfumato.engine.mechanisms.retention_profiles import Profile, largest_level, solve, violations
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
@@ -420,21 +421,3 @@ def _left_for_values(domain: Domain, gammas: Floats, cost: float) -> Floats:
             most=f"{math.log(float(gammas[tightest])):.2g}",
         )
     return left
-
-
-def largest_level(kept: Floats, gamma: float) -> float:
-    """Return the largest level whose matrix moves no odds by more than γ, by bisection.
-
-    The worst odds ratio grows with the level, and is computed from the matrix's entries.
-    """
-    proportions = kept / kept.max()
-    low, high = 0.0, 1.0
-    if RetentionMatrix(proportions).gamma <= gamma:
-        return high
-    while np.nextafter(low, 1.0) < high and high - low > 1e-15 * high:
-        middle = (low + high) / 2
-        if RetentionMatrix(proportions * middle).gamma <= gamma:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -225,8 +225,8 @@ class AttributesPanel(Panel):
         session, detail = self.session, self.detail
         session.document_changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self.in_sight(self.refresh))
-        session.profiles_changed.connect(self._take_insight)
-        session.attribute_changed.connect(lambda _name: self._show_detail())
+        session.profiles_changed.connect(self.in_sight(self._take_insight))
+        session.attribute_changed.connect(self.in_sight(self._show_detail))
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_detail())
         self.model.role_chosen.connect(lambda name, role: self._set_roles([name], role))
         self.model.kind_chosen.connect(self._set_kind)

@@ -20,8 +20,9 @@ from sfumato.ui.panels.audit.wording import tr
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, row, say
+from sfumato.ui.widgets.layout import Badge, Card, ScrollPage, button, label, say
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "audit questions"
 QUESTIONS: Final[Mapping[Question, Topic]] = {
@@ -43,7 +44,7 @@ class AnswerCard(Card):
         self.figures.setAccessibleName(tr("All figures: {question}", question=tr(topic.value)))
         self.body.addWidget(self.badge)
         self.body.addWidget(self.answer)
-        self.body.addLayout(row(*actions, self.figures, None))
+        self.body.addLayout(FlowLayout(*actions, self.figures))
         self.badge.hide()
 
     def show_answer(self, answer: Answer) -> None:
@@ -123,17 +124,19 @@ class Overview(ScrollPage):
         session = self._session
         table, document = session.table, session.document
         names = [name for entry in document.policy for name in entry.attributes]
-        encoded = {name: session.attribute(name) for name in names}
-        known = {name: column for name, column in encoded.items() if column is not None}
         if table is None or not names:
             session.runner.cancel(JOB)
             self._asked, self._answers = (), ()
             self._say_waiting()
             self.state_changed.emit()
             return
+        if not self.isVisible():
+            return
+        encoded = {name: session.attribute(name) for name in names}
+        known = {name: column for name, column in encoded.items() if column is not None}
         releases = releases_of(session)
         asked = (table, document, releases, tuple(sorted(known)))
-        if not self.isVisible() or len(known) < len(encoded) or asked == self._asked:
+        if len(known) < len(encoded) or asked == self._asked:
             return
         self._asked, columns = asked, session.columns_of(table)
         attributes = {name: column.attribute for name, column in known.items()}

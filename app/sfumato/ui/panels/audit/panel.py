@@ -56,7 +56,7 @@ class AuditPanel(Panel):
             session.profiles_changed,
             session.attribute_changed,
         ):
-            signal.connect(self._offer_pages)
+            signal.connect(self.in_sight(self._offer_pages))
         self._offer_pages()
 
     def show_questions(self) -> None:
@@ -108,7 +108,7 @@ class AuditPanel(Panel):
             return Step(PanelState.ATTENTION, self.tr("What was found needs attention."))
         return super().step()
 
-    def _offer_pages(self, _changed: object = None) -> None:
+    def _offer_pages(self) -> None:
         """Leave out the tabs of pages that have nothing to work on."""
         for page in self.pages:
             self.questions.offer(page, page.has_material())

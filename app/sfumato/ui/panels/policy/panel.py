@@ -173,6 +173,7 @@ class PolicyPanel(Panel):
             self._covered = frozenset((self._key,) if entry is None else entry.attributes)
             self.list.show_items(items, self._key)
             self._show_entry(document)
+        self.views.refresh()
         if self.primary is not None:
             in_sight = bool(items) and self.content.currentWidget() is self._scroll
             self.primary.setVisible(in_sight and self.ways.perturbing)

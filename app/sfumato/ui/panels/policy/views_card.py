@@ -207,9 +207,6 @@ class ViewsCard(Card):
         self._build()
         say(self._problem, "")
         say(self._note, "")
-        for changed in (session.document_changed, session.table_changed, session.attribute_changed):
-            changed.connect(self.refresh)
-        self.refresh()
 
     def _build(self) -> None:
         self.model = ViewsModel(self)
@@ -237,7 +234,7 @@ class ViewsCard(Card):
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
         heading = label(tr("Quasi-identifiers"), "heading")
-        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=True))
+        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=1))
         together = (self._virtual_head, self._virtual, self._gets)
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
@@ -280,7 +277,7 @@ class ViewsCard(Card):
         super().showEvent(event)
         self.refresh()
 
-    def refresh(self, _changed: object = None) -> None:
+    def refresh(self) -> None:
         """Show what the document has, and count what it comes to where that is in sight."""
         document, table = self.session.document, self.session.table
         names = quasi_identifiers(document)

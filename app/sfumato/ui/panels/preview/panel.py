@@ -61,7 +61,7 @@ class PreviewPanel(Panel):
             session.project_changed,
             session.attribute_changed,
         ):
-            signal.connect(self._refresh)
+            signal.connect(self.in_sight(self._refresh))
         self._refresh()
 
     def _build_empty(self) -> EmptyState:

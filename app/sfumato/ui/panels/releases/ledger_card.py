@@ -76,7 +76,7 @@ class LedgerCard(Card):
         self.body.removeWidget(self.heading)
         title = boxed(row(self.heading, self.intact))
         deeds = (self.copy, self.show_folder, self.verify)
-        self.body.addLayout(FlowLayout(title, *deeds, apart=True))
+        self.body.addLayout(FlowLayout(title, *deeds, apart=1))
         self.body.addWidget(self.filters)
         self.body.addWidget(self.pages, 1)
         self.setMinimumHeight(scaled(300))

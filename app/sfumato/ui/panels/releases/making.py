@@ -33,6 +33,8 @@ class Order:
         The reason for releasing a column otherwise than before; may be empty.
     escape_formulas
         Whether texts that a spreadsheet would run are made harmless in CSV files.
+    dcat
+        Whether bundles are described for data catalogues too.
     """
 
     recipients: tuple[str, ...]
@@ -41,6 +43,7 @@ class Order:
     as_zip: bool
     override: str = ""
     escape_formulas: bool = True
+    dcat: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def make_all(
                 order.as_zip,
                 override=order.override,
                 escape_formulas=order.escape_formulas,
+                dcat=order.dcat,
                 prepared=prepared,
                 accepted=accepted_for(checked, recipient),
             )

@@ -33,7 +33,7 @@ from sfumato.ui.panels.releases.recipients_model import (
     CandidatesModel,
 )
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments, prompt
+from sfumato.ui.widgets.fields import CatalogueChoice, Segments, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
@@ -149,6 +149,7 @@ class OrderCard(Card):
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
         self.kind.setAccessibleName(self.tr("Kind of bundle"))
         self.escape_formulas = self._build_escape()
+        self.dcat = CatalogueChoice(self)
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
         self.folder = QLineEdit(self)
         self.folder.setAccessibleName(self.tr("Target folder"))
@@ -169,6 +170,7 @@ class OrderCard(Card):
         ways.add(self._line(self.tr("As"), self.kind))
         self.body.addWidget(ways)
         self.body.addWidget(self._line("", self.escape_formulas))
+        self.body.addWidget(self._line("", self.dcat))
         self.body.addWidget(self.rows)
         self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
         self.body.addWidget(self.conflict)
@@ -307,4 +309,5 @@ class OrderCard(Card):
             bool(self.kind.value),
             self.reason.text().strip() if conflict else "",
             self.escape_formulas.isChecked(),
+            self.dcat.isChecked(),
         )

@@ -102,6 +102,7 @@ VERIFY_JOB: Final = "verify"
 LEDGER_JOB: Final = "ledger"
 _FORMAT: Final = "releases/format"
 _ZIP: Final = "releases/zip"
+_DCAT: Final = "releases/dcat"
 FOLDER_NAME: Final = "releases"
 
 
@@ -158,6 +159,8 @@ class ReleasesPanel(Panel):
         self.form.kind.set_value(bool(int(store.value(_ZIP, 0) or 0)))
         self.form.format.chosen.connect(lambda value: store.setValue(_FORMAT, value))
         self.form.kind.chosen.connect(lambda value: store.setValue(_ZIP, int(value)))
+        self.form.dcat.setChecked(bool(int(store.value(_DCAT, 0) or 0)))
+        self.form.dcat.toggled.connect(lambda value: store.setValue(_DCAT, int(value)))
 
     def _connect(self) -> None:
         session = self.session

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Check
 from sfumato.project.verification.verify import VerificationReport
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import ScrollPage, button, column, label, row
+from sfumato.ui.widgets.layout import button, column, label, row
 
 
 class VerificationView(QWidget):
@@ -25,18 +25,12 @@ class VerificationView(QWidget):
         self.verdict = label("", "heading", wrap=True)
         self.about = label("", "muted", wrap=True)
         self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
-        self._page = ScrollPage(self)
-        for ground in (self._page.viewport(), self._page.widget()):
-            if ground is not None:  # the card's own ground shows through
-                ground.setAutoFillBackground(False)
         self._checks: QWidget | None = None
         head = row(self._icon)
         head.addLayout(column(self.verdict, self.about, spacing=2), 1)
         head.addWidget(self.back, 0, Qt.AlignmentFlag.AlignTop)
-        whole = column(spacing=Space.BETWEEN)
-        whole.addLayout(head)
-        whole.addWidget(self._page, 1)
-        self.setLayout(whole)
+        self._whole = column(head, spacing=Space.BETWEEN)
+        self.setLayout(self._whole)
 
     def show_report(self, name: str, report: VerificationReport) -> None:
         """Show what was found of a file."""
@@ -71,7 +65,7 @@ class VerificationView(QWidget):
 
     def _fill(self, checks: list[Check]) -> None:
         if self._checks is not None:
-            self._page.column.removeWidget(self._checks)
+            self._whole.removeWidget(self._checks)
             self._checks.deleteLater()
         self._checks = QWidget(self)
         lines = column(spacing=Space.BETWEEN)
@@ -79,7 +73,7 @@ class VerificationView(QWidget):
             lines.addWidget(_CheckView(check))
         lines.addStretch(1)
         self._checks.setLayout(lines)
-        self._page.column.addWidget(self._checks)
+        self._whole.addWidget(self._checks, 1)
 
 
 class _CheckView(QWidget):
@@ -88,7 +82,8 @@ class _CheckView(QWidget):
     def __init__(self, check: Check) -> None:
         super().__init__()
         token = "good" if check.holds else "danger"
-        word = self.tr("Holds") if check.holds else self.tr("Fails")
+        words = {True: self.tr("Holds"), False: self.tr("Fails")}
+        word = words[check.holds]
         title, found = spoken(check.title), spoken(check.finding)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -96,9 +91,12 @@ class _CheckView(QWidget):
         grid.setVerticalSpacing(2)
         grid.addWidget(IconLabel(token, token, 18), 0, 0, Qt.AlignmentFlag.AlignTop)
         state = label(word, token)
-        state.setFixedWidth(scaled(44))
+        # As wide for either word, so that the titles of all checks stand below one another.
+        state.ensurePolished()
+        widths = map(state.fontMetrics().horizontalAdvance, words.values())
+        state.setMinimumWidth(max(widths) + Space.TIGHT)
         grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(label(title, "strong"), 0, 2)
+        grid.addWidget(label(title, "strong", wrap=True), 0, 2)
         finding = label(found, "muted", wrap=True)
         finding.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         grid.addWidget(finding, 1, 2)

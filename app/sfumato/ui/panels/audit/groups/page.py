@@ -111,7 +111,7 @@ class GroupsPage(AuditPage):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Answer the question, now that somebody looks."""
-        QWidget.showEvent(self, event)
+        super().showEvent(event)
         if self._stale:
             self.ask()
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QPaintEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QMenu,
     QPushButton,
     QSizePolicy,
@@ -17,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import scaled
+from sfumato.ui.panels.audit.pages.base import field_line
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import label
 
 MOST_NAMED = 2
 LEAST_WIDTH = 110
@@ -125,20 +124,11 @@ class QuestionBar(QWidget):
             field.setMinimumWidth(scaled(140))
             field.chosen.connect(self._tell)
         self.knowledge.changed.connect(self.changed)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.INSIDE)
         fields: list[tuple[str, QWidget]] = [(self.tr("&Attribute"), self.attribute)]
         if with_recipient:
             fields.append((self.tr("&Recipient"), self.recipient))
         fields.append((self.tr("Attacker &knows"), self.knowledge))
-        for text, chooser in fields:
-            name = label(text, "muted")
-            name.setBuddy(chooser)
-            line.addWidget(name)
-            line.addWidget(chooser)
-            line.addSpacing(Space.INSIDE)
-        line.addStretch(1)
+        self.setLayout(field_line(*fields))
         self.recipient.setVisible(with_recipient)
 
     def offer(

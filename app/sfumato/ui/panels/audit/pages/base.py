@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -22,6 +21,7 @@ from sfumato.ui.widgets.layout import (
     EmptyState,
     Part,
     ScrollPage,
+    boxed,
     button,
     label,
     row,
@@ -29,7 +29,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 
 WIDE: Final = 760
 """From this width on, two parts of a page stand side by side."""
@@ -54,7 +54,7 @@ class Topic(StrEnum):
     """The report, for whoever answers for the releases."""
 
 
-class AuditPage(QWidget):
+class AuditPage(LazyWidget):
     """One question about what releases reveal.
 
     A page has a job at most, an empty state, and a sheet below its controls: a sentence that
@@ -124,9 +124,11 @@ class AuditPage(QWidget):
             words.hide()
         self.build()
         self.sheet.column.addStretch(1)
+        look_again = self.in_sight(self.refresh)
         for name in self.listens:
-            getattr(session, name).connect(self.refresh)
-        self.refresh()
+            getattr(session, name).connect(look_again)
+            getattr(session, name).connect(self._leave)
+        look_again()
 
     # ----- what a page adds
 
@@ -136,7 +138,16 @@ class AuditPage(QWidget):
 
     @abstractmethod
     def refresh(self, _changed: object = None) -> None:
-        """Look again at what is open; what takes long waits until somebody looks."""
+        """Look again at what is open, now that somebody looks."""
+
+    def _leave(self) -> None:
+        if not self.isVisible():
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Stop the work that nobody looks at, and whose question has changed."""
+        if self.job:
+            self.session.runner.cancel(self.job)
 
     def state(self) -> PanelState:
         """Return how far the page's question is answered."""
@@ -154,11 +165,9 @@ class AuditPage(QWidget):
 
     # ----- what it is built of
 
-    def controls(self, *pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
-        """Put a line above the sheet: fields with their names, widgets, None for room."""
-        line = field_line(*pieces)
-        self._above.insertLayout(self._above.count() - 1, line)
-        return line
+    def controls(self, *pieces: tuple[str, QWidget] | QWidget | None) -> None:
+        """Put fields with their names and widgets above the sheet; what follows None is apart."""
+        self._above.insertLayout(self._above.count() - 1, field_line(*pieces))
 
     def add(self, *parts: Part) -> None:
         """Put parts below one another; what a plot fails with is told in the panel."""
@@ -210,11 +219,6 @@ class AuditPage(QWidget):
         """Show a message in the panel."""
         self.told.emit(message)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Look again, now that somebody does."""
-        super().showEvent(event)
-        self.refresh()
-
     @classmethod
     def translated_title(cls) -> str:
         """Return the title in the person's language."""
@@ -226,23 +230,22 @@ class AuditPage(QWidget):
         return QCoreApplication.translate("Audit", text)
 
 
-def field_line(*pieces: tuple[str, QWidget] | QWidget | None) -> QHBoxLayout:
-    """Return fields side by side, each after its name; None is the room that is left."""
-    line = QHBoxLayout()
-    line.setSpacing(Space.INSIDE)
-    for piece in pieces:
-        if piece is None:
-            line.addStretch(1)
-            continue
-        if isinstance(piece, tuple):
-            words, field = piece
-            name = label(words, "muted")
-            name.setBuddy(field)
-            if not field.accessibleName():
-                field.setAccessibleName(words.replace("&", ""))
-            line.addWidget(name)
-            line.addWidget(field)
-            line.addSpacing(Space.INSIDE)
-        else:
-            line.addWidget(piece)
-    return line
+def field_line(*pieces: tuple[str, QWidget] | QWidget | None) -> FlowLayout:
+    """Return fields side by side, each after its name, on as many lines as they need.
+
+    What follows None stands at the right, where there is room.
+    """
+    return FlowLayout(
+        *(named(*piece) if isinstance(piece, tuple) else piece for piece in pieces if piece),
+        spacing=Space.BETWEEN,
+        apart=pieces.index(None) if None in pieces else 0,
+    )
+
+
+def named(words: str, field: QWidget) -> QWidget:
+    """Return a field after its name, to be shown and hidden as one."""
+    name = label(words, "muted")
+    name.setBuddy(field)
+    if not field.accessibleName():
+        field.setAccessibleName(words.replace("&", ""))
+    return boxed(row(name, field))

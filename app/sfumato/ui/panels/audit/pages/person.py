@@ -334,6 +334,11 @@ class PersonPage(AuditPage):
         self._clear()
         self.say(*error_texts(error), "danger")
 
+    def give_up(self) -> None:
+        """Forget what was asked, too: the same may be asked again."""
+        super().give_up()
+        self._asked = ()
+
     def _clear(self) -> None:
         for layout in (self.reasons, self.beliefs):
             clear_layout(layout)

@@ -25,9 +25,9 @@ from sfumato.report.material import (
 from sfumato.report.sections import compose
 from sfumato.report.writing import Drawn, drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, named
 from sfumato.ui.widgets.fields import NumberField, Segments
-from sfumato.ui.widgets.layout import button, label
+from sfumato.ui.widgets.layout import button
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps, turns
 
@@ -77,15 +77,13 @@ class ReportPage(AuditPage):
             1, MOST_RECORDS, decimals=0, step=1, show_range=False, parent=self
         )
         self.threshold.set_value(USUAL_THRESHOLD)
-        self._threshold_name = label(self.tr("No &count below"), "muted")
-        self._threshold_name.setBuddy(self.threshold)
+        self._least_count = named(self.tr("No &count below"), self.threshold)
         self.pdf = button(self.tr("Save as &PDF…"), partial(self._ask, ".pdf"), "primary")
         self.html = button(self.tr("Save as &HTML…"), partial(self._ask, ".html"))
         self.view = QTextBrowser(self)
         self.view.setAccessibleName(self.tr("The report as it will be written"))
         self.view.setStyleSheet("QTextBrowser { background: #FFFFFF; color: #1E2328; }")
-        name = self._threshold_name
-        self.controls(self.audience, name, self.threshold, None, self.html, self.pdf)
+        self.controls(self.audience, self._least_count, None, self.html, self.pdf)
         self.fill_with(self.view)
         self.audience.chosen.connect(self._compose)
         self.threshold.value_changed.connect(self._compose)
@@ -133,8 +131,7 @@ class ReportPage(AuditPage):
 
     def _compose(self, _changed: object = None) -> None:
         outside = self.options.audience is Audience.OUTSIDE
-        self.threshold.setVisible(outside)
-        self._threshold_name.setVisible(outside)
+        self._least_count.setVisible(outside)
         if self._material is None:
             return
         report = compose(self._material, self.options)

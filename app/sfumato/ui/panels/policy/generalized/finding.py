@@ -103,7 +103,7 @@ class Finding(QObject):
         self._active = active
         self.refresh()
 
-    def refresh(self) -> None:
+    def refresh(self, _changed: object = None) -> None:
         """Take notice of changes; what was found for another question is forgotten."""
         question = self._question()
         if question != self._asked:

@@ -13,7 +13,7 @@ from sfumato.engine.generalization.search import SearchResult
 from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, number
-from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
 from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
@@ -87,7 +87,7 @@ def _nothing(found: Found) -> Result:
     return "caution", "caution", sentence, " ".join(filter(None, (reason, *advice)))
 
 
-class GeneralizedPage(QWidget):
+class GeneralizedPage(LazyWidget):
     """What is asked of a generalized table, what was found, and which one is published.
 
     Parameters
@@ -113,8 +113,10 @@ class GeneralizedPage(QWidget):
         self.pages.addWidget(self.work)
         self.setLayout(column(self.pages))
         for signal in (session.document_changed, session.table_changed, session.attribute_changed):
-            signal.connect(self.refresh)
-        self.finding.changed.connect(self._show_found)
+            signal.connect(self.finding.refresh)
+            signal.connect(self.in_sight(self.refresh))
+        self.finding.changed.connect(self.in_sight(self._show_found))
+        self.finding.changed.connect(self.state_changed)
         self.finding.measured.connect(self.explore.show_measured)
         self.finding.looked.connect(self._show_view)
         self.explore.selected.connect(self._show_node)
@@ -218,7 +220,7 @@ class GeneralizedPage(QWidget):
         super().hideEvent(event)
         self.finding.activate(False)
 
-    def refresh(self, _changed: object = None) -> None:
+    def refresh(self) -> None:
         """Show what is decided now."""
         session = self.session
         document = session.document
@@ -233,7 +235,6 @@ class GeneralizedPage(QWidget):
             domain = encoded.attribute.domain if encoded is not None else None
             size = len(domain.names) if domain is not None else 100
             self.requirements.show_document(document, (session.table.rows, size))
-        self.finding.refresh()
         self._show_found()
 
     def _show_found(self) -> None:

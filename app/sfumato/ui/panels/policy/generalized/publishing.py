@@ -24,7 +24,7 @@ from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.generalized.node_list import node_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments, prompt
+from sfumato.ui.widgets.fields import CatalogueChoice, Segments, prompt
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -90,6 +90,7 @@ class PublishPage(ScrollPage):
         self.format.setAccessibleName(tr("Format"))
         self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
         self.kind.setAccessibleName(tr("Kind of bundle"))
+        self.dcat = CatalogueChoice(self)
         self.folder = QLineEdit(self)
         prompt(self.folder, tr("A folder for the bundle"))
         self.folder.setAccessibleName(tr("Target folder"))
@@ -98,6 +99,7 @@ class PublishPage(ScrollPage):
         lines = (
             (tr("Format"), self.format),
             (tr("Kind"), self.kind),
+            ("", self.dcat),
             (tr("Folder"), row(self.folder, choose)),
         )
         card.body.addLayout(form(*lines, above=True))
@@ -218,10 +220,12 @@ class PublishPage(ScrollPage):
             return
         project, table, folder = session.project, session.table, Path(self.folder.text().strip())
         name, as_zip = str(self.format.value), bool(self.kind.value)
-        override = self.reason.text()
+        override, dcat = self.reason.text(), self.dcat.isChecked()
 
         def work(context: Context) -> ReleaseOutcome:
-            return publish_table(project, table, folder, name, context, as_zip, override=override)
+            return publish_table(
+                project, table, folder, name, context, as_zip, override=override, dcat=dcat
+            )
 
         job = session.runner.run(
             tr("Publishing the generalized table"),

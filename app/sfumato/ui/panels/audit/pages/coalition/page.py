@@ -50,7 +50,6 @@ from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Badge, Card, button, label, row
 from sfumato.ui.widgets.messages import Message
 
-JOB: Final = "audit coalition"
 LEDGER_JOB: Final = "audit ledger"
 
 
@@ -70,6 +69,7 @@ class CoalitionPage(AuditPage):
             )
         ),
     )
+    job: ClassVar[str] = "audit coalition"
     listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
     def build(self) -> None:
@@ -183,16 +183,19 @@ class CoalitionPage(AuditPage):
 
     def _weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
-        entries, coalition = self._entries(), self.model.coalition
         self._weighed = False
-        if not self._holdings or not entries:
-            self.session.runner.cancel(JOB)
+        if not self.isVisible():
+            self.in_sight(self.refresh)()
+        entries = self._entries() if self.isVisible() else {}
+        if not entries or not self._holdings:
+            self.session.runner.cancel(self.job)
             self.state_changed.emit()
             return
+        coalition = self.model.coalition
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
         self.say(coalition_sentence(entry.key, coalition))
-        self.open_note.show_best(entry.key, coalition if self.isVisible() else ())
+        self.open_note.show_best(entry.key, coalition)
         beside = adopted_beside(entry)
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
@@ -203,19 +206,19 @@ class CoalitionPage(AuditPage):
             self.what_if.show_coalition(entry, attributes, coalition)
         if not coalition:
             self._show_nothing()
-        if coalition and self.isVisible() and countable:
+        if coalition and countable:
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
                 partial(_weigh, entry, coalition, attributes),
                 partial(self._show_weighed, coalition, attribute),
                 self._fail,
-                key=JOB,
+                key=self.job,
             )
         else:
-            self.session.runner.cancel(JOB)
+            self.session.runner.cancel(self.job)
         if not countable:
             self._show_nothing()
-        if coalition and not countable and self.isVisible():
+        if coalition and not countable:
             self._show_numbers(entry, attributes, coalition)
         self.state_changed.emit()
 

@@ -241,7 +241,7 @@ class LeakPage(AuditPage):
         self.spacing.accepted.connect(self._accept)
         for signal in (self.session.project_changed, self.session.table_changed):
             signal.connect(self._start_anew)
-        self.session.document_changed.connect(self._show_spacing)
+        self.session.document_changed.connect(self.in_sight(self._show_spacing))
         self._show_spacing()
 
     def state(self) -> PanelState:

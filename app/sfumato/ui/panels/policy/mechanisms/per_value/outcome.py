@@ -18,12 +18,11 @@ from sfumato.engine.matrices.estimate import UtilityPoint
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.per_value.limits import (
     Binding,
-    BreachMode,
-    Profile,
     binding_limits,
     uniform_retention,
     utility_curve,
 )
+from sfumato.engine.mechanisms.retention_profiles import BreachMode, Profile
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import localized
 from sfumato.jobs.job import Ending, Job

@@ -1,0 +1,81 @@
+"""Rows put aside on the disk by the first bits of a number, and read back bucket by bucket.
+
+The files have no names: nobody else can open them, and they are gone with the process, however it
+ends. (Windows gives them names, and removes them when they are closed.)
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+BUCKET_ROWS: Final = 1 << 19
+"""Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
+_MOST: Final = 256
+_BUFFER: Final = 1 << 16
+
+
+class Buckets:
+    """Rows in buckets that follow each other in the order of a number, which is as good as random.
+
+    Parameters
+    ----------
+    folder
+        Where there is room for all rows.
+    rows
+        About how many rows will come.
+    """
+
+    def __init__(self, folder: Path, rows: int) -> None:
+        self._bits = min(_MOST - 1, rows // BUCKET_ROWS).bit_length()
+        self._stack = ExitStack()
+        self._files: list[IO[bytes]] = []
+        self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
+        self._folder = folder
+
+    def __enter__(self) -> Buckets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
+        """Put rows aside, by their numbers, shape (n,).
+
+        Raises
+        ------
+        OSError
+            If the disk does not take them.
+        """
+        if not self._writers:
+            for _ in range(1 << self._bits):
+                nameless = tempfile.TemporaryFile(dir=self._folder, buffering=_BUFFER)  # noqa: SIM115
+                file = self._stack.enter_context(nameless)
+                self._files.append(file)
+                self._writers.append(pa.ipc.new_stream(file, batch.schema))
+        if not self._bits:
+            self._writers[0].write_batch(batch)
+            return
+        places = (numbers >> np.uint64(64 - self._bits)).astype(np.uint8)
+        order = np.argsort(places, kind="stable")
+        sorted_apart = batch.take(pa.array(order))
+        ends = np.cumsum(np.bincount(places, minlength=len(self._writers))).tolist()
+        for writer, start, end in zip(self._writers, [0, *ends], ends, strict=False):
+            if end > start:
+                writer.write_batch(sorted_apart.slice(start, end - start))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each bucket, in the order in which they came; once."""
+        for writer, file in zip(self._writers, self._files, strict=True):
+            writer.close()
+            file.seek(0)
+            found = pa.ipc.open_stream(file).read_all().combine_chunks().to_batches()
+            file.close()
+            yield from found
