@@ -184,7 +184,7 @@ class RetentionMatrix(PerturbationMatrix):
         never = self._never_kept()
         if never is None:
             v = self._replaced_shares()
-            ranges: Vector = (1.0 - v + _extreme_of_others(v)) / self._retention
+            ranges: Vector = (1.0 - v + largest_of_others(v)) / self._retention
             return ranges
         kept = self._retention > 0.0
         inverse = 1.0 / self._retention[kept]
@@ -200,8 +200,8 @@ class RetentionMatrix(PerturbationMatrix):
         the value that is least often replaced; they fall most when another value is released
         that shows itself most often.
         """
-        least_other = _extreme_of_others(-self._other)
-        most_self = _extreme_of_others(self._self)
+        least_other = largest_of_others(-self._other)
+        most_self = largest_of_others(self._self)
         with np.errstate(divide="ignore"):
             up = self._self / -least_other
         return OddsRatios(up=up, down=self._other / most_self)
@@ -250,7 +250,7 @@ class RetentionMatrix(PerturbationMatrix):
         return int(never[0]) if len(never) else None
 
 
-def _extreme_of_others(numbers: Vector) -> Vector:
+def largest_of_others(numbers: Vector) -> Vector:
     """Return, for each place, the largest number at the other places, shape (m,)."""
     first = int(numbers.argmax())
     second = float(np.delete(numbers, first).max())

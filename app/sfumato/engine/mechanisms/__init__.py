@@ -11,6 +11,7 @@ from functools import cache
 from sfumato.engine.core.discovery import found_in
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.base import Mechanism
+from sfumato.engine.table.table import Attributes
 
 
 @cache
@@ -37,3 +38,24 @@ def mechanism_called(name: str) -> Mechanism:
             name=name,
             known=", ".join(all_mechanisms()),
         ) from None
+
+
+def serving(attributes: Attributes, preferred: str = "") -> Mechanism:
+    """Return the preferred mechanism where it serves attributes, else the first one that does.
+
+    Raises
+    ------
+    PolicyError
+        If none serves them.
+    """
+    found = [each for each in all_mechanisms().values() if each.serves(attributes)]
+    for mechanism in found:
+        if mechanism.name == preferred:
+            return mechanism
+    if not found:
+        raise PolicyError(
+            "No mechanism protects {columns} together.",
+            "Columns of numbers and columns of categories are protected apart.",
+            columns=", ".join(attribute.name for attribute in attributes),
+        )
+    return found[0]

@@ -259,12 +259,21 @@ class Mechanism(ABC):
     order: ClassVar[int]
     kinds: ClassVar[frozenset[Kind]]
     terms: ClassVar[tuple[LevelTerm, ...]]
+    least_attributes: ClassVar[int] = 1
+    most_attributes: ClassVar[int | None] = 1
+    """How many attributes it protects together; None for any number."""
     completes_settings: ClassVar[bool] = False
     """Whether `complete_settings` adds anything."""
     adopts: ClassVar[bool] = False
     """Whether `release` inserts levels between `ReleaseRequest.adopted` releases."""
     needs_groups: ClassVar[bool] = False
     """Whether attributes and columns come with the groups of records alike in public."""
+
+    def serves(self, attributes: Attributes) -> bool:
+        """Return whether it is for so many attributes of these kinds; see `check_attributes`."""
+        most = self.most_attributes or len(attributes)
+        kinds = {attribute.kind for attribute in attributes}
+        return kinds <= self.kinds and self.least_attributes <= len(attributes) <= most
 
     @abstractmethod
     def check_attributes(self, attributes: Attributes) -> None:

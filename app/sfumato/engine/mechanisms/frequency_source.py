@@ -8,7 +8,7 @@ loss ε0 that the promise counts, or they are not asked at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -16,8 +16,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.values import is_number
+from sfumato.engine.matrices.privacy import left_over
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
@@ -140,6 +141,30 @@ def frequency_facts(spent: float) -> tuple[Fact, ...]:
         return ()
     title = "Privacy loss of the frequencies"
     return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)
+
+
+def left_for_values(names: Sequence[str], gammas: Floats, cost: float) -> Floats:
+    """Return γ·e^(−ε0), shape (m,); refuse where that leaves nothing of a value.
+
+    Raises
+    ------
+    LevelError
+        Naming the value with the tightest limit, and how much ε0 may be.
+    """
+    left = np.array([left_over(float(gamma), cost) for gamma in gammas])
+    if cost > 0.0 and (left <= 1.0).any():
+        tightest = int(gammas.argmin())
+        raise LevelError(
+            "The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy"
+            " frequencies alone cost ε0 = {epsilon}.",
+            "Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count"
+            " the same.",
+            value=names[tightest],
+            gamma=f"{gammas[tightest]:.4g}",
+            epsilon=f"{cost:g}",
+            most=f"{math.log(float(gammas[tightest])):.2g}",
+        )
+    return left
 
 
 def usual_frequencies(records: int) -> Frequencies:

@@ -118,6 +118,13 @@ class Attribute:
     numbers: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     groups: GroupCounts | None = field(default=None, repr=False, compare=False)
     """Its values in each group of records alike in public, where the mechanism asks for them."""
+    codes: Codes | None = field(default=None, repr=False, compare=False)
+    """Each row's value of a categorical attribute, shape (n,), from which the combinations of
+    several attributes are counted; None where only the counts are known."""
+    combinations: dict[tuple[int, ...], tuple[tuple[Attribute, ...], Attribute]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What `sfumato.engine.table.combinations.combined` has made of it, kept with its partners."""
 
     @property
     def frequencies(self) -> npt.NDArray[np.float64]:
@@ -180,7 +187,8 @@ def encode_column(table: Table, spec: ColumnSpec) -> EncodedColumn:
     domain = spec.domain or proposed_domain(table, spec)
     codes = domain.encode(series, spec.name)
     counts = count_codes(codes, domain.size)
-    return EncodedColumn(Attribute(spec.name, Kind.CATEGORICAL, domain, counts), codes)
+    attribute = Attribute(spec.name, Kind.CATEGORICAL, domain, counts, codes=codes)
+    return EncodedColumn(attribute, codes)
 
 
 def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:

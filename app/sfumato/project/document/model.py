@@ -6,18 +6,21 @@ or secrets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.engine.core.columns import ColumnSpec, Role, find_column
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.generalization.hierarchies import Recipe
-from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms import mechanism_called, serving
+from sfumato.engine.mechanisms.adoption import adopted_part
 from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.categorical import numbers_of, stated_gamma
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, Attributes
 from sfumato.formats.databases.address import Place, place_of
 from sfumato.project.document.generalization import Generalization
 
@@ -327,11 +330,20 @@ def _regrouped(
     if names == entry.attributes:
         return entry
     attributes = tuple(known[name] for name in names)
-    mechanism = mechanism_called(entry.mechanism)
+    mechanism = serving(attributes, entry.mechanism)
     mechanism.check_attributes(attributes)
-    chosen = mechanism.resettled(attributes, entry.settings)
-    settings = mechanism.complete_settings(attributes, chosen, noise)
-    return PolicyEntry(names, entry.mechanism, dict(settings))
+    if mechanism.name == entry.mechanism:
+        chosen = mechanism.resettled(attributes, entry.settings)
+        settings = mechanism.complete_settings(attributes, chosen, noise)
+    elif adopted_part(entry.settings):
+        raise PolicyError(
+            "An earlier release was adopted for {columns}, which is on no ladder with others.",
+            "Take the adopted release away first.",
+            columns=entry.key,
+        )
+    else:
+        settings = mechanism.first_settings(attributes, noise)
+    return PolicyEntry(names, mechanism.name, dict(settings))
 
 
 def _restated(
@@ -342,12 +354,17 @@ def _restated(
 ) -> Statement:
     """Return the statement that means for other attributes what this one meant before.
 
-    A width in the unit of an attribute that left would mean something else in another's.
+    A width in the unit of an attribute that left would mean something else in another's. Where
+    another mechanism takes over, the odds factor stays; what states one stays as it is.
     """
     if changed is origin or not set(origin.attributes) <= set(known):
         return statement
     mechanism = mechanism_called(origin.mechanism)
     before, after = (tuple(known[n] for n in e.attributes) for e in (origin, changed))
+    if changed.mechanism != origin.mechanism:
+        return _at_same_odds(statement, changed, origin, before, after)
+    if all(attribute.domain is not None for attribute in after):
+        return statement
     try:
         level = mechanism.level(statement, before, origin.settings)
         if mechanism.level(statement, after, changed.settings) == level:
@@ -357,3 +374,27 @@ def _restated(
         return statement  # the policy says what is wrong with it
     term = next(t for t in mechanism.terms if {f.name for f in t.fields} == set(statement))
     return found.get(term.name, statement)
+
+
+def _at_same_odds(
+    statement: Statement,
+    changed: PolicyEntry,
+    origin: PolicyEntry,
+    before: Attributes,
+    after: Attributes,
+) -> Statement:
+    """Return a statement for another mechanism that lets odds grow as far as before."""
+    was, now = mechanism_called(origin.mechanism), mechanism_called(changed.mechanism)
+    try:
+        if stated_gamma(numbers_of(statement)) is not None:
+            now.level(statement, after, changed.settings)
+            return statement
+        odds = was.odds_factor(
+            was.level(statement, before, origin.settings), before, origin.settings
+        )
+        if odds is None or not math.isfinite(odds):
+            return now.default_statements(1)[0]
+        level = now.level({"gamma": odds}, after, changed.settings) if odds > 1.0 else 0.0
+        return now.restate(level, after, changed.settings)[now.terms[0].name]
+    except SfumatoError:
+        return now.default_statements(1)[0]

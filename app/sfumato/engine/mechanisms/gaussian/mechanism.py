@@ -120,6 +120,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
     kinds = frozenset({Kind.NUMERIC})
     terms = _TERMS
     completes_settings = True
+    most_attributes = None
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there are numeric attributes without bins."""

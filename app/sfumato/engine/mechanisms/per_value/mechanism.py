@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
@@ -55,6 +54,7 @@ from sfumato.engine.mechanisms.categorical import (
 from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
     frequency_facts,
+    left_for_values,
     records_of,
     usual_frequencies,
 )
@@ -130,7 +130,7 @@ class PerValueLimits(CategoricalMechanism):
         limits = PrivacyLimits.from_dict(settings)
         chosen = frequencies_in(settings, records_of(attributes[0])).drawn(attributes[0], noise)
         shares = chosen.of(attributes[0])
-        gammas = _left_for_values(domain, limits.gammas(domain, shares), chosen.cost)
+        gammas = left_for_values(domain.names, limits.gammas(domain, shares), chosen.cost)
         profile = solve(shares, gammas, limits.mode)
         if not profile.retention.max() > 0:
             raise LevelError(
@@ -397,27 +397,3 @@ def _exact_sentence(name: str) -> Sentence:
         " person's {name} from them. Solve the limits again, with noisy counts.",
         name=name,
     )
-
-
-def _left_for_values(domain: Domain, gammas: Floats, cost: float) -> Floats:
-    """Return γ·e^(−ε0), shape (m,); refuse where that leaves nothing of a value.
-
-    Raises
-    ------
-    LevelError
-        Naming the value with the tightest limit, and how much ε0 may be.
-    """
-    left = np.array([left_over(float(gamma), cost) for gamma in gammas])
-    if cost > 0.0 and (left <= 1.0).any():
-        tightest = int(gammas.argmin())
-        raise LevelError(
-            "The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy"
-            " frequencies alone cost ε0 = {epsilon}.",
-            "Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count"
-            " the same.",
-            value=domain.names[tightest],
-            gamma=f"{gammas[tightest]:.4g}",
-            epsilon=f"{cost:g}",
-            most=f"{math.log(float(gammas[tightest])):.2g}",
-        )
-    return left

@@ -1,0 +1,1 @@
+"""Several categorical attributes protected as one, whose values are combinations of theirs."""

@@ -1,0 +1,178 @@
+"""Several categorical attributes seen as one, whose values are the combinations of theirs.
+
+Xiao, Tao and Chen, "Optimal Random Perturbation at Multiple Privacy Levels", VLDB 2009, section 4:
+sensitive attributes A1, …, Az are one attribute with the domain A1 × … × Az. A combination's code
+counts through the last attribute's values first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import Codes, Domain, Kind
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import count_codes, smallest_unsigned
+from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
+
+MOST_COMBINATIONS: Final = 20_000
+"""So many combinations of values are protected as one attribute at most."""
+
+_BETWEEN: Final = " · "
+
+
+def domains_of(attributes: Attributes) -> tuple[Domain, ...]:
+    """Return the domains of categorical attributes.
+
+    Raises
+    ------
+    PolicyError
+        If one of them is numeric, or there are more than `MOST_COMBINATIONS` combinations.
+    """
+    domains = []
+    for attribute in attributes:
+        if attribute.domain is None:
+            raise PolicyError(
+                "Column {column} is numeric without bins, so its values can't be combined.",
+                "Group its numbers into bins, or protect it by a mechanism for numbers.",
+                column=attribute.name,
+            )
+        domains.append(attribute.domain)
+    size = math.prod(domain.size for domain in domains)
+    if len(domains) > 1 and size > MOST_COMBINATIONS:
+        raise PolicyError(
+            "{columns} have {size} combinations of values; {most} can be protected together at"
+            " most.",
+            "Leave a column out, or group values of the largest domain ({largest}).",
+            columns=key_of(attributes),
+            size=f"{size:,}",
+            most=f"{MOST_COMBINATIONS:,}",
+            largest=max(attributes, key=lambda each: each.domain.size if each.domain else 0).name,
+        )
+    return tuple(domains)
+
+
+def key_of(attributes: Attributes) -> str:
+    """Return the names of attributes that are protected together, as one name."""
+    return " + ".join(attribute.name for attribute in attributes)
+
+
+def combined_domain(attributes: Attributes) -> Domain:
+    """Return the domain of the combinations: their codes, each labelled by its values' names.
+
+    One attribute's domain is itself; for errors see `domains_of`.
+    """
+    domains = domains_of(attributes)
+    return domains[0] if len(domains) == 1 else _product(tuple(each.names for each in domains))
+
+
+@lru_cache(maxsize=16)
+def _product(names: tuple[tuple[str, ...], ...]) -> Domain:
+    labels = {code: _BETWEEN.join(each) for code, each in enumerate(product(*names))}
+    return Domain(tuple(labels), labels)  # type: ignore[arg-type]
+
+
+def combined_fingerprint(attributes: Attributes) -> str:
+    """Return a digest of the attributes' names and domains in their order, as JSON."""
+    domains = domains_of(attributes)
+    pairs = zip(attributes, domains, strict=True)
+    return json.dumps([[attribute.name, domain.fingerprint] for attribute, domain in pairs])
+
+
+def combined(attributes: Attributes) -> Attribute:
+    """Return attributes that are protected together as one, with the combinations counted.
+
+    One attribute is itself, and so is the first of several with numbers among them.
+
+    Raises
+    ------
+    PolicyError
+        If there are too many combinations.
+    """
+    first = attributes[0]
+    if len(attributes) == 1 or any(each.domain is None for each in attributes):
+        return first
+    others = tuple(attributes[1:])
+    # The same arrays are combined again and again while a level is dragged.
+    known = first.combinations.get(tuple(map(id, others)))
+    if known is not None:
+        return known[1]
+    domain = combined_domain(attributes)
+    rows = [each.codes for each in attributes if each.codes is not None]
+    codes = combined_codes(rows, sizes_of(attributes)) if len(rows) == len(attributes) else None
+    counts = None if codes is None else count_codes(codes, domain.size)
+    made = Attribute(key_of(attributes), Kind.CATEGORICAL, domain, counts, codes=codes)
+    first.combinations[tuple(map(id, others))] = (others, made)
+    return made
+
+
+def combined_column(columns: Sequence[EncodedColumn]) -> EncodedColumn:
+    """Return encoded columns that are protected together as one; see `combined`."""
+    attributes = [column.attribute for column in columns]
+    attribute = combined(attributes)
+    if attribute is attributes[0]:
+        return columns[0]
+    codes = [cast(Codes, column.values) for column in columns]
+    return EncodedColumn(attribute, combined_codes(codes, sizes_of(attributes)))
+
+
+def combined_series(attributes: Attributes, columns: Mapping[str, pd.Series]) -> Codes:
+    """Return the codes of the combinations that released columns show.
+
+    Raises
+    ------
+    DomainError
+        If a value is outside its domain, naming the column.
+    """
+    domains = domains_of(attributes)
+    codes = [
+        domain.encode(columns[attribute.name], attribute.name)
+        for attribute, domain in zip(attributes, domains, strict=True)
+    ]
+    return combined_codes(codes, sizes_of(attributes))
+
+
+def sizes_of(attributes: Attributes) -> tuple[int, ...]:
+    """Return how many values each attribute has."""
+    return tuple(domain.size for domain in domains_of(attributes))
+
+
+def combined_codes(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return the codes of combinations, in the smallest unsigned type.
+
+    Parameters
+    ----------
+    codes
+        Each attribute's codes, shape (n,).
+    sizes
+        How many values each has.
+    """
+    kind = smallest_unsigned(math.prod(sizes))
+    whole = codes[0].astype(kind)
+    for own, size in zip(codes[1:], sizes[1:], strict=True):
+        whole *= kind.type(size)
+        whole += own.astype(kind, copy=False)
+    return whole
+
+
+def separate_codes(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, ...]:
+    """Return each attribute's codes of combinations, the inverse of `combined_codes`."""
+    places = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))
+    return tuple(
+        cast(Codes, place.astype(smallest_unsigned(size)))[codes]
+        for place, size in zip(places, sizes, strict=True)
+    )
+
+
+def members(sizes: Sequence[int], place: int) -> npt.NDArray[np.intp]:
+    """Return each combination's value of the attribute at a place, shape (m,)."""
+    found: npt.NDArray[np.intp] = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
+    return found
