@@ -23,6 +23,7 @@ from sfumato.engine.disclosure.record_risk import CERTAIN, RecordRisk
 from sfumato.engine.disclosure.risk_growth import GrowthPoint, risk_growth
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
@@ -306,9 +307,9 @@ def plain(report: CoalitionReport) -> dict[str, Any]:
 
 
 def _counted(entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> Attribute | None:
-    """Return the entry's attribute where it is one whose values are counted."""
-    attribute = attributes[entry.attributes[0]]
-    return attribute if len(entry.attributes) == 1 and attribute.counts is not None else None
+    """Return the entry's attribute, or its combinations, where values are counted."""
+    attribute = combined([attributes[name] for name in entry.attributes])
+    return None if attribute.counts is None else attribute
 
 
 def _matrices(members: Sequence[Holding], attribute: Attribute) -> list[PerturbationMatrix] | None:

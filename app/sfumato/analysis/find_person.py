@@ -31,7 +31,15 @@ from sfumato.engine.disclosure.person_beliefs import (
     weights_of_records,
 )
 from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.matrices.members import sums_by_member
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.combinations import (
+    combined,
+    combined_domain,
+    combined_series,
+    members,
+    sizes_of,
+)
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
@@ -181,9 +189,10 @@ class _Asker:
     ) -> _Looked:
         context.report(0.0, Sentence("Making {key} again", key=entry.key))
         reason = obstacle_to(self._regenerator, held)
-        values = attributes[0].counts is not None
-        common = attributes[0].frequencies if values else np.empty(0)
-        before = self._before(attributes[0], common, context) if values else common
+        whole = combined(attributes)
+        values = whole.counts is not None
+        common = whole.frequencies if values else np.empty(0)
+        before = self._before(attributes, common, context) if values else common
         looked = _Looked(
             entry, attributes, held, reason, common, before, [], [], np.ones(len(self._rows))
         )
@@ -214,12 +223,11 @@ class _Asker:
         released = mechanism.release(request, context)
         attributes = looked.attributes
         if looked.common.size:
-            domain, name = attributes[0].domain, attributes[0].name
             matrix = mechanism.matrix(plan.level, attributes, plan.settings)
-            if domain is None or matrix is None:
+            if matrix is None:
                 looked.reason = "its mechanism has no matrix."
                 return
-            looked.shown.append(Shown(places, domain.encode(released[name], name), matrix))
+            looked.shown.append(Shown(places, combined_series(attributes, released), matrix))
             return
         noise = mechanism.noise_law(plan.level, attributes, plan.settings)
         if noise is None:
@@ -231,8 +239,28 @@ class _Asker:
         told = np.flatnonzero(np.isfinite(numbers).all(axis=0))
         looked.numbers.append(ShownNumbers(places[told], numbers[:, told], noise))
 
-    def _before(self, attribute: Attribute, common: Floats, context: Context) -> Floats:
-        """Return what the attacker believes without the files, shape (m,)."""
+    def _before(
+        self, attributes: tuple[Attribute, ...], common: Floats, context: Context
+    ) -> Floats:
+        """Return what the attacker believes without the files, shape (m,).
+
+        Of combinations: what is believed of each attribute, which else depend on one another as in
+        the table.
+        """
+        if len(attributes) == 1:
+            return self._before_of(attributes[0], common, context)
+        before, sizes = common, sizes_of(attributes)
+        for place, attribute in enumerate(attributes):
+            member = members(sizes, place)
+            shares = sums_by_member(before, member)
+            believed = self._before_of(attribute, shares, context)
+            # A value that does not occur is in all its combinations alike.
+            within = np.where(shares[member] > 0.0, before, sizes[place] / len(before))
+            weight = sums_by_member(within, member)
+            before = within / weight[member] * believed[member]
+        return before
+
+    def _before_of(self, attribute: Attribute, common: Floats, context: Context) -> Floats:
         before = self._from_others(attribute, common, context)
         stated = self._knowledge.believed.get(attribute.name, {})
         if not stated:
@@ -307,20 +335,25 @@ class _Asker:
             after = looked.before
             if not looked.reason:
                 after = belief_about_person(looked.shown, weights, looked.before, looked.common)
-            domain = looked.attributes[0].domain
-            found.append(
-                Belief(
-                    looked.entry.key,
-                    holder,
-                    () if domain is None else domain.names,
-                    looked.common,
-                    looked.before,
-                    after,
-                    looked.held[0].odds if looked.held else None,
-                    looked.reason,
-                )
-            )
+            found += _beliefs(looked, holder, after)
         return tuple(found)
+
+
+def _beliefs(looked: _Looked, holder: str, after: Floats) -> list[Belief]:
+    """Return what is believed of an attribute; of combinations, and of each attribute in them."""
+    attributes = looked.attributes
+    odds = looked.held[0].odds if looked.held else None
+    whole = looked.common, looked.before, after
+    names = combined_domain(attributes).names
+    found = [Belief(looked.entry.key, holder, names, *whole, odds, looked.reason)]
+    for place, attribute in enumerate(attributes if len(attributes) > 1 else ()):
+        member = members(sizes_of(attributes), place)
+        common, before, believed = (sums_by_member(shares, member) for shares in whole)
+        names = () if attribute.domain is None else attribute.domain.names
+        found.append(
+            Belief(attribute.name, holder, names, common, before, believed, odds, looked.reason)
+        )
+    return found
 
 
 def _number_beliefs(looked: _Looked, holder: str, weights: Floats) -> list[NumberBelief]:

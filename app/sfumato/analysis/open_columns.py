@@ -28,10 +28,14 @@ from sfumato.engine.disclosure.open_columns import (
     ValueEstimate,
     estimate_numbers,
     estimate_values,
+    guessed_member_with,
     guessed_with,
 )
 from sfumato.engine.disclosure.open_features import Known, OpenColumn, Sought, known_of
+from sfumato.engine.matrices.members import guessed_of_member
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.relations import (
     LinearRelation,
     Relation,
@@ -353,20 +357,24 @@ def _number_figures(
 def _value_figures(
     findings: OpenFindings, plan: EntryPlan | None, recipient: str, attributes: Sequence[Attribute]
 ) -> tuple[OpenFigure, ...]:
-    figures = []
-    for attribute in attributes:
+    figures, matrix = [], None
+    if plan is not None:
+        mechanism = mechanism_called(plan.mechanism)
+        matrix = mechanism.matrix(plan.level, tuple(attributes), plan.settings)
+    whole = combined(attributes)
+    for place, attribute in enumerate(attributes):
         estimate = findings.estimates.get(attribute.name)
         if not isinstance(estimate, ValueEstimate):
             continue
-        matrix = None
-        if plan is not None and len(attributes) == 1:
-            mechanism = mechanism_called(plan.mechanism)
-            matrix = mechanism.matrix(plan.level, tuple(attributes), plan.settings)
         released, both = estimate.without, estimate.best
-        if matrix is not None:
-            frequencies = attribute.frequencies
-            released = float(restored_alone(matrix, frequencies, Silent()).guessed)
+        if matrix is not None and len(attributes) == 1:
+            released = float(restored_alone(matrix, whole.frequencies, Silent()).guessed)
             both = max(guessed_with(estimate, matrix), released, both)
+        elif isinstance(matrix, RetentionMatrix) and whole.codes is not None:
+            member, shares = members(sizes_of(attributes), place), whole.frequencies
+            released = guessed_of_member(matrix, shares, member)
+            together = guessed_member_with(estimate, matrix, shares, member, whole.codes)
+            both = max(together, released, both)
         figures.append(
             OpenFigure(
                 attribute.name,

@@ -17,7 +17,10 @@ from sfumato.engine.disclosure.pooled_rows import (
     pooled_restoration,
     units_by_size,
 )
+from sfumato.engine.matrices.members import matrix_of_member
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn
 from sfumato.project.document.model import Document, PolicyEntry
@@ -262,7 +265,12 @@ def _pooled(
         if column.attribute.domain is not None and holding.matrix is not None:
             size = column.attribute.domain.size
             by_size = units_by_size(codes, values.astype(np.int64), size)
-            restored = pooled_restoration(holding.matrix, by_size, part)
+            matrix = holding.matrix
+            if len(entry.attributes) > 1 and isinstance(matrix, RetentionMatrix):
+                whole = [attributes[each] for each in entry.attributes]
+                member = members(sizes_of(whole), entry.attributes.index(name))
+                matrix = matrix_of_member(matrix, combined(whole).frequencies, member)
+            restored = pooled_restoration(matrix, by_size, part)
             made.append(replace(facts, recipient=holding.recipient, restored=restored))
             continue
         chosen = [attributes[each] for each in entry.attributes]

@@ -22,6 +22,7 @@ from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.combinations import combined, combined_column, combined_series
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import read_rungs
@@ -258,7 +259,7 @@ def compute_preview(question: Question, context: Context) -> Preview:
     SfumatoError
         If the policy entry can't be applied to the table.
     """
-    attribute = question.attributes[0]
+    attribute = combined(question.attributes)
     domain = attribute.domain
     if domain is None:
         raise TypeError("the preview shows categorical attributes")
@@ -316,7 +317,8 @@ def _weighted(
     Each released row is an unbiased guess of which value is true, a column of P⁻¹; its weighted
     mean and the error of that are those of the recipients' guide: both sampling and perturbation.
     """
-    document, table, attribute = question.document, question.table, question.attributes[0]
+    document, table = question.document, question.table
+    attribute = combined(question.attributes)
     column, weights = weight_column(document), weights_of(document, table)
     mechanism = mechanism_called(plan.mechanism)
     law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
@@ -333,7 +335,7 @@ def _weighted(
     variance = np.maximum(spread + estimated**2 * squared.sum(), 0.0) * len(left) / (len(left) - 1)
     together = document.unit.most_rows if document.unit is not None and plan.by_unit else 1
     half = CONFIDENCE_95 * np.sqrt(together * variance)
-    own = np.asarray(question.columns[attribute.name].values)
+    own = np.asarray(_true(question))
     true = np.bincount(own, weights, minlength=size) / weights.sum()
     return UtilityData(
         attribute.domain.names,
@@ -351,8 +353,8 @@ def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
     """Return evenly spaced rows as they are and as every recipient with a level sees them."""
     left = leaving_rows(question.document, question.table, question.keys)
     rows = left[sample_positions(len(left))]
-    attribute = question.attributes[0]
-    true = np.asarray(question.columns[attribute.name].values)[rows]
+    attribute = combined(question.attributes)
+    true = np.asarray(_true(question))[rows]
     known = {a.name: a for a in question.attributes}
     seen: list[Seen] = []
     for recipient in question.document.recipients:
@@ -379,7 +381,7 @@ def _released_counts(question: Question, level: float, context: Context) -> npt.
     Where rows belong to units: of as many units, or of the rows that leave.
     """
     codes = _released(question, level, _drawn(question), context)
-    domain = question.attributes[0].domain
+    domain = combined(question.attributes).domain
     size = domain.size if domain is not None else 0
     return np.bincount(codes, minlength=size).astype(np.int64)
 
@@ -397,12 +399,15 @@ def _drawn(question: Question) -> Positions | None:
 def _released(
     question: Question, level: float, rows: Positions | None, context: Context
 ) -> npt.NDArray[np.unsignedinteger]:
-    """Return the codes that are released of the entry's first attribute.
+    """Return the codes that are released of the entry's attribute, or of its combinations.
 
     Of some rows, or of all where `rows` is None.
     """
-    attribute = question.attributes[0]
     released = released_of(question, level, rows, context)
-    if attribute.domain is None:
-        raise TypeError("the preview shows categorical attributes")
-    return attribute.domain.encode(released[attribute.name], attribute.name)
+    return combined_series(question.attributes, released)
+
+
+def _true(question: Question) -> npt.NDArray[np.generic]:
+    """Return the true codes of the entry's attribute, or of its combinations, shape (n,)."""
+    columns = [question.columns[name] for name in question.entry.attributes]
+    return combined_column(columns).values

@@ -19,7 +19,8 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.realized_risk import RealizedRisk, realized_by_coverage
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.combinations import combined, combined_column, combined_series
+from sfumato.engine.table.table import Attributes
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_compatibility import rows_of
@@ -77,11 +78,12 @@ def weigh_held(
         return RealizedReport(members, released, None, reason)
     plans = [one.plan for one in ordered]
     request = regenerator.request(plans[0])
-    attribute, true = request.columns[0].attribute, cast(Codes, request.columns[0].values)
-    columns = _columns(regenerator, plans, attribute, Part(context, 0.0, 0.7))
+    attributes = request.attributes
+    attribute, true = combined(attributes), cast(Codes, combined_column(request.columns).values)
+    columns = _columns(regenerator, plans, attributes, Part(context, 0.0, 0.7))
     matrices = []
     for plan in plans:
-        matrix = mechanism_called(plan.mechanism).matrix(plan.level, (attribute,), plan.settings)
+        matrix = mechanism_called(plan.mechanism).matrix(plan.level, attributes, plan.settings)
         assert matrix is not None  # it has values to count
         matrices.append(matrix)
     risk = realized_by_coverage(
@@ -153,17 +155,15 @@ def realized_plain(report: RealizedReport) -> dict[str, Any]:
 
 
 def _columns(
-    regenerator: Regenerator, plans: Sequence[EntryPlan], attribute: Attribute, context: Context
+    regenerator: Regenerator, plans: Sequence[EntryPlan], attributes: Attributes, context: Context
 ) -> list[Codes]:
     """Return what was released by each plan, codes of shape (n,)."""
-    assert attribute.domain is not None
     made: dict[float, Codes] = {}
     for place, plan in enumerate(plans):
         part = Part(context, place / len(plans), (place + 1) / len(plans))
         part.report(0.0, Sentence("Making {key} again", key=plan.key))
         if plan.level not in made:
-            column = regenerator.perturbed(plan, part)[attribute.name]
-            made[plan.level] = attribute.domain.encode(column, attribute.name)
+            made[plan.level] = combined_series(attributes, regenerator.perturbed(plan, part))
             regenerator.forget()  # the codes are enough, and smaller
     return [made[plan.level] for plan in plans]
 
@@ -203,6 +203,6 @@ def obstacle_to(regenerator: Regenerator, held: Sequence[Holding]) -> str:
 def _without_values(regenerator: Regenerator, held: Sequence[Holding]) -> str:
     for one in held:
         columns = regenerator.request(one.plan, slice(0)).attributes
-        if len(columns) != 1 or columns[0].counts is None:
+        if combined(columns).counts is None:
             return "numbers have no single values to restore; see how far an estimate is off."
     return ""

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
@@ -19,6 +19,7 @@ from sfumato.ui.panels.policy.mechanisms.distribution.editor import Distribution
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
+from sfumato.ui.panels.policy.mechanisms.joint.editor import JointSettings
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
@@ -235,6 +236,33 @@ def _rounding(stage: Stage) -> None:
     stage.settle()
 
 
+def _combinations(stage: Stage, *, limits: bool = False) -> None:
+    stage.open_sample()
+    panel, session = _panel(stage), stage.session
+    document = session.document
+    other = next(c.name for c in document.columns if c.name == "region")
+    column = session.table.column(other)
+    spec = ColumnSpec(other, Role.SENSITIVE, Kind.CATEGORICAL, Domain.of_column(column))
+    session.edit("Protect too", document.with_column(spec))
+    stage.settle()
+    first = session.document.policy[0].attributes[0]
+    panel.choose(first)
+    stage.settle()
+    panel.page.together.boxes[other].click()
+    stage.settle()
+    settings = panel.page.settings
+    assert isinstance(settings, JointSettings)
+    if limits:
+        settings.kind.chosen.emit(True)
+        for name, field in settings.values.items():
+            field.setCurrentIndex(2)
+            if name == first:
+                settings.add.click()
+        settings.add.click()
+        panel.scroll_to(settings)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("unprotected", _unprotected),
@@ -252,6 +280,8 @@ SCENES = (
     Scene("limits-beside-uniform", partial(_values, view="matrices")),
     Scene("limits-over-theta", partial(_values, view="curve")),
     Scene("replacements", _replacements),
+    Scene("combinations", _combinations),
+    Scene("combinations-limits", partial(_combinations, limits=True)),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
 from sfumato.engine.disclosure.open_features import (
@@ -41,6 +42,8 @@ from sfumato.engine.disclosure.open_features import (
     parts_of,
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.matrices.members import likelihood_of_member
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
 
 Floats = npt.NDArray[np.float64]
@@ -367,12 +370,7 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
     matrix
         The recipient's transition matrix, of the attribute's whole domain.
     """
-    size = matrix.size
-    belief = np.zeros((len(found.sample), size))
-    belief[:, found.kept] = found.chances[:, :-1]
-    others = np.setdiff1d(np.arange(size), found.kept)
-    if len(others):
-        belief[:, others] = found.chances[:, -1:] / len(others)
+    size, belief = matrix.size, _belief(found, matrix.size)
     true, rows = found.codes, len(found.sample)
     most = max(_MOST_STEPS // size**2, LEAST_ROWS)
     if size <= MOST_VALUES:
@@ -388,6 +386,46 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
     shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
     guesses = [int((belief[at] * matrix.row(int(y))).argmax()) for at, y in enumerate(shown)]
     return float((np.array(guesses) == true).mean())
+
+
+def guessed_member_with(
+    found: ValueEstimate, matrix: RetentionMatrix, shares: Floats, member: Places, codes: Codes
+) -> float:
+    """Return what `guessed_with` does for an attribute that is released in combination with others.
+
+    What the released combination tells of the attribute through the others counts, as they depend
+    on one another in the table. One release is drawn for each record.
+
+    Parameters
+    ----------
+    found
+        What the open columns tell of the attribute.
+    matrix
+        The recipient's transition matrix of the combinations, m of them.
+    shares, member
+        The share of each combination, and its value of the attribute, shape (m,).
+    codes
+        Every row's combination, shape (n,).
+    """
+    everybody, own = likelihood_of_member(matrix, shares, member)
+    chosen = sample_rows(len(found.sample), max(_MOST_CELLS * 10 // len(everybody), LEAST_ROWS))
+    belief = _belief(found, len(everybody))[chosen]
+    true = codes[found.sample[chosen]].astype(np.int64)
+    shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
+    after = belief * everybody
+    at = np.arange(len(true))
+    after[at, member[shown]] += belief[at, member[shown]] * own[shown]
+    return float((after.argmax(axis=1) == found.codes[chosen]).mean())
+
+
+def _belief(found: ValueEstimate, size: int) -> Floats:
+    """Return what open columns let believe of each record of the sample, shape (sample, m)."""
+    belief = np.zeros((len(found.sample), size))
+    belief[:, found.kept] = found.chances[:, :-1]
+    others = np.setdiff1d(np.arange(size), found.kept)
+    if len(others):
+        belief[:, others] = found.chances[:, -1:] / len(others)
+    return belief
 
 
 # ----- fits

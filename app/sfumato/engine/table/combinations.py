@@ -108,8 +108,12 @@ def combined(attributes: Attributes) -> Attribute:
     domain = combined_domain(attributes)
     rows = [each.codes for each in attributes if each.codes is not None]
     codes = combined_codes(rows, sizes_of(attributes)) if len(rows) == len(attributes) else None
-    counts = None if codes is None else count_codes(codes, domain.size)
-    made = Attribute(key_of(attributes), Kind.CATEGORICAL, domain, counts, codes=codes)
+    once = all(each.counted is not None for each in attributes)
+    counted = first.counted if once else None
+    of_units = codes if codes is None or counted is None else codes[counted]
+    counts = None if of_units is None else count_codes(of_units, domain.size)
+    name = key_of(attributes)
+    made = Attribute(name, Kind.CATEGORICAL, domain, counts, codes=codes, counted=counted)
     first.combinations[tuple(map(id, others))] = (others, made)
     return made
 
@@ -176,3 +180,33 @@ def members(sizes: Sequence[int], place: int) -> npt.NDArray[np.intp]:
     """Return each combination's value of the attribute at a place, shape (m,)."""
     found: npt.NDArray[np.intp] = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
     return found
+
+
+_SAMPLE: Final = 100_000
+"""Records an association is taken from, evenly spaced: enough for two digits."""
+
+
+def association(first: Attribute, second: Attribute) -> float:
+    """Return Cramér's V of two categorical attributes, corrected for chance, from 0 to 1.
+
+    Bergsma, "A bias-correction for Cramér's V and Tschuprow's T", Journal of the Korean
+    Statistical Society 42, 2013. 0 where the rows or the domains are not known, one of them is
+    constant, or they have more than `MOST_COMBINATIONS` combinations.
+    """
+    if first.codes is None or second.codes is None or first.domain is None or second.domain is None:
+        return 0.0
+    sizes = first.domain.size, second.domain.size
+    if math.prod(sizes) > MOST_COMBINATIONS:
+        return 0.0
+    step = max(len(first.codes) // _SAMPLE, 1)
+    pairs = combined_codes([first.codes[::step], second.codes[::step]], sizes)
+    seen = np.bincount(pairs, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
+    seen = seen[seen.any(axis=1)][:, seen.any(axis=0)]
+    (rows, columns), total = seen.shape, seen.sum()
+    if min(rows, columns) < 2 or total < 3:
+        return 0.0
+    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / total
+    spread = float(((seen - expected) ** 2 / expected).sum()) / total
+    by_chance = (rows - 1) * (columns - 1) / (total - 1)
+    left = [size - (size - 1) ** 2 / (total - 1) for size in (rows, columns)]
+    return min(1.0, math.sqrt(max(0.0, spread - by_chance) / max(min(left) - 1.0, 1e-12)))

@@ -121,6 +121,9 @@ class Attribute:
     codes: Codes | None = field(default=None, repr=False, compare=False)
     """Each row's value of a categorical attribute, shape (n,), from which the combinations of
     several attributes are counted; None where only the counts are known."""
+    counted: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    """The rows that `counts` are of, one of each unit, where the attribute is drawn once for a
+    unit; None for all rows."""
     combinations: dict[tuple[int, ...], tuple[tuple[Attribute, ...], Attribute]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -25,6 +25,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.traceability import CONFIDENCE, TableRows, Traceability, traceability
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Settings
+from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.comparison import common_positions
 from sfumato.project.document.entry_plan import level_of, plan_entry, plan_release
@@ -331,7 +332,7 @@ def _variance(
     matrix = mechanism.matrix(level, attributes, settings)
     if matrix is None or attributes[0].counts is None or matrix.diagonal.min() <= 0.0:
         return None
-    shares = attributes[0].frequencies
+    shares = combined(attributes).frequencies
     try:
         squares = matrix.apply_squared_inverse(matrix.apply(shares))
     except EstimationError:

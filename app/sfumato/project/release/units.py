@@ -78,7 +78,8 @@ def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
         return column
     firsts = np.unique(codes, return_index=True)[1]
     counts = np.bincount(column.values[firsts], minlength=attribute.domain.size)
-    return replace(column, attribute=replace(attribute, counts=counts.astype(np.int64)))
+    by_units = replace(attribute, counts=counts.astype(np.int64), counted=firsts)
+    return replace(column, attribute=by_units)
 
 
 def _differs(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:

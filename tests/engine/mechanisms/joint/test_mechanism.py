@@ -12,15 +12,17 @@ from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import estimate_frequencies
+from sfumato.engine.matrices.members import odds_of_member
 from sfumato.engine.mechanisms import mechanism_called, serving
 from sfumato.engine.mechanisms.base import Origin, ReleaseRequest
-from sfumato.engine.mechanisms.joint.limits import CombinationLimits, odds_of_values
+from sfumato.engine.mechanisms.joint.limits import CombinationLimits
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.combinations import (
     combined,
     combined_codes,
     combined_column,
     combined_series,
+    members,
     separate_codes,
 )
 from sfumato.engine.table.table import Attribute, ColumnSpec, Table, encode_attribute
@@ -115,7 +117,7 @@ def test_a_coalition_knows_of_combinations_and_values_what_its_best_member_knows
 @pytest.mark.parametrize("settings", [{}, limited()], ids=["uniform", "limits"])
 def test_released_records_follow_the_enumerated_chain(settings):
     """Counted over true, upper and lower combinations: Pearson's statistic, false alarm 1e-6."""
-    top = JOINT.level({"trust_factor": 0.6}, ATTRIBUTES, settings)
+    top = 0.6 * float(JOINT.profile(ATTRIBUTES, settings).max())
     made = [released(JOINT, request_for(settings, level)) for level in (top, top * 0.4)]
     shown = [combined_series(ATTRIBUTES, each.columns) for each in made]
     law = joint_of_chain(JOINT.matrix(top, ATTRIBUTES, settings).dense(), [0.4], 6)
@@ -168,11 +170,11 @@ def test_one_attribute_and_pairs_are_estimated_from_the_matrix():
 @pytest.mark.parametrize("settings", [{}, limited(), limited("published")])
 def test_the_promise_holds_for_every_combination_and_every_value(settings):
     """Recomputed from the entries over all pairs of true combinations, one by one."""
-    level = JOINT.level({"trust_factor": 0.8}, ATTRIBUTES, settings)
+    level = 0.8 * float(JOINT.profile(ATTRIBUTES, settings).max())
     matrix = JOINT.matrix(level, ATTRIBUTES, settings)
     entries = matrix.dense()
     for place in range(2):
-        odds = odds_of_values(matrix, ATTRIBUTES, place)
+        odds = odds_of_member(matrix, members(SIZES, place))
         own = np.unravel_index(np.arange(6), SIZES)[place]
         for value in range(SIZES[place]):
             inside, outside = np.flatnonzero(own == value), np.flatnonzero(own != value)
@@ -199,7 +201,7 @@ def test_limits_of_values_and_of_combinations_are_kept(mode):
         assert up <= limit * (1 + 1e-9), name
         if mode == "strict":
             assert down >= 1 / limit * (1 - 1e-9), name
-    assert odds_of_values(matrix, ATTRIBUTES, 0).up[0] <= gammas["HIV"] * (1 + 1e-9)
+    assert odds_of_member(matrix, members(SIZES, 0)).up[0] <= gammas["HIV"] * (1 + 1e-9)
     facts = {fact.title: fact.value for fact in JOINT.promise(0.0, ATTRIBUTES, settings).facts}
     assert facts["Combinations whose limit is exceeded"] == 0
 
@@ -296,6 +298,10 @@ def test_limits_out_of_range_and_profiles_that_do_not_fit_are_refused():
         JOINT.check_settings(ATTRIBUTES, {**limited(), "profile": [0.5]})
     with pytest.raises(LevelError):
         JOINT.level({"sigma": 2}, ATTRIBUTES, {})
+    with pytest.raises(LevelError, match="no trust factor"):
+        JOINT.level({"trust_factor": 1.0}, ATTRIBUTES, {})
+    with pytest.raises(LevelError, match="out of range"):
+        JOINT.level({"trust_factor": 100.0}, ATTRIBUTES, limited())
 
 
 def test_a_value_that_is_missing_or_outside_the_domain_names_row_and_column():

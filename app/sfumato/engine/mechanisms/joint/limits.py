@@ -1,4 +1,4 @@
-"""Limits of values and of combinations of values, and what a release does to each attribute."""
+"""Limits of values and of combinations of values, and the bounds γ they mean."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.values import is_number
-from sfumato.engine.matrices.matrix import OddsRatios
 from sfumato.engine.matrices.privacy import gamma_for_rho
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix, largest_of_others
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
-from sfumato.engine.table.combinations import domains_of, members, sizes_of
+from sfumato.engine.table.combinations import domains_of, sizes_of
 from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
@@ -176,36 +174,3 @@ def _gamma(pair: Pair, values: Mapping[str, str]) -> float:
             rho1=pair[0],
             rho2=pair[1],
         ) from None
-
-
-def odds_of_values(matrix: RetentionMatrix, attributes: Attributes, place: int) -> OddsRatios:
-    """Return how far a release can move the odds on each value of one of the attributes.
-
-    Computed from the entries of the matrix of the combinations, for any belief about all
-    attributes. With S the combinations that have a value, its odds rise most when one of S is
-    released that shows itself most often, against the combination outside S that is least often
-    replaced; they fall most the other way round.
-
-    Parameters
-    ----------
-    matrix
-        The matrix of the combinations, m of them.
-    attributes
-        The attributes in the entry's order.
-    place
-        Which of them is asked about.
-
-    Returns
-    -------
-    OddsRatios
-        Shape (k,) for the k values of that attribute.
-    """
-    sizes = sizes_of(attributes)
-    value = members(sizes, place)
-    shown, other = matrix.diagonal, (1.0 - matrix.retention) / matrix.size
-    most, least = np.zeros(sizes[place]), np.full(sizes[place], np.inf)
-    np.maximum.at(most, value, shown)
-    np.minimum.at(least, value, other)
-    with np.errstate(divide="ignore"):
-        up = most / -largest_of_others(-least)
-    return OddsRatios(up=up, down=least / largest_of_others(most))

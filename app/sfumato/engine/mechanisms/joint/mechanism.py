@@ -24,6 +24,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.members import odds_of_member
 from sfumato.engine.matrices.privacy import (
     check_gamma,
     check_retention,
@@ -69,7 +70,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     frequency_facts,
     left_for_values,
 )
-from sfumato.engine.mechanisms.joint.limits import LIMITS, CombinationLimits, odds_of_values
+from sfumato.engine.mechanisms.joint.limits import LIMITS, CombinationLimits
 from sfumato.engine.mechanisms.retention_profiles import (
     Profile,
     largest_level,
@@ -85,6 +86,7 @@ from sfumato.engine.table.combinations import (
     combined_fingerprint,
     combined_series,
     domains_of,
+    members,
     separate_codes,
     sizes_of,
 )
@@ -113,8 +115,8 @@ _TERMS = (
     LevelTerm(
         "trust_factor",
         "Trust factor",
-        "How much of what the limits allow is kept: 1 meets them exactly, more exceeds them."
-        " Without limits it is the retention probability.",
+        "Only with limits of combinations: how much of what they allow is kept. 1 meets them"
+        " exactly, more exceeds them.",
         (LevelField("trust_factor", "τ", 0.0, 1000.0),),
     ),
 )
@@ -286,6 +288,11 @@ class JointRetention(CategoricalMechanism):
         """
         kept = self.profile(attributes, settings)
         numbers = numbers_of(statement)
+        if not settings and "trust_factor" in numbers:
+            raise LevelError(
+                "Without limits of combinations there is no trust factor.",
+                "State the level in another way, such as a retention probability.",
+            )
         match numbers:
             case {"retention_probability": retention, **rest} if not rest:
                 return check_retention(retention)
@@ -317,11 +324,10 @@ class JointRetention(CategoricalMechanism):
         terms = self.matrix_terms(
             self.matrix(level, attributes, settings), self._spent(level, settings)
         )
-        return {
-            "retention": {"retention_probability": level},
-            **terms,
-            "trust_factor": {"trust_factor": level / float(kept.max())},
-        }
+        stated = {"retention": {"retention_probability": level}, **terms}
+        if settings:
+            stated["trust_factor"] = {"trust_factor": level / float(kept.max())}
+        return stated
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attributes, their domains and the profile's proportions."""
@@ -410,11 +416,12 @@ class JointRetention(CategoricalMechanism):
         self, matrix: RetentionMatrix, attributes: Attributes, spent: float
     ) -> tuple[Fact, ...]:
         """Return the largest odds factor on the values of each attribute by itself."""
+        sizes = sizes_of(attributes)
         return tuple(
             Fact(
                 "",
                 Sentence("Odds factor on {name} by itself", name=attribute.name),
-                whole_odds(float(odds_of_values(matrix, attributes, place).up.max()), spent),
+                whole_odds(float(odds_of_member(matrix, members(sizes, place)).up.max()), spent),
                 "No released combination multiplies anyone's odds on one of its values by more.",
             )
             for place, attribute in enumerate(attributes)
@@ -445,18 +452,21 @@ class JointRetention(CategoricalMechanism):
         matrix = self.matrix(level, attributes, settings)
         gamma = whole_odds(matrix.gamma, self._spent(level, settings))
         parameters = {
-            "domains": {
-                attribute.name: list(domain.values)
-                for attribute, domain in zip(attributes, domains_of(attributes), strict=True)
-            },
+            "domains": [list(domain.values) for domain in domains_of(attributes)],
             "combinations": matrix.size,
             "odds_factor": gamma if math.isfinite(gamma) else None,
         }
+        how = Sentence("kept with probability {retention:.6g}", retention=level)
         if settings:
             kept = [float(p) for p in matrix.retention]
+            how = Sentence(
+                "kept with a probability of its own, from {low:.6g} to {high:.6g},",
+                low=min(kept),
+                high=max(kept),
+            )
             chosen = _frequencies(settings)
             parameters |= {
-                "retention_probabilities": kept,
+                "combination_probabilities": kept,
                 "frequencies": str(chosen.source),
                 "frequencies_epsilon": chosen.cost,
             }
@@ -464,21 +474,9 @@ class JointRetention(CategoricalMechanism):
             parameters["retention_probability"] = level
         return PublishedFacts(
             parameters=parameters,
-            guide=self._guide(matrix, settings),
-            values={
-                "retention": f"{level:.6g}",
-                "lowest_retention": f"{matrix.retention.min():.6g}",
-                "domain_size": f"{matrix.size:,}",
-            },
+            guide=_guide(matrix),
+            values={"how": how, "domain_size": f"{matrix.size:,}"},
         )
-
-    def _guide(self, matrix: RetentionMatrix, settings: Settings) -> str:
-        never = int((matrix.retention == 0.0).sum())
-        if never == matrix.size:
-            return "joint-noise"
-        if not settings:
-            return "joint"
-        return "joint-limits" if never == 0 else "joint-singular"
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine released columns against the true ones: rows, domains, retention, spread."""
@@ -514,6 +512,12 @@ class JointRetention(CategoricalMechanism):
 
 
 MECHANISM = JointRetention()
+
+
+def _guide(matrix: RetentionMatrix) -> str:
+    """Return the recipient's guide that fits what can be told apart."""
+    never = int((matrix.retention == 0.0).sum())
+    return "joint" if never == 0 else "joint-noise" if never == matrix.size else "joint-singular"
 
 
 def _listed(attributes: Attributes) -> str:

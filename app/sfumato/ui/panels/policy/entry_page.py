@@ -15,8 +15,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
 from sfumato.engine.mechanisms.base import Statement
+from sfumato.engine.table.combinations import association, combined
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, languages, localized
@@ -67,6 +68,8 @@ class Candidate:
         there is none.
     obstacle
         Why it can't join; empty where it can.
+    of_values
+        Whether it has values and not numbers: then Cramér's V takes the correlation's place.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Candidate:
     partner: str = ""
     correlation: float = 0.0
     obstacle: str = ""
+    of_values: bool = False
 
 
 def candidates_for(
@@ -93,28 +97,32 @@ def candidates_for(
     tuple of Candidate
         Empty where the entry can only ever cover one attribute.
     """
-    mechanism = mechanism_called(entry.mechanism)
     members = [attributes[name] for name in entry.attributes]
+    of_values = members[0].domain is not None
+    if mechanism_called(entry.mechanism).needs_groups:
+        return ()
     found = []
     for name, attribute in attributes.items():
-        if attribute.numbers is None or attribute.kind not in mechanism.kinds:
+        if (attribute.domain is not None) != of_values:
             continue
         inside = name in entry.attributes
         obstacle = ""
         if not inside:
+            together = (*members, attribute)
             try:
-                mechanism.check_attributes((*members, attribute))
+                serving(together, entry.mechanism).check_attributes(together)
             except SfumatoError as error:
                 obstacle = error_texts(error)[0]
         others = [member for member in members if member.name != name]
         partner, value = _strongest(attribute, others)
-        found.append(Candidate(name, inside, partner, value, obstacle))
+        found.append(Candidate(name, inside, partner, value, obstacle, of_values))
     several = len(entry.attributes) > 1 or any(not c.inside and not c.obstacle for c in found)
     return tuple(found) if several else ()
 
 
 def _strongest(attribute: Attribute, others: Sequence[Attribute]) -> tuple[str, float]:
-    found = [(other.name, correlation(attribute, other)) for other in others]
+    depends = correlation if attribute.domain is None else association
+    found = [(other.name, depends(attribute, other)) for other in others]
     return max(found, key=lambda pair: abs(pair[1]), default=("", 0.0))
 
 
@@ -125,15 +133,9 @@ class Together(Card):
     """The person wants the entry to cover these attributes: a tuple of names."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Protect together"),
-            tr(
-                "Correlated attributes must be perturbed together: perturbed separately, each helps"
-                " to remove the noise from the other. Each recipient then has one level of trust"
-                " for all of them."
-            ),
-            parent=parent,
-        )
+        super().__init__(tr("Protect together"), parent=parent)
+        self.about = label("", "muted", wrap=True)
+        self.body.addWidget(self.about)
         self.boxes: dict[str, QCheckBox] = {}
         self._shown: tuple[Candidate, ...] = ()
         self._list = QVBoxLayout()
@@ -147,6 +149,8 @@ class Together(Card):
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
         """Show who is in and who could join; nothing where nobody could."""
         self.setVisible(bool(candidates))
+        if candidates:
+            self.about.setText(_why_together(candidates[0].of_values))
         if tuple(candidates) != self._shown:
             self._shown = tuple(candidates)
             self._rebuild()
@@ -185,6 +189,14 @@ class Together(Card):
         if not outside:
             return ""
         worst = max(outside, key=lambda c: abs(c.correlation))
+        if worst.of_values:
+            return tr(
+                "{name} depends on {partner} (Cramér's V {value}). Tick it; otherwise whoever holds"
+                " both learns more about each than its own level says.",
+                name=worst.name,
+                partner=worst.partner,
+                value=_signed(worst.correlation),
+            )
         return tr(
             "{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds"
             " both learns more about each than its own level says.",
@@ -197,9 +209,29 @@ class Together(Card):
         self.members_chosen.emit(tuple(name for name, box in self.boxes.items() if box.isChecked()))
 
 
+def _why_together(of_values: bool) -> str:
+    if of_values:
+        return tr(
+            "Attributes that depend on one another are protected as one: a record's combination of"
+            " values is kept or replaced as a whole, and one promise holds for all of them. Levels"
+            " stated as a retention probability are lowered so that the odds stay what they are."
+        )
+    return tr(
+        "Correlated attributes must be perturbed together: perturbed separately, each helps"
+        " to remove the noise from the other. Each recipient then has one level of trust"
+        " for all of them."
+    )
+
+
 def _bond(candidate: Candidate) -> str:
     if not candidate.partner:
         return ""
+    if candidate.of_values:
+        return tr(
+            "Cramér's V {value} with {partner}",
+            value=_signed(candidate.correlation),
+            partner=candidate.partner,
+        )
     return tr(
         "correlation {value} with {partner}",
         value=_signed(candidate.correlation),
@@ -241,12 +273,11 @@ class Chosen:
 
 
 def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
-    """Return (name, title) of each mechanism that serves attributes of these kinds."""
-    kinds = {attribute.kind for attribute in attributes}
+    """Return (name, title) of each mechanism that serves these attributes."""
     return tuple(
         (mechanism.name, spoken(mechanism.title))
         for mechanism in all_mechanisms().values()
-        if kinds <= mechanism.kinds and mechanism.name in all_editors()
+        if mechanism.serves(attributes) and mechanism.name in all_editors()
     )
 
 
@@ -263,7 +294,9 @@ def levels_of(entry: PolicyEntry) -> tuple[Preset, ...]:
 
 def _extent(attributes: Sequence[Attribute]) -> str:
     """Return how many values an entry's attributes can take, or how many numbers they are."""
-    first = attributes[0]
+    first = combined(attributes)
+    if first.domain is not None and len(attributes) > 1:
+        return tr("{count} combinations", count=grouped(first.domain.size))
     if first.domain is not None:
         return tr("{count} values", count=grouped(first.domain.size))
     if len(attributes) > 1:

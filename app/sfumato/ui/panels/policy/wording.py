@@ -11,6 +11,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
 from sfumato.engine.matrices.matrix import PerturbationMatrix
+from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import localized
 from sfumato.plots.axes import percent
@@ -29,7 +30,7 @@ def tr(template: str, **details: object) -> str:
 
 def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
     """Return how many records show their true value."""
-    share = record_utility(attributes[0].frequencies, matrix)
+    share = record_utility(combined(attributes).frequencies, matrix)
     return tr(
         "{share} of records show their true value, and nobody can tell which.",
         share=percent(share, 0 if 0.01 < share < 0.99 else 1),
@@ -47,12 +48,13 @@ def suspicion(matrix: PerturbationMatrix) -> str:
 
 def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
     """Return how well a recipient can estimate the shares of the values."""
-    counts = attributes[0].counts
+    whole = combined(attributes)
+    counts = whole.counts
     if counts is None:
         return ""
     rows = int(counts.sum())
     try:
-        errors = expected_standard_errors(attributes[0].frequencies, matrix, rows, Target.TABLE)
+        errors = expected_standard_errors(whole.frequencies, matrix, rows, Target.TABLE)
     except SfumatoError:
         return tr("Nothing can be estimated from it.")
     worst = NORMAL_95 * float(errors.max())

@@ -1,0 +1,388 @@
+"""The editor of joint retention: recipients' levels, and limits of values and combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+from PySide6.QtWidgets import QCheckBox, QHeaderView, QWidget
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.matrices.privacy import gamma_for_rho
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
+from sfumato.engine.mechanisms.joint.limits import USUAL_OTHERS, CombinationLimits, Limit
+from sfumato.engine.mechanisms.joint.mechanism import MECHANISM
+from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.combinations import combined, domains_of
+from sfumato.formats.language import localized
+from sfumato.plots.axes import percent
+from sfumato.ui.look.theme import scaled
+from sfumato.ui.look.wording import grouped
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.layout import Card, boxed, button, clear_layout, column, label, row
+from sfumato.ui.widgets.responsive import FlowLayout
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+
+Floats = npt.NDArray[np.float64]
+
+JOB: Final = "solve limits of combinations"
+AT_ONCE: Final = 2_000
+"""Limits of so many combinations are solved without a job."""
+TALLEST: Final = 220
+"""The height of a list, in pixels; longer ones scroll."""
+
+WORDS: Final = FrequencyWords(
+    cost=QT_TRANSLATE_NOOP(
+        "Policy",
+        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
+        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
+    ),
+    noisy=QT_TRANSLATE_NOOP(
+        "Policy",
+        "Counts of the combinations with noise of about ± {spread} records, drawn once. The"
+        " retention probabilities that follow from them, which recipients see, disclose at most"
+        " ε0; every figure includes it.",
+    ),
+    unasked=QT_TRANSLATE_NOOP(
+        "Policy",
+        "The table is not used, so the retention probabilities disclose nothing about anyone.",
+    ),
+)
+
+
+class JointSettings(SettingsEditor):
+    """States whether all combinations are alike, or which have limits of their own."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._attributes: Attributes = ()
+        self._limits = CombinationLimits()
+        self.kind = Segments(
+            [(False, tr("All alike")), (True, tr("Limits of their own"))], parent=self
+        )
+        self.kind.setAccessibleName(tr("How often combinations are kept"))
+        self.mode = Segments(
+            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
+        )
+        self.mode.setAccessibleName(tr("What the limits rule out"))
+        self.limit_others = QCheckBox(tr("Limit all other combinations"), self)
+        self.others = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
+        self.values: dict[str, ChoiceField] = {}
+        self._choices = FlowLayout()
+        self.own = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
+        self.add = button(tr("Add the limit"), self._add)
+        self.stated = LimitsModel(self)
+        self.list = _list(self.stated, tr("Limits of values and of combinations"), self)
+        self.remove = button(tr("Remove the selected limits"), self._remove, "quiet")
+        self.frequencies = FrequencyChoice(WORDS, self)
+        self.problem = Notice(parent=self)
+        self.outcome = label("", wrap=True)
+        self.combinations = CombinationsModel(self)
+        self.all = _list(self.combinations, tr("How often each combination is kept"), self)
+        self.setLayout(column(self._build()))
+        self.kind.chosen.connect(self._set_kind)
+        self.mode.chosen.connect(
+            lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode))))
+        )
+        self.limit_others.clicked.connect(self._set_others)
+        for field in self.others:
+            field.value_changed.connect(self._set_others)
+        self.frequencies.stated.connect(lambda chosen: self._take(self._limits, chosen))
+
+    def _build(self) -> Card:
+        card = Card(tr("Combinations"), parent=self)
+        card.body.addLayout(row(self.kind, None))
+        for field, number in zip(self.own, (0.1, 0.3), strict=True):
+            field.set_value(number)
+        others = Form()
+        others.add_field(tr("At most ρ1 probable before"), self.others[0], "ρ1")
+        others.add_field(tr("At most ρ2 probable after"), self.others[1], "ρ2")
+        added = FlowLayout(
+            label(tr("At most ρ1 probable before")),
+            self.own[0],
+            label(tr("after at most ρ2")),
+            self.own[1],
+            self.add,
+        )
+        parts = column(
+            row(label(tr("What the limits rule out")), self.mode, None),
+            self.limit_others,
+            others,
+            label(tr("A limit of a value holds for each of its combinations."), "muted", wrap=True),
+            self._choices,
+            added,
+            self.list,
+            row(self.remove, None),
+            self.frequencies,
+        )
+        self._own = boxed(parts, self)
+        card.body.addWidget(self._own)
+        for widget in (self.problem, self.outcome, self.all):
+            card.body.addWidget(widget)
+        return card
+
+    # ----- what is shown
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's combinations and their limits."""
+        if [each.name for each in attributes] != list(self.values):
+            self._offer_values(attributes)
+        self._attributes, self._in_force = tuple(attributes), settings
+        self.problem.clear()
+        self.kind.set_value(bool(settings))
+        self._own.setVisible(bool(settings))
+        self.all.setVisible(bool(settings))
+        try:
+            whole = combined(attributes)
+            size = MECHANISM.domain_of(attributes).size
+            self._limits = CombinationLimits.from_dict(settings)
+            self._show_limits(size)
+            kept = MECHANISM.profile(attributes, settings)
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            self.outcome.setText("")
+            return
+        occurring = 0 if whole.counts is None else int((whole.counts > 0).sum())
+        words = tr(
+            "{size} combinations, of which {occurring} occur in the table. A replaced record shows"
+            " any of them, also one that occurs nowhere.",
+            size=grouped(size),
+            occurring=grouped(occurring),
+        )
+        if settings:
+            low, high = float(kept.min()), float(kept.max())
+            between = tr(
+                "At trust factor 1, combinations are kept with probabilities from {low} to {high}.",
+                low=percent(low, 2),
+                high=percent(high, 2),
+            )
+            words = f"{words} {between}"
+            shares = np.zeros(size) if whole.counts is None else whole.frequencies
+            self.combinations.show_values(MECHANISM.domain_of(attributes).names, shares, kept)
+        self.outcome.setText(words)
+
+    def fitted(self, statement: Statement, settings: Settings) -> Statement:
+        """Return a level that keeps within new limits, or that means the same without them."""
+        attributes, before = self._attributes, self._in_force
+        try:
+            level = MECHANISM.level(statement, attributes, before)
+            if not settings:
+                if "trust_factor" not in statement:
+                    return statement
+                odds = MECHANISM.odds_factor(level, attributes, before) or 1.0
+                level = MECHANISM.level({"gamma": odds}, attributes, settings)
+                return {"retention_probability": level}
+            within = float(MECHANISM.profile(attributes, settings).max())
+            stays = MECHANISM.level(statement, attributes, settings) <= within
+            return statement if stays else {"trust_factor": 1.0}
+        except SfumatoError:
+            return statement  # the level's own field says what is wrong with it
+
+    def leave(self) -> None:
+        """Stop solving."""
+        self.session.runner.cancel(JOB)
+
+    def _offer_values(self, attributes: Attributes) -> None:
+        clear_layout(self._choices)
+        self.values = {}
+        for attribute, domain in zip(attributes, domains_of(attributes), strict=True):
+            choices = [("", tr("any value")), *((name, name) for name in domain.names)]
+            field = ChoiceField(choices, self)
+            field.setAccessibleName(tr("Value of {name}", name=attribute.name))
+            self.values[attribute.name] = field
+            self._choices.addWidget(boxed(row(label(attribute.name), field)))
+
+    def _show_limits(self, size: int) -> None:
+        limits = self._limits
+        self.mode.set_value(limits.mode)
+        self.limit_others.setChecked(limits.others is not None)
+        for field, number in zip(self.others, limits.others or USUAL_OTHERS, strict=True):
+            field.set_value(number)
+            field.setEnabled(limits.others is not None)
+        self.stated.show_limits(list(self.values), limits.stated)
+        self.list.setVisible(bool(limits.stated))
+        # As high as its rows, the heading and a scroll bar, until it is too high.
+        self.list.setFixedHeight(
+            min(scaled(TALLEST), (len(limits.stated) + 2) * self.list.rowHeight(0))
+        )
+        self.remove.setVisible(bool(limits.stated))
+        stated = {"frequencies": "equal", **self._in_force}
+        self.frequencies.show_frequencies(frequencies_in(stated), size)
+
+    # ----- what the person does
+
+    def _set_kind(self, own: object) -> None:
+        if own:
+            self._take(CombinationLimits())
+        else:
+            self.state({})
+
+    def _set_others(self, _changed: object = None) -> None:
+        pair = (self.others[0].value, self.others[1].value)
+        others = pair if self.limit_others.isChecked() else None
+        if others != self._limits.others:
+            self._take(replace(self._limits, others=others))
+
+    def _add(self) -> None:
+        values = {name: str(field.value) for name, field in self.values.items() if field.value}
+        if not values:
+            self.problem.say("info", tr("Choose a value, or one of several columns, first."))
+            return
+        made = Limit(values, self.own[0].value, self.own[1].value)
+        left = tuple(each for each in self._limits.stated if each.values != values)
+        self._take(replace(self._limits, stated=(*left, made)))
+
+    def _remove(self) -> None:
+        rows = set(self.list.chosen_rows())
+        left = tuple(each for at, each in enumerate(self._limits.stated) if at not in rows)
+        if len(left) < len(self._limits.stated):
+            self._take(replace(self._limits, stated=left))
+        else:
+            self.problem.say("info", tr("Select limits in the list first."))
+
+    def _take(self, limits: CombinationLimits, chosen: Frequencies | None = None) -> None:
+        """Solve limits: at once where that takes no time, else in a job."""
+        self.session.runner.cancel(JOB)
+        if chosen is None:
+            chosen = frequencies_in({"frequencies": "equal", **self._in_force})
+        stated = {**limits.to_dict(), **chosen.to_dict()}
+        work = partial(_solved, self._attributes, stated, self.session.noise)
+        if combined(self._attributes).frequencies.size <= AT_ONCE:
+            try:
+                self.state(work(None))
+            except SfumatoError as error:
+                self._refuse(error)
+            return
+        self.problem.say("clock", tr("Solving the limits…"))
+        before = self._in_force
+        self.session.runner.run(
+            tr("Solving the limits of combinations"),
+            work,
+            lambda settings: self.state(settings) if self._in_force is before else None,
+            self._refuse,
+            key=JOB,
+        )
+
+    def _refuse(self, error: SfumatoError) -> None:
+        """Say why limits can't be met; what is in force stays."""
+        self.show_settings(self._attributes, self._in_force)
+        self.problem.say("danger", error_words(error))
+
+
+def _solved(
+    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context | None
+) -> Settings:
+    if context is not None:
+        context.report(0.1, "Finding what keeps most")
+    return MECHANISM.complete_settings(attributes, stated, noise)
+
+
+def _probability(name: str) -> NumberField:
+    field = NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False)
+    field.spin.setAccessibleName(name)
+    return field
+
+
+def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
+    view = TableView(parent)
+    view.setModel(model)
+    view.setMaximumHeight(scaled(TALLEST))
+    view.setAccessibleName(name)
+    header = view.horizontalHeader()
+    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    return view
+
+
+class LimitsModel(CellsModel):
+    """Each stated limit: for which values, and how far a belief may rise."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        headings = (
+            Heading(tr("Values")),
+            Heading(tr("ρ1"), right=True),
+            Heading(tr("ρ2"), right=True),
+            Heading(tr("γ"), right=True),
+        )
+        super().__init__(headings, parent)
+        self._shown: tuple[tuple[str, ...], ...] = ()
+
+    def show_limits(self, names: Sequence[str], limits: Sequence[Limit]) -> None:
+        """Show limits of the columns called `names`."""
+        self._shown = tuple(
+            (
+                " · ".join(limit.values.get(name, tr("any {name}", name=name)) for name in names),
+                localized(f"{limit.rho1:g}"),
+                localized(f"{limit.rho2:g}"),
+                localized(f"{gamma_for_rho(limit.rho1, limit.rho2):.4g}"),
+            )
+            for limit in limits
+        )
+        self.lay_out(len(self._shown))
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        return Cell(self._shown[row][column])
+
+
+class CombinationsModel(CellsModel):
+    """Each combination with its share of the table, and how often it is kept at most."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        headings = (
+            Heading(tr("Combination")),
+            Heading(tr("In the table"), right=True),
+            Heading(tr("Kept at trust factor 1"), right=True),
+        )
+        super().__init__(headings, parent)
+        self._called: Sequence[str] = ()
+        self._numbers: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    def show_values(self, names: Sequence[str], shares: Floats, kept: Floats) -> None:
+        """Show combinations with their figures, all of one length."""
+        self._called, self._numbers = names, (shares, kept)
+        self.lay_out(len(names))
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        if column == 0:
+            return Cell(self._called[row])
+        return Cell(percent(float(self._numbers[column - 1][row]), 2))
+
+
+class JointEditor(LevelEditor):
+    """States the level of combinations that are protected as one."""
+
+    mechanism: ClassVar[str] = "joint"
+    settings_editor = JointSettings
+
+    @classmethod
+    def presets(cls) -> tuple[Preset, ...]:
+        """Return three levels in plain words, most trusted first."""
+        return (
+            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
+            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
+            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
+        )
+
+
+EDITOR = JointEditor
