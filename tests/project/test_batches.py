@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import MissingRule
 from sfumato.engine.core.errors import DomainError, PolicyError, TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Unit, ViewRule
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table, encode_attribute
+from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.suppression import suppressed_in
 from sfumato.project.release.views import coarsened
+from tests.noise import NOISE
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
 from tests.project.batched import (
@@ -61,6 +63,31 @@ def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts
     again = pa.Table.from_batches([found[start] for start in sorted(found)])
     assert again.schema == plan.output_schema()
     assert again.equals(whole)
+
+
+@pytest.mark.parametrize("limits", [{}, {"others": {"rho1": 0.1, "rho2": 0.6}}])
+@settings(max_examples=5)
+@given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
+def test_combinations_are_the_same_however_batches_are_cut(limits, cuts):
+    document, table = hospital_document(ROWS), hospital(ROWS)
+    names = ("illness", "ward")
+    known = [encode_attribute(table, document.column(name)).attribute for name in names]
+    chosen = mechanism_called("joint").complete_settings(known, limits, NOISE)
+    rest = [entry for entry in document.policy if not set(names) & set(entry.attributes)]
+    (one,) = document.recipients
+    stated = {**one.statements, " + ".join(names): {"gamma": 5.0}}
+    document = replace(
+        document,
+        policy=(PolicyEntry(names, "joint", chosen), *rest),
+        recipients=(replace(one, statements=stated),),
+    )
+    _, plan = planned(document, table)
+    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
+    pieces = [
+        sent.release_batch(batch.slice(start, end - start))
+        for start, end in pairwise(sorted({0, ROWS, *cuts}))
+    ]
+    assert pa.Table.from_batches(pieces).equals(released_whole(document, table))
 
 
 def test_a_plan_that_was_sent_as_json_releases_the_same_batches(made):

@@ -182,9 +182,9 @@ class JointRetention(CategoricalMechanism):
             If the limits are not valid for the attributes.
         """
         self._check_names(settings)
+        domain = self.domain_of(attributes)
         if not settings or "profile" in settings:
             return settings
-        domain = self.domain_of(attributes)
         limits = CombinationLimits.from_dict(settings)
         whole = combined(attributes)
         chosen = _frequencies(settings).drawn(whole, noise)
